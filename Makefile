@@ -1,4 +1,4 @@
-# `make demo` and `make test` set everything up themselves: a virtual environment in .venv, then the package in it.
+# `make demo` and `make test` create a virtual environment in .venv and install the package in it.
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -9,9 +9,9 @@ PYTEST_WORKERS ?= 2
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
 
-# The types are checked beside the tests, which leave a core idle while they start; what mypy found is printed last.
-# Python keeps what it made of the sources, whatever the surroundings say: a hundred processes of the tests read them.
-# Drawn examples are the same in every run here, so that a commit that passes goes on passing; `pytest` alone draws new ones.
+# mypy runs in parallel with the tests, which leave a core idle while they start; its output is printed last.
+# Write bytecode caches even if the environment forbids it: the tests start about a hundred processes.
+# Hypothesis draws the same examples in every `make test`, so a passing commit keeps passing; plain `pytest` draws new ones.
 test: style
 	@export PYTHONDONTWRITEBYTECODE=; $(BIN)/mypy > $(VENV)/types 2>&1 & types=$$!; \
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal --hypothesis-profile=repeatable; tests=$$?; \
@@ -24,8 +24,8 @@ style: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-# Long checks: trains the systems of the zoo and holds them against their bars. ONLY="g2p translation" picks some,
-# SEEDS="1 2 3" trains each from several seeds.
+# Long check: train the systems of the zoo and compare their scores with their bars. ONLY="g2p translation" selects
+# systems; SEEDS="1 2 3" trains each with several seeds.
 zoo: $(STAMP)
 	$(BIN)/python bench/zoo.py $(if $(ONLY),--only "$(ONLY)") $(if $(SEEDS),--seeds $(SEEDS))
 

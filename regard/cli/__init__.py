@@ -1,4 +1,4 @@
-"""The command line: one thin file a command. Nothing here imports torch until a command runs."""
+"""The command line: one thin module per command. Nothing here imports torch until a command runs."""
 
 from regard.cli.main import main
 

@@ -1,4 +1,4 @@
-"""What `predict` does once its options are read."""
+"""The implementation of `regard predict`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from regard.prediction import Prediction
 from regard.terminal import say
 
 CHUNK = 1024
-"""Inputs read and answered at a time, so that a long file starts to come out before it is all in."""
+"""Number of inputs to read and answer at a time, so that a long file yields output before it is read completely."""
 
 
 def answer(
@@ -76,7 +76,7 @@ def answer(
 
 @contextmanager
 def counting(*, shown: bool) -> Iterator[Callable[[int], None]]:
-    """Shows on standard error how many inputs are answered, where somebody watches it and the answers go elsewhere."""
+    """Show the number of answered inputs on standard error, if it is a terminal and the answers go elsewhere."""
     if not shown or not sys.stderr.isatty():
         yield lambda answered: None
         return
@@ -90,14 +90,14 @@ def counting(*, shown: bool) -> Iterator[Callable[[int], None]]:
 
 
 def as_shown(given: Any) -> Any:
-    """An input as it is shown: a text where there is one, else a mapping."""
+    """An input for display: the text if it has a single field, else a mapping."""
     if not isinstance(given, Row):
         return given
     return dict(given) if len(given) > 1 else next(iter(given.values()))
 
 
 def hint_at_file(model: Model, texts: Sequence[str]) -> None:
-    """Whoever names a file where a text is expected gets an answer to its name, and a word on how to have it read."""
+    """Tell a user who passed a file name as text how to have the file read."""
     from regard.data.columns import TextColumn
 
     reads_text = all(isinstance(model.columns[name], TextColumn) for name in model.spec.inputs)

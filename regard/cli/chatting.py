@@ -1,4 +1,4 @@
-"""What `regard chat` does: a dialog that grows by what is typed and what a model answers."""
+"""The implementation of `regard chat`: a dialog of typed turns and answers of a model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COMMANDS = {
     "/quit": "end; so does Ctrl-D",
 }
 FULL = "dialog"
-"""The field that holds a whole dialog; a text of another field is the last utterance alone."""
+"""The field with the whole dialog; other text fields hold only the last utterance."""
 
 
 def talk(
@@ -79,10 +79,10 @@ def talk(
 
 @dataclass
 class Chat:
-    """A model and a dialog with it.
+    """A dialog with a model.
 
-    turns   all that was said, by whomever
-    asked   what the model read last, by its inputs
+    turns   all turns so far, of any speaker
+    asked   the last inputs of the model, by name
     """
 
     model: Model
@@ -94,7 +94,7 @@ class Chat:
     _lengths: list[int] = field(default_factory=list)
 
     def check(self, run: Path) -> None:
-        """Refuse a model that reads something else than what is said, and names that cannot be read back."""
+        """Refuse a model with inputs other than the dialog, and names that could not be read back."""
         for name in self.model.spec.inputs:
             kind = self.model.columns[name].type
             if kind not in ("text", "dialog"):
@@ -108,7 +108,7 @@ class Chat:
                 raise RegardError(f"{name!r} is no name of a speaker.", where=option, fix="Use one word.")
 
     def say(self, text: str, *, trace: bool = False) -> Prediction:
-        """The answer to what the user says next; both become turns. Where there is none, nothing was said."""
+        """The answer to the user's next utterance; both become turns. If there is no answer, neither is added."""
         said = plain(text)
         if not said:
             raise RegardError("nothing was said.")
@@ -131,7 +131,7 @@ class Chat:
         return found
 
     def add(self, text: str) -> None:
-        """A turn of anybody, without an answer."""
+        """Add a turn of any speaker, without an answer."""
         try:
             turns = read_turns(text)
         except TurnError as error:
@@ -140,7 +140,7 @@ class Chat:
         self.turns += turns
 
     def undo(self) -> None:
-        """The dialog as it was before the last turn that was typed."""
+        """Restore the dialog before the last typed turn."""
         if not self._lengths:
             raise RegardError("there is nothing to take back.")
         del self.turns[self._lengths.pop() :]
@@ -150,7 +150,7 @@ class Chat:
 
 
 def _command(line: str, chat: Chat, trace: bool) -> bool:
-    """Obey a command; whether traces are shown from now on."""
+    """Run a command; returns whether traces are shown from now on."""
     name, _, rest = line.partition(" ")
     if name not in COMMANDS:
         raise RegardError(f"there is no command {name!r}.", fix=nearest(name, list(COMMANDS)) or "Try /help.")
@@ -181,7 +181,7 @@ def _command(line: str, chat: Chat, trace: bool) -> bool:
 
 
 def _written(turns: Sequence[Turn]) -> list[str]:
-    """A turn a line, where it can be read back from that; else the whole as JSON on one."""
+    """One turn per line if they can be read back, else the whole dialog as JSON on one line."""
     text = write_turns(turns) if turns else ""
     return [text] if text.startswith("[") else [str(turn) for turn in turns]
 
@@ -205,7 +205,7 @@ def _begun(history: Path | None) -> list[Turn]:
 
 
 def _lines(user: str, typed: bool) -> Iterator[tuple[str, str]]:
-    """What is typed, or comes through a pipe, line by line, with its place; blank lines are passed over."""
+    """The lines that are typed or piped in, with their location; blank lines are skipped."""
     if not typed:
         for line in stream_lines(sys.stdin.buffer):
             place = f"standard input:{line.number}"
@@ -217,7 +217,7 @@ def _lines(user: str, typed: bool) -> Iterator[tuple[str, str]]:
     import contextlib
 
     with contextlib.suppress(ImportError):
-        import readline  # noqa: F401  so that what was typed can be edited and found again
+        import readline  # noqa: F401  enables editing and history of input lines
     while True:
         try:
             text = input(f"{user}: ")

@@ -1,4 +1,4 @@
-"""What `evaluate --compare` and `compare` do once their options are read."""
+"""The implementation of `regard compare` and `regard evaluate --compare`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from regard.trace import Trace
 def comparisons(
     found: dict[str, Evaluation], *, samples: int = 1000
 ) -> list[tuple[str, str, str, Comparison]]:
-    """Every later system against the first, by paired bootstrap: (metric, first, other, what was found)."""
+    """Every later system against the first, by paired bootstrap: (metric, first, other, comparison)."""
     if len(found) < 2:
         raise RegardError(
             f"comparing needs at least two runs, received {len(found)}.",
@@ -102,7 +102,7 @@ def draw_side_by_side(
     across: int | None,
     device: str | None,
 ) -> None:
-    """The same sentence in every run, with the truth before them where it is known, as panels of one figure."""
+    """One figure with a panel per run for the same input, preceded by the truth if it is known."""
     from regard.inspect import compare as draw
     from regard.inspect import save
 

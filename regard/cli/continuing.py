@@ -1,4 +1,4 @@
-"""What commands do with a language model: it continues a text, or says how surprising one is."""
+"""Commands for language models: continue a text, or score it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def generate_text(
     json_file: Path | None,
     device: str | None,
 ) -> None:
-    """The prompt and what follows it, written as it is drawn."""
+    """Write the prompt and its continuation as it is sampled."""
     model = load(run, Loading(device=device))
     if json_file is None:
         pieces = model.stream(prompt, length=length, **options)
@@ -55,7 +55,7 @@ def generate_text(
 
 
 def score_text(model: Model, texts: Sequence[str], file: Path | None, output: Path | None) -> None:
-    """Every token of a text with its −log p; the whole by tokens and by characters."""
+    """Print −log p of every token, and the total per token and per character."""
     given = _Counted([" ".join(texts)] if file is None else _stretches(file))
     total, tokens, unknown = 0.0, 0, 0
     with written(output) as stream:
@@ -71,7 +71,7 @@ def score_text(model: Model, texts: Sequence[str], file: Path | None, output: Pa
 
 
 class _Counted:
-    """Texts, and how many characters those had that were read."""
+    """Texts, and the number of characters read so far."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts, self.characters = texts, 0
@@ -83,7 +83,7 @@ class _Counted:
 
 
 def _stretches(file: Path) -> Iterator[str]:
-    """A text of any length, read in stretches."""
+    """A text of any length, read in parts."""
     return (row["text"] for row in StreamReader().read([find(file)], ["text"]))
 
 
@@ -94,7 +94,7 @@ def _tell_unknown(unknown: int, tokens: int) -> None:
 
 
 def show_surprise(model: Model, text: str, output: Path | None) -> None:
-    """The text with every token shaded by its −log p, in the terminal or as a file."""
+    """Show the text with every token shaded by its −log p, in the terminal or as a file."""
     if not text:
         raise RegardError("no text to show.", fix="Give a text.")
     found = list(model.surprises([text]))

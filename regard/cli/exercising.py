@@ -1,4 +1,4 @@
-"""What `regard exercise` does: list the exercises, show one, write its template, grade an answer."""
+"""The implementation of `regard exercise`: list exercises, show one, write its template, grade an answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from regard.exercises import exercise, grade, names, write_template
 
 
 def list_exercises(*, output: Path | None, hint: bool) -> None:
-    """Every exercise with its title and where the lectures set it."""
+    """List every exercise with its title and its place in the lectures."""
     if output is not None or hint:
         raise RegardError("name the exercise.", where="regard exercise", fix=f"Known: {', '.join(names())}.")
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -34,7 +34,7 @@ def list_exercises(*, output: Path | None, hint: bool) -> None:
 
 
 def show_exercise(name: str, *, output: Path | None, hint: bool) -> None:
-    """The task, its questions and how to begin; the template into a file where one is named."""
+    """Print the task, its questions and how to start; write the template if a file is named."""
     found, console = exercise(name), safe_console(highlight=False)
     if output is not None:
         write_template(name, output)
@@ -52,7 +52,7 @@ def show_exercise(name: str, *, output: Path | None, hint: bool) -> None:
 
 
 def grade_answer(name: str, answer: Path, *, output: Path | None, hint: bool, seconds: float) -> None:
-    """Each question with right or wrong, and where it is wrong the place, the cause and a hint; exit 1 unless all are
+    """Print right or wrong for each question, with line, cause and hint if it is wrong. Exit with 1 unless all are
     right."""
     if output is not None or hint:
         raise RegardError(

@@ -1,4 +1,4 @@
-"""What `regard lab` does: list the labs, or run one and show what it found."""
+"""The implementation of `regard lab`: list the labs, or run one and show its results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from regard.parts import as_data, names, part
 
 
 def list_labs(*, output: Path | None, json_file: Path | None, settings: Sequence[str]) -> None:
-    """Every lab with one line about it."""
+    """List every lab with a one-line description."""
     if output is not None or json_file is not None or settings:
         raise RegardError(
             "name the lab to run.", where="regard lab", fix=f"Known: {', '.join(names('lab'))}."
@@ -39,11 +39,11 @@ def list_labs(*, output: Path | None, json_file: Path | None, settings: Sequence
 
 
 def run_lab(name: str, *, output: Path | None, json_file: Path | None, settings: Sequence[str]) -> None:
-    """Run a lab; print its figure, its numbers and what to see; write what was asked for."""
+    """Run a lab, print its figure, numbers and explanation, and write the requested files."""
     chosen, options = lab_and_options(name, settings)
     if output is not None:
         check_target(output)
-    torch.set_num_threads(1)  # what labs compute is small: a second thread would only be waited for
+    torch.set_num_threads(1)  # labs are small: a second thread would only slow them down
     found = chosen.run(options)
     console = safe_console(stderr=json_file == STANDARD, highlight=False)
     console.print(found.figure)

@@ -1,4 +1,4 @@
-"""Right and wrong answers of a model, with where it looked: what `show --gallery` does."""
+"""The implementation of `regard show --gallery`: right and wrong answers of a model, with its attention."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from regard.terminal import say
 from regard.trace import Trace
 
 CHUNK, MOST = 64, 1024
-"""Rows answered at a time, until there are enough of both kinds, and at most."""
+"""Number of rows to answer at a time, and at most, until there are enough right and wrong answers."""
 NEAREST, FARTHEST = "Nearest to the truth", "Farthest from it"
 
 
 def show_gallery(run: Path, count: int, split: str, *, grid: bool, output: Path | None, how: Loading) -> None:
-    """A gallery for each output, in the terminal or as a file."""
+    """Show a gallery for each output, in the terminal or as a file."""
     from regard.inspect import gallery, save
 
     model = load(run, how)
@@ -50,10 +50,10 @@ def show_gallery(run: Path, count: int, split: str, *, grid: bool, output: Path 
 
 
 def collect(model: Model, dataset: Dataset, output: str, count: int) -> tuple[list[Example], int, int]:
-    """The first `count` right and the first `count` wrong answers; how many rows were answered, how many rightly.
+    """The first `count` right and the first `count` wrong answers, the number of answered rows, and of right answers.
 
-    Where none is right to the letter, as with captions of photographs, those nearest to a true one and those farthest
-    from all.
+    If no answer is exactly right, as for captions of photographs, take the answers most and least similar to a
+    reference.
     """
     wanted = references(dataset, output)
     found: dict[bool, list[tuple[int, Prediction]]] = {True: [], False: []}
@@ -77,7 +77,7 @@ def collect(model: Model, dataset: Dataset, output: str, count: int) -> tuple[li
 def _example(
     model: Model, dataset: Dataset, output: str, row: int, answer: Prediction, true: Sequence[str], group: str
 ) -> Example:
-    assert answer.trace is not None  # it was asked for
+    assert answer.trace is not None  # traces were requested
     trace = _known_places(model, dataset, output, row, answer.trace)
     raw = dataset.raw(row)
     asked = " · ".join(
@@ -89,13 +89,13 @@ def _example(
 
 
 def _likeness(written: str, true: Sequence[str]) -> float:
-    """1 for the same words, 0 for others altogether; the best of several true texts."""
+    """Similarity from 0 (no common words) to 1 (the same words), for the best of several references."""
     words = written.split()
     return max((Levenshtein.normalized_similarity(words, text.split()) for text in true), default=0.0)
 
 
 def _known_places(model: Model, dataset: Dataset, output: str, row: int, trace: Trace) -> Trace:
-    """Without the true places of words that were not written: those of a step are of the word that belongs there."""
+    """The trace without true regions at steps where the predicted word differs from the true one."""
     if not trace.truth or not model.network.decoders[output].stepwise:
         return trace
     scored = model.score_batch(dataset.batch([row]), output)[0].trace

@@ -1,4 +1,4 @@
-"""The inputs that `predict` answers: from the command line, a file or standard input, and those that cannot be read."""
+"""The inputs of `regard predict`, from the command line, a file or standard input, and unreadable ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ JSON_LINES = (".jsonl", ".ndjson", ".json")
 
 
 def as_inputs(model: Model, words: Sequence[str]) -> list[Any]:
-    """What stands after RUN on the command line: words are one text; where the input is a file, each is one."""
+    """The inputs after RUN on the command line: all words as one text, or each as a file if the model reads files."""
     by_name = [model.columns[name] for name in model.spec.inputs]
     if len(by_name) == 1 and isinstance(by_name[0], ImageColumn | VideoColumn | AudioColumn | SeriesColumn):
         return list(words)
@@ -33,7 +33,7 @@ def as_inputs(model: Model, words: Sequence[str]) -> list[Any]:
 
 
 class BadInputs:
-    """What becomes of inputs that cannot be answered: the first stops everything, or they are left out and counted."""
+    """How to treat inputs that cannot be answered: stop at the first one, or skip and count them."""
 
     def __init__(self, *, skip: bool) -> None:
         self.skip = skip
@@ -51,7 +51,7 @@ class BadInputs:
         self.errors.append(error)
 
     def usable(self, inputs: Sequence[Any], model: Model) -> list[Any]:
-        """The inputs that the model's columns can encode; where the first bad one stops, `predict` finds it."""
+        """The inputs that the model's columns can encode. Without `skip`, all of them: `predict` raises the error."""
         if not self.skip:
             return list(inputs)
         kept = []
@@ -65,7 +65,7 @@ class BadInputs:
 
     @contextmanager
     def advised(self) -> Iterator[None]:
-        """An error about an input also says how to go on without it."""
+        """Add to errors about an input how to continue without it."""
         try:
             yield
         except RegardError as error:
@@ -85,9 +85,9 @@ class BadInputs:
 
 
 def read_inputs(model: Model, file: Path | None, bad: BadInputs) -> Iterator[Row]:
-    """One input a line, JSON lines by the inputs' names, or a table; from standard input where no file is named.
+    """One input per line, JSON lines by input names, or a table; from standard input if no file is named.
 
-    Each is a row by the names of the inputs, which knows its place.
+    Each is a row whose fields are the inputs, with its location.
     """
     from regard.cli.tables import is_table, table_inputs
 
@@ -125,16 +125,16 @@ def _line_inputs(stream: Any, name: str, model: Model, bad: BadInputs) -> Iterat
 
 
 def parse_line(line: str, where: str, model: Model, *, records: bool = False) -> Any:
-    """The text of a line, or a mapping from the inputs' names where it is JSON that has them.
+    """The text of a line, or a mapping by input names if the line is JSON that contains them.
 
-    records   whether all lines are JSON, so that one without the input is a mistake, and no text that looks like JSON
+    records   whether all lines are JSON; a line without the input is then an error, not a text that looks like JSON
     """
     if not line.strip():
         raise RegardError("the line is empty.", where=where, fix="Remove it, or put an input there.")
     if not line.lstrip().startswith("{"):
         return line
     try:
-        # numbers as they are written
+        # Numbers keep their notation.
         record = json.loads(line, parse_int=str, parse_float=str, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         if len(model.spec.inputs) == 1 and not records:
@@ -159,7 +159,7 @@ def parse_line(line: str, where: str, model: Model, *, records: bool = False) ->
 
 
 def json_text(value: Any, name: str, where: str) -> Any:
-    """A value of JSON as data have it: texts, numbers and truth values as they are written, lists for arrays."""
+    """A JSON value as data: texts, numbers and booleans as written, lists for arrays."""
     text = as_text(value)
     if text is None and (value is None or isinstance(value, dict)):
         raise RegardError(

@@ -1,4 +1,4 @@
-"""What `regard lecture` does: list the decks, walk through entries, check them, show a figure."""
+"""The implementation of `regard lecture`: list the decks, run entries, check them, show a figure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WORDS = {
 
 
 def list_decks(*, code: bool, output: Path | None, browser: bool, json_file: Path | None) -> None:
-    """Every deck with its title and how many things it shows."""
+    """List every deck with its title and number of entries."""
     _refuse(output, browser, "--open ENTRY")
     if json_file is not None:
         raise RegardError(
@@ -72,11 +72,11 @@ def walk(
     browser: bool,
     json_file: Path | None,
 ) -> None:
-    """Run the entries that are named, all where none is, and print each as it is done."""
+    """Run the named entries, or all, and print each as it finishes."""
     _refuse(output, browser, "--open ENTRY")
     names = _entries(what)
     console = safe_console(stderr=json_file == STANDARD, highlight=False)
-    torch.set_num_threads(1)  # what entries compute is small: a second thread would only be waited for
+    torch.set_num_threads(1)  # entries are small: a second thread would only slow them down
     began, counts, found = time.perf_counter(), Counter[str](), []
     for name in names:
         result = lectures.examine(lectures.entry(name))
@@ -95,7 +95,7 @@ def walk(
 
 
 def show_figure(name: str, *, alone: bool, output: Path | None, browser: bool) -> None:
-    """Draw the figure of an entry in the terminal, write it and say where."""
+    """Draw the figure of an entry in the terminal, write it, and print the file name."""
     if not alone:
         raise RegardError(
             "--open shows one figure and does nothing else.",
@@ -116,7 +116,7 @@ def show_figure(name: str, *, alone: bool, output: Path | None, browser: bool) -
 
 
 def _entries(what: Sequence[str]) -> list[str]:
-    """The entries of decks and of names of entries, in the order given."""
+    """The entries of the given decks and entry names, in order."""
     found = []
     for name in what or lectures.names():
         if "." in name:
@@ -128,7 +128,7 @@ def _entries(what: Sequence[str]) -> list[str]:
 
 
 def _print_line(console: Console, name: str, result: EntryResult) -> None:
-    """One line; what was expected and found where it failed."""
+    """Print one line; if the entry failed, also the expected and the actual result."""
     line = Text(f"{name:<8}")
     line.append(f"{WORDS[result.state]:<20}", style=STYLES[result.state])
     line.append(f"{result.seconds:6.2f} s  ", style="dim")
@@ -144,7 +144,7 @@ def _print_line(console: Console, name: str, result: EntryResult) -> None:
 
 
 def _print_entry(console: Console, name: str, result: EntryResult) -> None:
-    """The entry in full: place, claim, command, what was expected and found, errata and remarks."""
+    """Print the entry in full: location, claim, command, expected and actual result, errata and remarks."""
     entry = lectures.entry(name)
     head = Text(name, style="bold")
     head.append(f"  {entry.place} · {entry.kind}  ", style="dim")
@@ -153,7 +153,7 @@ def _print_entry(console: Console, name: str, result: EntryResult) -> None:
     _indented(console, Text(entry.claim))
     for line in session(name):
         if line.text != f"regard lecture {name}":
-            # not broken into lines: what is copied must be one command
+            # Not wrapped, so that a copied command stays in one piece.
             console.print(Text(f"    $ {line}", style="cyan"), soft_wrap=True)
     source = answered_by(name)
     checks = len(source.checks)
@@ -170,7 +170,7 @@ def _print_entry(console: Console, name: str, result: EntryResult) -> None:
 
 
 def _print_code(console: Console, name: str) -> None:
-    """The Python of an entry's computations, which runs as it is printed."""
+    """Print the Python code of an entry's computations, runnable as it is."""
     source = answered_by(name)
     checks = [
         *source.checks,
@@ -186,7 +186,7 @@ def _print_code(console: Console, name: str) -> None:
 
 
 def _print_findings(console: Console, findings: Sequence[Finding]) -> None:
-    """What was expected and found; of an erratum, that the printed value fails and the corrected one passes."""
+    """Print expected and actual results; for an erratum, that the printed value fails and the corrected one passes."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for _ in range(3):
         table.add_column(overflow="fold")
@@ -228,7 +228,7 @@ def _as_data(name: str, result: EntryResult) -> dict[str, Any]:
 
 
 def _refuse(output: Path | None, browser: bool, needs: str) -> None:
-    """Options that mean nothing here."""
+    """Refuse options that have no effect here."""
     for given, option in ((output is not None, "-o"), (browser, "--browser")):
         if given:
             raise RegardError(f"{option} belongs to {needs}.", where="regard lecture")

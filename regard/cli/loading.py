@@ -1,4 +1,4 @@
-"""Opening the models of a command: one, or several that answer together."""
+"""Load the models of a command: one, or several as an ensemble."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def load(run: Path, how: Loading) -> Model:
 
 
 def load_together(run: Path, others: Sequence[Path], how: Loading) -> tuple[Model, list[Model]]:
-    """A model that answers, and those that answer with it as an ensemble."""
+    """The model, and the additional models of the ensemble."""
     model = load(run, how)
     refuse_stream(model, run)
     ensemble = [load(other, how) for other in others]
@@ -32,7 +32,7 @@ def load_together(run: Path, others: Sequence[Path], how: Loading) -> tuple[Mode
 
 
 def refuse_stream(model: Model, run: Path) -> None:
-    """A model that continues a text answers nothing."""
+    """Refuse a language model, which does not answer inputs."""
     if not model.spec.inputs:
         raise RegardError(
             "this model reads no input: it continues a text.",
@@ -42,7 +42,7 @@ def refuse_stream(model: Model, run: Path) -> None:
 
 
 def check_together(model: Model, others: Sequence[Model], names: Sequence[Path]) -> None:
-    """Models answer together what all of them read and write."""
+    """Check that the models of an ensemble have the same inputs and outputs."""
     for other, name in zip(others, names[1:], strict=True):
         for role in ("inputs", "outputs"):
             mine, theirs = list(getattr(model.spec, role)), list(getattr(other.spec, role))

@@ -1,4 +1,4 @@
-"""What `show` and `compare` look at: a text, or a row of the data with what is true of it."""
+"""The input that `show` and `compare` examine: a text, or a row of the data with its truth."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from regard.prediction import Prediction
 
 @dataclass(frozen=True)
 class LookRequest:
-    """What to look at.
+    """What to show.
 
-    text     an input; a JSON object by the inputs' names where there are several
-    target   the output to write, instead of the model's own
-    row      a row of the data instead of a text: a text is written as it truly is, anything else is answered
-    split    the part of the data the row is of
-    samples  how many structures to draw
-    look     where to look instead, as `Override`; a JSON object by the inputs' names where several are looked at
+    text     an input; for several inputs, a JSON object by their names
+    target   the output to score; default: the model's own output
+    row      a row of the data; a text output is scored with its true value, any other output is predicted
+    split    the split of the row
+    samples  number of structures to sample
+    look     attention override, see `Override`; for several attended inputs, a JSON object by their names
     """
 
     text: str | None = None
@@ -49,15 +49,15 @@ class LookRequest:
             raise RegardError("say what to look at.", fix="Give a text, or --row N for a row of the data.")
 
     def untold(self, model: Model, output: str) -> Prediction:
-        """What a model answers by itself whose attention is overridden."""
+        """The prediction of the model without the attention override."""
         found = replace(self, look=None).by(model, output, own=True)
         if found.trace is None:
             return found
-        # the true places of a row are those of the words that belong there, not of the words that were written
+        # The true regions of a row belong to the words of the true output, not to the predicted ones.
         return replace(found, trace=replace(found.trace, truth={}))
 
     def by(self, model: Model, output: str | None = None, *, own: bool = False) -> Prediction:
-        """What a model answers, with its trace; of a row its `own` text, or the true one."""
+        """The prediction of a model with its trace; for a row, of its `own` output or of the true one."""
         if self.row is not None:
             return self._row(model, model.output_name(output), own=own)
         given = as_inputs(model, [self.text or ""])[0]

@@ -1,4 +1,4 @@
-"""The application: its commands, its version, and how it shows mistakes."""
+"""The application: its commands, its version, and its error messages."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
     "Look inside": {"show": show, "compare": compare, "describe": describe},
     "Learn": {"lab": lab, "lecture": lecture, "exercise": exercise},
 }
-"""By the heading below which `regard --help` lists them."""
+"""Commands by their heading in `regard --help`."""
 for _heading, _commands in COMMANDS.items():
     for _name, _command in _commands.items():
         app.command(_name, rich_help_panel=_heading)(_command)
@@ -73,12 +73,12 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line; a mistake is shown in one line and exits with 2, an interruption with 130."""
-    # Before torch is imported: threads that wait busily for each other make a busy machine many times slower.
+    """Run the command line. An error is shown in one line and exits with 2, an interruption exits with 130."""
+    # Before torch is imported: busy-waiting threads make a loaded machine many times slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    # Where torch comes with mimalloc: memory given back at once and asked for again costs a tenth of each update.
+    # If torch uses mimalloc: releasing memory at once and requesting it again costs a tenth of each update.
     os.environ.setdefault("MIMALLOC_PURGE_DELAY", "10000")
-    # a warning is a sentence, not a place in the code
+    # Show only the message of a warning, without its location in the code.
     warnings.formatwarning = lambda message, *_: f"{message}\n"  # type: ignore[assignment]
     try:
         app()
@@ -86,7 +86,7 @@ def main() -> None:
         print("interrupted", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:
-        # the reader of our output, `head` say, has seen enough
+        # The reader of our output, such as `head`, has closed the pipe.
         sys.stderr.close()
         sys.exit(0)
     except Exception as error:
@@ -98,7 +98,7 @@ def main() -> None:
 
 
 def explained(error: BaseException) -> RegardError | None:
-    """What a person can put right: a mistake of theirs, or what the machine lacks; None for a mistake of ours."""
+    """An error that the user can resolve: their own mistake, or a limit of the machine. None for a bug of ours."""
     if isinstance(error, RegardError):
         return error
     if isinstance(error, OSError):

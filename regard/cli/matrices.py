@@ -1,4 +1,4 @@
-"""What `regard matrix` does: list the tasks, list the rows of one, train them and write the table."""
+"""The implementation of `regard matrix`: list the tasks, list the rows of one, train them and write the table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from regard.matrix.writing import remarks, to_json, write_matrix, writer_of
 
 
 def list_tasks() -> None:
-    """Every task with what it reads and writes."""
+    """List every task with its inputs and outputs."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="cyan", no_wrap=True)
     table.add_column()
@@ -36,7 +36,7 @@ def list_tasks() -> None:
 
 
 def list_mechanisms(name: str) -> None:
-    """The rows of a task, and why it lacks the others."""
+    """List the rows of a task, and why others are missing."""
     task, table = find_task(name), Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="cyan", no_wrap=True)
     table.add_column()
@@ -50,7 +50,7 @@ def list_mechanisms(name: str) -> None:
 
 
 def check_output(output: Path | None) -> None:
-    """Refuse, before anything is trained, a file that the table cannot be written to."""
+    """Refuse a file to which the table cannot be written, before any training."""
     if output is None:
         return
     writer_of(output)
@@ -61,7 +61,7 @@ def check_output(output: Path | None) -> None:
 
 
 def run_matrix(matrix: MechanismMatrix, *, output: Path | None, json_file: Path | None) -> None:
-    """Train the rows that are not finished; print the table and write it, whatever ends the training."""
+    """Train the unfinished rows. Print and write the table even if training is interrupted."""
     try:
         matrix.run()
     except (KeyboardInterrupt, SystemExit):

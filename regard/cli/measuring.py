@@ -1,4 +1,4 @@
-"""What `evaluate` does once its options are read: open the models, measure them, and hand on what was found."""
+"""The implementation of `regard evaluate`: load the models, measure them, and report."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from regard.spec.data import SPLITS
 
 @dataclass(frozen=True)
 class Measurement:
-    """What is measured, and on what; where nothing is named, as the spec says.
+    """What to measure, and on which data; default: from the spec.
 
-    files     of rows, instead of the spec's data
-    splits    parts of the spec's data, put together
-    metrics   their names
+    files     files of rows, in place of the spec's data
+    splits    splits of the spec's data, concatenated
+    metrics   names of metrics
     """
 
     files: Sequence[str] = ()
@@ -34,7 +34,7 @@ class Measurement:
 def evaluate_runs(
     runs: Sequence[Path], others: Sequence[Path], wanted: Measurement, report: EvaluationReport, how: Loading
 ) -> None:
-    """Measure each run, together with the `others`, and report on all of them."""
+    """Measure each run, as an ensemble with the `others`, and report the results."""
     beside = [load(other, how) for other in others]
     models = [load(run, how) for run in runs]
     known = [name for model in models for split in SPLITS for name in getattr(model.spec.data, split)]
@@ -54,7 +54,7 @@ def evaluate_runs(
 
 
 def check_comparable(runs: Sequence[Path], models: Sequence[Model]) -> None:
-    """Refuse, before anything is measured, runs that cannot be held against the first."""
+    """Refuse runs that cannot be compared with the first, before anything is measured."""
     if len(runs) < 2:
         raise RegardError(
             f"comparing needs at least two runs, received {len(runs)}.",

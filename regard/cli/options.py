@@ -67,10 +67,10 @@ BadRows = Annotated[
 
 @dataclass(frozen=True)
 class Loading:
-    """How a command opens models.
+    """How a command loads models.
 
-    changes   of their specs, as `key.path=value`
-    device    default: the best there is
+    changes   overrides of their specs, as `key.path=value`
+    device    default: the best available
     """
 
     changes: tuple[str, ...] = ()

@@ -1,8 +1,8 @@
 """The files that a command writes: -o, --json, --plot, --predictions.
 
-One rule for all of them. A file that is there already is replaced where regard wrote it and nobody has changed it
-since; any other file stays, unless --overwrite says that it may go. What regard wrote is recorded in the user's cache
-folder, by the size, the time and the number that the file system gave it.
+An existing file is replaced if regard wrote it and it has not changed since. Any other file is kept, unless --overwrite
+is given. The files that regard wrote are recorded in the user's cache folder, by size, modification time and inode
+number.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from regard.files import check_apart, read_json, replacing, write_text
 from regard.terminal import TerminalText
 
 STANDARD = Path("-")
-"""Standard output, or standard input, where a file is expected."""
+"""Stands for standard output or standard input in place of a file."""
 RECORD = "written.json"
 MOST = 4096
-"""Files of which it is remembered that we wrote them; older ones need --overwrite."""
+"""Maximum number of recorded files; older ones need --overwrite."""
 
 Stamp = list[int]
-"""Size, time of the last change and number of a file."""
+"""Size, modification time and inode number of a file."""
 
 
 @contextmanager
 def outputs(
     files: Mapping[str, Path | None], *, read: Iterable[str | Path | None] = (), overwrite: bool
 ) -> Iterator[None]:
-    """Check that files may be written before anything is done, and record afterwards those that were.
+    """Check in advance that files may be written, and afterwards record those that were.
 
-    files   {the option that names it: the file}
-    read    what the command reads: no option lets it write over that
+    files   {option: the file it names}
+    read    files that the command reads, which no option may overwrite
     """
     check_apart(files, read)
     paths = {path: option for option, path in files.items() if path is not None and path != STANDARD}
@@ -74,29 +74,29 @@ def written(path: Path | None) -> Iterator[IO[str]]:
 
 
 def write_output(path: Path, text: str) -> None:
-    """A whole text to a file, or to standard output where it is `-`."""
+    """Write a text to a file, or to standard output for `-`."""
     with written(path) as stream:
         stream.write(text)
 
 
 def file_of(output: Path, name: str, names: Sequence[str]) -> Path:
-    """The file of one of several outputs of a model: `figure-NAME.svg`."""
+    """The file for one of several outputs of a model: `figure-NAME.svg`."""
     return output if len(names) == 1 else output.with_stem(f"{output.stem}-{name}")
 
 
 def _stamp(path: Path) -> Stamp | None:
-    """What tells a file from what it may become; None where there is none, or no place for one."""
+    """The stamp by which a change of the file is noticed; None if the file does not exist or is not a regular file."""
     try:
         found = path.lstat()
     except OSError:
         return None
     if not stat.S_ISREG(found.st_mode) and not stat.S_ISLNK(found.st_mode):
-        return None  # a folder or a device is refused when it is written to
+        return None  # a folder or a device is refused on writing
     return [found.st_size, found.st_mtime_ns, found.st_ino]
 
 
 def _key(path: Path) -> str:
-    """Names of files are nobody else's business: they are recorded as digests."""
+    """A digest of the path: file names are private."""
     return hashlib.blake2b(os.path.abspath(path).encode(errors="surrogateescape"), digest_size=16).hexdigest()
 
 

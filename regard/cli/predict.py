@@ -131,7 +131,7 @@ def predict(
 
 
 def _check_read(texts: list[str], file: Path | None, *, trace: bool, json_lines: bool) -> None:
-    """Nothing that was given is left unread, nothing asked for unwritten."""
+    """Refuse inputs that would not be read, and options that would have no effect."""
     if texts and file is not None:
         raise RegardError(
             f"there are texts and a file, {file}; one of them would not be read.", fix="Leave out one."
@@ -143,7 +143,7 @@ def _check_read(texts: list[str], file: Path | None, *, trace: bool, json_lines:
 def _whole_table(
     file: Path | None, column: str | None, name: str | None, *, several: bool
 ) -> tuple[Path, str, str]:
-    """The table, the column of it to read, and the one to write, which go together."""
+    """The table, the column to read, and the column to write, which must be given together."""
     if file is None or column is None or name is None:
         raise RegardError(
             "a table needs --file, --column and --as together.",

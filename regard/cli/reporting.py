@@ -1,4 +1,4 @@
-"""What `evaluate` shows and writes of what it found: tables, a figure, JSON, predictions."""
+"""The report of `regard evaluate`: tables, a figure, JSON, predictions."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from regard.metrics import ByGroup, ByLength
 from regard.model.store import versions
 
 TOGETHER = " + "
-"""Between the names of models that are measured as one."""
+"""Separator between the names of the models of an ensemble."""
 
 
 @dataclass(frozen=True)
 class EvaluationReport:
-    """What to tell of the figures of some models, beside the table of all of them.
+    """What to report besides the table of all scores.
 
     by_length     tables by the length of the input
     by            tables by one or two columns
-    compare       each model with the first, by paired bootstrap
-    plot          a figure by length, or as `by` says
-    json          all figures
+    compare       compare each model with the first, by paired bootstrap
+    plot          a figure by length, or by the columns of `by`
+    json          all scores
     predictions   inputs, outputs and references
     """
 
@@ -49,8 +49,8 @@ class EvaluationReport:
         return {"--plot": self.plot, "--json": self.json, "--predictions": self.predictions}
 
     def give(self, found: dict[str, Evaluation], data: Sequence[str] = ()) -> None:
-        """Print and write it; `data` are the files or splits that were named."""
-        # tables go where they do not mix with what is written to standard output
+        """Print and write the report; `data` are the named files or splits."""
+        # Tables must not mix with the data on standard output.
         console = safe_console(stderr=STANDARD in (self.json, self.predictions))
         console.print(score_table(found, data or split_of(found)))
         for remark in dict.fromkeys(remark for evaluation in found.values() for remark in evaluation.remarks):
@@ -85,7 +85,7 @@ class EvaluationReport:
 
 
 def split_of(found: dict[str, Evaluation]) -> list[str]:
-    """The split that was measured where none was named."""
+    """The split that was measured if none was named."""
     return list(dict.fromkeys(evaluation.split for evaluation in found.values()))
 
 
@@ -111,7 +111,7 @@ def score_table(found: dict[str, Evaluation], data: Sequence[str]) -> Table:
 
 
 def print_labels(found: dict[str, Evaluation], console: Console) -> None:
-    """Precision, recall and F1 of each label, and which are taken for which."""
+    """Print precision, recall and F1 of each label, and the confusion matrix."""
     for model, evaluation in found.items():
         for output, result in evaluation.labels.items():
             table = Table(box=None, header_style="bold", title=f"{model}: {output}", title_justify="left")
@@ -190,7 +190,7 @@ def group_table(name: str, group: ByGroup) -> Table:
 
 
 def draw_groups(groups: dict[str, ByGroup], path: Path) -> None:
-    """By one column lines, by two a heatmap for each model."""
+    """Draw lines for one column, or a heatmap per model for two."""
     from regard.inspect import groups_figure, save
 
     named = {
@@ -220,7 +220,7 @@ def as_json(
 
 
 def write_predictions(found: dict[str, Evaluation], path: Path) -> None:
-    """model, input, output, references; tabs and line ends inside a text become spaces."""
+    """Write model, input, output and references; tabs and line ends within a text become spaces."""
     lines = ["\t".join(("model", "input", "output", "references"))]
     for model, evaluation in found.items():
         for output, texts in evaluation.predictions.items():

@@ -1,4 +1,4 @@
-"""`regard list runs`: trained models in a folder, with what was measured of them."""
+"""`regard list runs`: the trained models in a folder, with their scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from regard.errors import RegardError
 from regard.files import read_json
 
 DEEPEST = 3
-"""Folders below the one named in which runs are looked for."""
+"""Depth to which folders are searched for runs."""
 
 
 def list_runs(folder: Path) -> None:
@@ -52,7 +52,7 @@ def find_runs(folder: Path, depth: int = DEEPEST) -> Iterator[Path]:
 
 
 def scores(metrics: dict[str, Any]) -> str:
-    """What was measured on test, or else on dev."""
+    """The scores on test, or else on dev."""
     measured = metrics.get("scores")
     if not isinstance(measured, dict) or not measured:
         return ""
@@ -66,7 +66,7 @@ def scores(metrics: dict[str, Any]) -> str:
 
 
 def state(run: Path) -> str:
-    """What can be said of a run without scores."""
+    """The state of a run without scores."""
     if (run / ".regard.lock").exists():
         return "in training"
     if (run / "state" / "training.safetensors").is_file():
@@ -82,7 +82,7 @@ def when(run: Path) -> str:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A file of JSON; nothing where it is absent or damaged: one bad run must not hide the others."""
+    """The content of a JSON file; empty if it is absent or damaged, so that one bad run does not hide the others."""
     try:
         content = read_json(path)
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What `score` does once its options are read."""
+"""The implementation of `regard score`."""
 
 from __future__ import annotations
 

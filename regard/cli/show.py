@@ -130,7 +130,7 @@ def show(
 
 
 def _check_gallery(*, chosen: bool, samples: int, by_head: bool) -> None:
-    """Refuse what a gallery has no place for; chosen: whether it was said what to look at."""
+    """Refuse options that a gallery does not support; chosen: whether an input or a row was given."""
     if chosen:
         raise RegardError(
             "a gallery chooses its rows itself.",
@@ -148,7 +148,7 @@ def _check_gallery(*, chosen: bool, samples: int, by_head: bool) -> None:
 
 
 def _files(run: Path, output: Path | None, of: str | None) -> dict[str, Path | None]:
-    """The files of all figures: one for each output of the model that is shown."""
+    """The files of all figures, one per output."""
     if output is None:
         return {}
     if of is not None or not (run / "spec.yaml").is_file():

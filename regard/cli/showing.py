@@ -1,4 +1,4 @@
-"""What `show` draws of one input: where the model looked, what its heads looked at, or how surprising a text is."""
+"""Figures of `regard show` for one input: the attention, the heads, or the surprisal of a text."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def show_trace(
     output: Path | None,
     how: Loading,
 ) -> None:
-    """The figure of each output, or `of` one, in the terminal or as a file; attention over pictures smoothed, or by its
-    grid."""
+    """Show the figure of each output, or of the output `of`, in the terminal or as a file. Attention to images is
+    smoothed, or drawn as a grid."""
     from regard.inspect import before_and_after, figure, save, together
 
     model = load(run, how)
@@ -71,7 +71,7 @@ def show_trace(
 
 
 def _check_text_alone(looked: LookRequest, *, grid: bool) -> None:
-    """A language model has one figure: a text, shaded by how surprising it is."""
+    """Refuse options that do not apply to a language model, whose only figure is the shaded text."""
     given = {
         "--row": looked.row is not None,
         "--target": looked.target is not None,
@@ -89,7 +89,7 @@ def _check_text_alone(looked: LookRequest, *, grid: bool) -> None:
 
 
 def _check_shown(trace: Trace, *, grid: bool) -> None:
-    """Refuse options that this figure has nothing for."""
+    """Refuse options that have no effect on this figure."""
     if grid and not any(isinstance(one, SeenPicture | SeenFilm) for one in trace.seen.values()):
         raise RegardError("this model reads no image or video.", where="--grid", fix="Leave it out.")
 
@@ -103,8 +103,8 @@ def show_heads(
     output: Path | None,
     how: Loading,
 ) -> None:
-    """What each head of each layer looked at, or of the `layers` that are named or numbered, for each output that has
-    heads to show."""
+    """Show the attention of each head of all layers, or of the given `layers` (names or numbers), for each output that
+    has heads."""
     if looked.look is not None:
         raise RegardError(
             "the heads are drawn as the model looks by itself.", where="--heads", fix="Leave out --look."

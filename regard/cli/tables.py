@@ -1,4 +1,4 @@
-"""Tables: their rows as inputs, and a table with one more column, a model's answers to another of its columns.
+"""Tables as input: their rows as inputs, or one column answered and the answers added as a new column.
 
 regard predict runs/g2p -f words.csv
 regard predict runs/parser -f pairs.tsv --column premise --as premise_tree -o parsed.tsv
@@ -35,7 +35,7 @@ from regard.sources import file_fields
 Answers = Callable[[list[Row]], list[str]]
 TABLES = (".tsv", ".tab", ".csv", ".psv", ".dat", ".parquet")
 TEXTS = (".txt", "")
-"""Files of one text a line, or tables where tabs are found in them."""
+"""Extensions of files with one text per line, or of tables if they contain tabs."""
 
 
 def is_table(file: str | Path) -> bool:
@@ -46,14 +46,14 @@ def is_table(file: str | Path) -> bool:
 
 
 def layout_of(path: Path, fields: Sequence[str]) -> Layout:
-    """How a table is written."""
+    """The layout of a table."""
     sample, whole = sample_of(read_lines(path))
     usual: Delimiter = "comma" if kind(path) == ".csv" else "tab"
     return find_layout(sample, fields, whole=whole, usual=usual)
 
 
 def table_inputs(model: Model, file: Path, bad: BadInputs) -> Iterator[Row]:
-    """The inputs of each row: by a header, or the first cells, with or without the others the model learned from."""
+    """The inputs of each row, by a header or by position. The table may also contain the model's other columns."""
     fields = {name: model.columns[name].field for name in model.spec.inputs}
     rows = _opened(file, list(dict.fromkeys(fields.values())), file_fields(model.spec))
     for remark in rows.remarks():
@@ -68,7 +68,7 @@ def table_inputs(model: Model, file: Path, bad: BadInputs) -> Iterator[Row]:
 
 
 def _opened(file: Path, wanted: Sequence[str], every: Sequence[str]) -> FileRows:
-    """The table, by the fields wanted; else, where these are not found in it, by all that the model learned from."""
+    """The table with the wanted fields or, if these are not found, with all fields of the model's data."""
     format = "table" if kind(file) in TEXTS else None
     errors = []
     for fields in (wanted, every):
@@ -93,9 +93,9 @@ def add_column(
     how: Loading,
     bad_rows: str | None = None,
 ) -> None:
-    """Read a table with a header or JSON lines, and write it with the answers as column `name`.
+    """Read a table with a header, or JSON lines, and write it with the answers as the column `name`.
 
-    name   NAME, or NAME=OUTPUT where the model has several outputs
+    name   NAME, or NAME=OUTPUT if the model has several outputs
     """
     check_apart({"--output": output}, [file])
     model, ensemble = load_together(run, others, how)
@@ -108,7 +108,7 @@ def add_column(
     path = find(file)
 
     def answers(rows: list[Row]) -> list[str]:
-        """An answer for each row, and nothing for one that is left out."""
+        """An answer for each row, empty for skipped rows."""
         usable = bad.usable(rows, model)
         with bad.advised():
             found = model.predict(usable, output=chosen or None, trace=False, ensemble=ensemble)
@@ -186,7 +186,7 @@ def _json_lines(
 
 
 def _records(column: str, path: Path, bad: BadInputs) -> Iterator[tuple[dict[str, Any], str, int]]:
-    """The objects of a file, with the text of a column and the line."""
+    """The objects of a file, each with the text of a column and the line number."""
     for line in read_lines(path):
         problem, record = (line.problem, None) if line.problem else parse(line.text)
         if problem == BLANK:
@@ -201,5 +201,5 @@ def _records(column: str, path: Path, bad: BadInputs) -> Iterator[tuple[dict[str
             fix = f"It has {', '.join(record)}." if record else ""
             bad.refuse(RegardError(f"{problem}.", where=f"{path}:{line.number}", fix=fix))
             continue
-        whole: dict[str, Any] = json.loads(line.text)  # numbers as numbers, to be written as they came
+        whole: dict[str, Any] = json.loads(line.text)  # numbers stay numbers, to be written back unchanged
         yield whole, text, line.number

@@ -1,4 +1,4 @@
-"""Treebanks through a model: a CoNLL-U file in, the same file with the predicted columns out."""
+"""Annotate treebanks: read a CoNLL-U file and write it with predicted columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_treebank(path: str | Path) -> bool:
 
 
 def annotate(model: Model, path: Path, output: Path | None, ensemble: Sequence[Model] = ()) -> None:
-    """Write the file back with the columns this model predicts; everything else in it stays as it is, byte for byte."""
+    """Write the file with the columns that this model predicts; everything else stays unchanged, byte for byte."""
     fields = fields_written(model)
     with written_bytes(output) as stream, opened(find(path)) as source:
         sentences = parse_conllu(iter(source))
@@ -36,7 +36,7 @@ def annotate(model: Model, path: Path, output: Path | None, ensemble: Sequence[M
 
 
 def fields_written(model: Model) -> dict[str, str]:
-    """{output: field}, where all of them are columns of CoNLL-U."""
+    """{output: field} if all outputs are columns of CoNLL-U."""
     fields = {name: model.columns[name].field for name in model.spec.outputs}
     for name, field in fields.items():
         if field not in WRITTEN:
@@ -84,7 +84,7 @@ def _inputs(model: Model, sentence: ConlluSentence, path: Path) -> dict[str, str
 
 @contextmanager
 def written_bytes(path: Path | None) -> Iterator[IO[bytes] | Any]:
-    """Standard output, or a file, compressed as its name says, that is written atomically."""
+    """Standard output, or a file that is compressed by its extension and written atomically."""
     if path is None or path == STANDARD:
         import sys
 

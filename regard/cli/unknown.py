@@ -1,4 +1,4 @@
-"""Units of inputs that a model never saw: words and characters outside its vocabularies."""
+"""Unknown units in inputs: words and characters outside the vocabularies of a model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_SHOWN = 5
 
 
 class UnknownUnits:
-    """Counts the inputs with unknown units, and tells once, at the end, on standard error."""
+    """Counts the inputs with unknown units, and reports them once at the end on standard error."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -42,7 +42,7 @@ class UnknownUnits:
     def _unknown(self, given: Any) -> Iterable[str]:
         try:
             row = self.model.row(given)
-        except RegardError:  # `predict` says why
+        except RegardError:  # `predict` reports it
             return
         for name in self.model.spec.inputs:
             column = self.model.columns[name]
@@ -51,7 +51,7 @@ class UnknownUnits:
             if isinstance(column, DocumentColumn):
                 whole = [
                     text for text in texts if column.check_value(text) is None
-                ]  # others `predict` refuses
+                ]  # `predict` refuses others
                 texts, words = [one for text in whole for one in column.sentences(text)], column.words
             for text in texts if isinstance(words, TextColumn) else ():
                 pieces, ids = words.tokens(text), words.encode(text).tolist()

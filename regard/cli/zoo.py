@@ -1,4 +1,4 @@
-"""`regard list` and `regard init`: the systems that come along."""
+"""`regard list` and `regard init`: the systems of the zoo."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def list_systems(
 
 
 def task(spec: Spec) -> str:
-    """What a system reads and writes, by the types of its columns: image + text → label."""
+    """The inputs and outputs of a system, by the types of its columns: image + text → label."""
     sides = [
         " + ".join(dict.fromkeys(column.type for column in columns.values()))
         for columns in (spec.inputs, spec.outputs)

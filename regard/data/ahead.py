@@ -1,4 +1,4 @@
-"""Work done ahead in threads, its results in order."""
+"""Run work ahead of time in threads; results keep their order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Made = TypeVar("Made")
 
 MOST = 4
 WAITING = 2
-"""Results that may wait to be taken, for each thread."""
+"""Number of finished results per thread that may wait in the queue."""
 
 
 class _Kept(Protocol):
@@ -22,17 +22,17 @@ class _Kept(Protocol):
 
 
 def usual_workers(columns: Iterable[_Kept]) -> int:
-    """Threads to make batches of these columns in: as many as there are processors, but no more than 4; none where
-    everything is encoded already."""
+    """Default number of threads that prepare batches: one per CPU core, at most 4. It is 0 if all columns are
+    cached."""
     return 0 if all(column.cached for column in columns) else min(MOST, os.cpu_count() or 1)
 
 
 def ahead(make: Callable[[Given], Made], given: Iterable[Given], workers: int) -> Iterator[Made]:
-    """make(x) for each x, in order, while up to `workers` threads are at the next ones; 0: here and now.
+    """Yield make(x) for each x, in order, while up to `workers` threads compute the next results.
 
-    At most workers · (1 + WAITING) are made and not yet taken, so that memory stays bounded. An exception comes out
-    where its result would have; whoever stops taking, for whatever reason, stops the threads: what has not begun never
-    does, and what has is waited for.
+    At most workers · (1 + WAITING) results are pending, so memory stays bounded. With 0 workers, `make` runs in the
+    calling thread. An exception is raised at the position of its result. When the consumer stops early, pending calls
+    are canceled and running ones are awaited.
     """
     if workers == 0:
         yield from map(make, given)

@@ -1,4 +1,4 @@
-"""Numpy arrays as values of a row: the name of an .npy or .npz file, or the array itself as one string."""
+"""NumPy arrays as values of a row: the name of an .npy or .npz file, or the array itself as a data URI."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from regard.data.ragged import Array
 PLAIN, GZIPPED = "data:application/x-npy;", "data:application/x-npy+gzip;"
 FASTEST = 1
 GZIP_WINDOW = 16 + zlib.MAX_WBITS
-"""zlib's word for a gzip header around the stream."""
+"""The `wbits` value with which zlib expects a gzip header."""
 SIGNS = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")
-"""How .npy and .npz files begin, an empty archive too."""
+"""The first bytes of .npy and .npz files, empty archives included."""
 
 
 def array_uri(array: Array) -> str:
@@ -33,7 +33,7 @@ def is_array_uri(value: str) -> bool:
 
 
 def array_from_uri(value: str) -> Array:
-    """The inverse of `array_uri`; gzipped or not."""
+    """The inverse of `array_uri`; the bytes may be gzipped or plain."""
     written = data_content(value)
     if value.startswith(GZIPPED):
         try:
@@ -53,9 +53,9 @@ def is_array(content: bytes) -> bool:
 
 
 def array_from_bytes(content: bytes, shown: str) -> Array:
-    """The array of an .npy file, or the first of an .npz file.
+    """The array of an .npy file, or the first one of an .npz file.
 
-    shown   how a message names it, after the name of its field: "names 'a.npy'"
+    shown   how error messages refer to the file, after the name of its field: "names 'a.npy'"
     """
     try:
         found = np.load(io.BytesIO(content), allow_pickle=False)

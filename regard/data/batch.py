@@ -1,4 +1,4 @@
-"""What the columns of several rows become when they are put side by side."""
+"""Collated columns: the tensors that a batch of rows consists of."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torch import Tensor
 PAD, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 """The first four ids of every vocabulary of a text column, in this order."""
 UNSEEN = -1
-"""The number of a class (of a label, a tag, a relation) that training did not have: no answer of a model equals it."""
+"""Number of a class (label, tag, relation) that the training data lack; no prediction equals it."""
 UNLABELLED, ADDED = -2, -3
-"""Instead of the number of a label: of a node without one, and of a node that binarizing put in."""
+"""Label numbers of nodes without a label, and of nodes added by binarization."""
 
 
 def moved(tensor: Tensor, device: torch.device | str) -> Tensor:
-    """The tensor on a device. A copy towards a device goes on while the CPU prepares the next, from memory that CUDA
-    reads by itself; one towards the CPU is awaited, because it is read next."""
+    """The tensor on a device. Copies to a GPU are asynchronous, from pinned memory. Copies to the CPU are blocking,
+    because the next operation reads them."""
     kind = torch.device(device).type
     if kind == "cuda" and tensor.device.type == "cpu":
         tensor = tensor.pin_memory()
@@ -28,12 +28,12 @@ def moved(tensor: Tensor, device: torch.device | str) -> Tensor:
 
 @dataclass(frozen=True)
 class Spelling:
-    """The words of a batch by their characters: each of U distinct words once.
+    """The characters of the words of a batch, stored once for each of the U distinct words.
 
     characters  (U, W) int64, BEGIN and END around each word, padded on the right with PAD
-    lengths     (U,)   int64, the two marks counted
-    words       (B, T) int64, which of the U words stands where; 0 beyond the length
-    counts      the lengths on the CPU, where they are known there
+    lengths     (U,)   int64, including BEGIN and END
+    words       (B, T) int64, index of each token among the U words; 0 beyond the length
+    counts      the lengths on the CPU, if known there
     """
 
     characters: Tensor
@@ -50,10 +50,10 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Verbatim:
-    """The pieces of a batch as they stand in the texts, those outside the vocabulary too: what a decoder copies.
+    """The pieces of a batch as written in the texts, including those outside the vocabulary, for decoders that copy.
 
-    keys     (B, T) int64, of each piece a number that equal pieces have in every column; 0 beyond the length
-    pieces   those of each row
+    keys     (B, T) int64, a hash of each piece; equal pieces have equal keys in every column; 0 beyond the length
+    pieces   the pieces of each row
     """
 
     keys: Tensor
@@ -67,11 +67,11 @@ class Verbatim:
 class Tokens:
     """A batch of sequences of ids, padded on the right with PAD.
 
-    ids      (B, T) int64; the content alone: decoders add BEGIN and END themselves
+    ids      (B, T) int64; without BEGIN and END, which the decoders add
     lengths  (B,)   int64
-    counts   the lengths on the CPU, where they are known there, so that nobody waits for the device to ask it
-    spelling the characters of the words, where the column spells them
-    verbatim the pieces themselves, where a decoder may copy them
+    counts   the lengths on the CPU, if known there, so that reading them needs no synchronization with the device
+    spelling the characters of the words, if the column provides them
+    verbatim the pieces themselves, if a decoder copies them
     """
 
     ids: Tensor
@@ -95,14 +95,13 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Sentences:
-    """A batch of documents or stories: the N sentences of all of them, side by side with others about as long.
+    """A batch of documents or stories: their N sentences, grouped into buckets of similar length.
 
-    buckets  the sentences, each bucket padded to the longest of its own: Tokens (N_k, L_k)
-    places   (N,) where a sentence stands among those of the buckets one after another; the sentences in the order of
-             the documents
-    lengths  (B,) sentences of each document
-    counts   the lengths on the CPU, where they are known there
-    verbatim the words themselves, (B, W) of the sentences one after another, where a decoder may copy them
+    buckets  the sentences of each bucket, padded to its longest: Tokens (N_k, L_k)
+    places   (N,) index of each sentence in the concatenation of the buckets; sentences are in document order
+    lengths  (B,) number of sentences of each document
+    counts   the lengths on the CPU, if known there
+    verbatim (B, W) the words of the concatenated sentences, if a decoder copies them
     """
 
     buckets: tuple[Tokens, ...]
@@ -113,7 +112,7 @@ class Sentences:
 
     @classmethod
     def padded(cls, ids: Tensor, lengths: Tensor) -> Sentences:
-        """One bucket of ids (B, S, L), where PAD stands behind the last word and in sentences that do not exist."""
+        """A single bucket of ids (B, S, L), in which PAD fills sentences and documents up."""
         known = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]
         sentences = ids[known]
         tokens = Tokens(sentences, (sentences != PAD).sum(-1))
@@ -128,11 +127,11 @@ class Sentences:
 
     @property
     def words(self) -> Tensor:
-        """(N,) the words of each sentence, in the order of the documents."""
+        """(N,) number of words of each sentence, in document order."""
         return torch.cat([bucket.lengths for bucket in self.buckets])[self.places]
 
     def gather(self, found: Sequence[Tensor]) -> Tensor:
-        """What was found of the sentences of each bucket, (N_k, D) → of each document, (B, S, D), zero in padding."""
+        """From vectors of the sentences of each bucket, (N_k, D), to documents, (B, S, D), with zeros as padding."""
         vectors = found[0] if len(found) == 1 else torch.cat(list(found))
         mask = self.mask
         spread = vectors.new_zeros(*mask.shape, vectors.shape[-1])
@@ -148,10 +147,10 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The words of documents that decide an answer, and with them the sentences.
+    """The words of a document that decide the answer, and the sentences with such words.
 
-    sentences   (B, 1, S) the share of each sentence among those that hold such words; zero where none is known
-    words       of each row the pairs of a sentence and a word in it, counted from 0
+    sentences   (B, 1, S) uniform distribution over the sentences with evidence; zero if a row has none
+    words       for each row, pairs (sentence, word in the sentence), counted from 0
     """
 
     sentences: Tensor
@@ -166,7 +165,7 @@ class Trees:
     """A batch of dependency trees, padded on the right with 0.
 
     heads      (B, N) int64; words are counted from 1, and 0 is the root symbol
-    relations  (B, N) int64; −1 where training had no such relation
+    relations  (B, N) int64; −1 for a relation that the training data lack
     lengths    (B,)   int64
     """
 
@@ -189,11 +188,11 @@ class Trees:
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of B texts that run on side by side.
+    """Consecutive tokens of B texts that are read in parallel.
 
     ids      (B, T) int64, the tokens
-    before   (B, T) int64, the token before each; BEGIN before the first of a text
-    fresh    whether the texts begin here; otherwise they go on where the span before ended
+    before   (B, T) int64, the preceding token of each; BEGIN at the start of a text
+    fresh    whether the texts start here; otherwise they continue the previous span
     """
 
     ids: Tensor
@@ -208,13 +207,13 @@ class Span:
 class Forest:
     """A batch of trees in brackets: the nodes of each in post-order, children before parents, padded on the right.
 
-    ids      (B, N) int64, the word of a leaf; PAD for a node with children
-    parents  (B, N) int64, the place of the parent in its row; −1 for the root and for padding
-    labels   (B, N) int64; UNSEEN where training had no such label, UNLABELLED where there is none, ADDED for a node
-             that stands in no text: it was put in so that no node has more than two children
-    heights  (B, N) int64, 0 for a leaf, else one more than that of the highest child
+    ids      (B, N) int64, the word of a leaf; PAD for an inner node
+    parents  (B, N) int64, index of the parent in its row; −1 for the root and for padding
+    labels   (B, N) int64; UNSEEN for a label that the training data lack, UNLABELLED for a node without a label,
+             ADDED for a node that binarization added
+    heights  (B, N) int64, 0 for a leaf, else 1 + the height of the highest child
     lengths  (B,)   int64
-    host     the same on the CPU, where it is known there: how to compute a tree is planned there
+    host     a copy on the CPU, if known there: the order of computation is planned on the CPU
     """
 
     ids: Tensor
@@ -238,15 +237,16 @@ class Forest:
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows put side by side: one collated value per column, by the column's name.
+    """Collated rows: one value per column, by the column's name.
 
-    A text or tags column gives `Tokens`, a stream a `Span`, a document or story `Sentences`, a tree `Trees`, brackets a
-    `Forest`, a label column a (B,) int64 tensor, an alignment a (B, T, S) float tensor whose rows sum to one, or to
-    zero where a target word is unaligned.
+    The value depends on the type of the column. Text and tags: `Tokens`. Stream: `Span`. Document and story:
+    `Sentences`. Tree: `Trees`. Brackets: `Forest`. Label: a (B,) int64 tensor. Alignment: a (B, T, S) float tensor
+    whose rows sum to 1, or to 0 if a target word is unaligned.
 
-    rows   (B,) the rows' places in their dataset, so that predictions can be put back in order
+    rows   (B,) the indices of the rows in their dataset, to restore the order of predictions
     cost   the padded cost of the batch, in the unit of its columns (tokens, pixels, frames)
-    idle   a stand-in for a process that has no row of a small global batch: its loss must not count
+    idle   whether the batch is a placeholder for a process without a row of a small global batch; its loss must not
+           count
     """
 
     columns: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Batches: examples of similar cost together, in an order that the seed and the epoch determine."""
+"""Batches of examples of similar cost, in an order determined by seed and epoch."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ Draw = Callable[[int, np.random.Generator], Array]
 class Batches:
     """The batches of any epoch.
 
-    cost         most a batch may cost, padding included: rows times the costliest row (tokens of the longest text)
-    rows         most rows in a batch; at least one of the two limits is needed
-    seed         with the epoch it determines everything
-    shuffle      True: shuffle, sort windows of examples by cost, cut, shuffle the batches. False: sort all, longest
-                 last; `Batch.rows` tells which examples a batch holds
-    window       batches' worth of examples that are sorted together: more waste less padding, fewer mix lengths better,
-                 1 mixes them fully
-    world_size   processes that share each batch: rank r takes rows r, r + world_size, …, so that any number of
-                 processes sees the same batches together as one does alone
-    draw         (epoch, generator) → the examples of an epoch in random order; default: each of them once
-    vary         columns vary their values (augmentation), as the seed, the epoch and the example determine
-    workers      threads that make batches ahead, 0: none; default: as many as seem right. The batches are the same
+    cost         maximum cost of a batch, padding included: number of rows × cost of the costliest row
+    rows         maximum number of rows of a batch; at least one of the two limits is required
+    seed         determines, with the epoch, the batches and their order
+    shuffle      True: shuffle, sort windows of examples by cost, cut them into batches, shuffle the batches. False:
+                 sort all examples by cost, longest last; `Batch.rows` holds their indices
+    window       number of batches per sorted window. Larger windows need less padding, smaller ones mix lengths
+                 better, and 1 sorts within single batches only
+    world_size   number of processes that share each batch. Rank r takes rows r, r + world_size, …, so all processes
+                 together see the batches that a single process would see
+    draw         (epoch, generator) → the examples of an epoch in random order; default: each example once
+    vary         apply the augmentation of the columns, determined by seed, epoch and example
+    workers      number of threads that prepare batches ahead, 0 for none; default: chosen by the columns. It does not
+                 change the batches
 
-    A row that costs more than the limit is a batch by itself.
+    A row that costs more than the limit forms a batch of its own.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class Batches:
         self._plan: tuple[int, list[Array]] | None = None
 
     def __len__(self) -> int:
-        """Number of batches in epoch 0; others may differ by a few."""
+        """Number of batches in epoch 0; other epochs may differ by a few."""
         return self.count(0)
 
     def __iter__(self) -> Iterator[Batch]:
@@ -76,14 +77,14 @@ class Batches:
         return len(self.plan(epoch))
 
     def counts(self, epochs: int) -> list[int]:
-        """Number of batches in each of the first epochs: that of epoch 0, unless the rows are drawn anew."""
+        """Number of batches in each of the first epochs. Without `draw`, the number in epoch 0 stands for all."""
         return [self.count(0)] * epochs if self.draw is None else [self.count(one) for one in range(epochs)]
 
     def epoch(self, epoch: int, start: int = 0, *, rank: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch from number `start` on; those before it are not made.
+        """The batches of an epoch from number `start` on; earlier ones are not built.
 
-        Where a batch has fewer rows than there are processes, the ranks that go without get its first row once
-        more, in a batch that says `idle`: every process takes every step, but its loss must not count.
+        If a batch has fewer rows than there are processes, each rank without a row receives the first row in a batch
+        marked `idle`. Every process takes every step, but the loss of an idle batch must not count.
         """
         if not 0 <= rank < self.world_size:
             raise RegardError(f"rank is {rank}, expected 0 to {self.world_size - 1}.", where="batches")
@@ -96,7 +97,7 @@ class Batches:
             return idle(self.dataset.batch(examples[:1], varied=varied))
 
         planned = self.plan(epoch)[start:]
-        # A single batch is made sooner than a thread is started; encoded texts only have to be gathered.
+        # A single batch takes less time than starting a thread. Cached encodings only have to be gathered.
         threads = self.workers if self.dataset.lively and len(planned) > 1 else 0
         yield from ahead(made, planned, threads)
 
@@ -130,14 +131,15 @@ class Batches:
 
 
 def cut(order: Array, costs: Array, cost: int | None, rows: int | None) -> list[Array]:
-    """Pieces of the order, as long as the limits allow; `costs` rise, so the last row of a piece is its costliest."""
+    """Cut the order into batches as large as the limits allow. `costs` ascend: the last row of a batch is its
+    costliest."""
     pieces, start, total = [], 0, len(order)
     while start < total:
         most = min(total - start, rows or total)
         if cost is not None:
             most = max(1, min(most, cost // int(costs[start])))
             sizes = np.arange(1, most + 1)
-            # rows × costliest rises with the number of rows: count how many sizes stay within the limit.
+            # rows × costliest grows with the number of rows: count the sizes within the limit.
             most = max(1, int(np.count_nonzero(sizes * costs[start : start + most] <= cost)))
         pieces.append(order[start : start + most])
         start += most

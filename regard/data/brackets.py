@@ -1,8 +1,8 @@
-"""Trees in brackets: `(3 (2 It) (4 (4 works) (2 well)))`, labelled or not, read without recursion.
+"""Trees in brackets: `(3 (2 It) (4 (4 works) (2 well)))`, labeled or not, read without recursion.
 
-With labels, the first token inside a bracket is the label of its node, as in the Penn Treebank; what follows are words
-and nodes. A bracket around one bare word is that word with a label. Without labels, every token is a word: `((a b) c)`.
-An outermost bracket without a label around one tree, as the Penn Treebank has it, is left out.
+With labels, the first token inside a bracket is the label of its node, as in the Penn Treebank; words and nodes follow.
+A bracket around a single bare word gives that word a label. Without labels, every token is a word: `((a b) c)`.
+An unlabeled outermost bracket around a single tree, as in the Penn Treebank, is ignored.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 ESCAPES = {"-LRB-": "(", "-RRB-": ")", "\\/": "/", "\\*": "*"}
-"""How the Penn Treebank writes what its brackets would hide."""
+"""Escape sequences of the Penn Treebank."""
 NO_LABEL = "_"
-"""Written where a node has no label, or none that is known."""
+"""Written for a node whose label is missing or unknown."""
 WORD = "XX"
-"""What stands for a word in a tree that is written as a text (Vinyals et al. 2015)."""
+"""Stands for a word in a linearized tree (Vinyals et al. 2015)."""
 
 _LINEAR = re.compile(r"[()]?[^\s()]+|[()]")
 _SIGN = re.compile(r"\(|\)|[^\s()]+")
 
 
 class BracketError(ValueError):
-    """Why a text is no tree, to be read after its name: "has a bracket that closes nothing (character 7)"."""
+    """Why a text is not a tree, to follow its name in a message: "has a bracket that closes nothing (character 7)"."""
 
     def __init__(self, what: str, place: int | None = None) -> None:
         super().__init__(what if place is None else f"{what} (character {place + 1})")
@@ -31,11 +31,11 @@ class BracketError(ValueError):
 
 @dataclass(frozen=True)
 class BracketTree:
-    """The nodes of a tree, children before their parents and from left to right (post-order); the root is the last.
+    """The nodes of a tree in post-order: children before parents, from left to right; the root is the last.
 
-    words     of each node; None for a node that has children
-    labels    of each node; empty where it has none
-    parents   of each node its parent's place; −1 for the root
+    words     word of each node; None for an inner node
+    labels    label of each node; empty if it has none
+    parents   index of each node's parent; −1 for the root
     """
 
     words: Sequence[str | None]
@@ -52,7 +52,7 @@ class BracketTree:
 
     @property
     def children(self) -> list[list[int]]:
-        """The places of the children of each node, from left to right."""
+        """The indices of the children of each node, from left to right."""
         found: list[list[int]] = [[] for _ in self.parents]
         for place, parent in enumerate(self.parents):
             if parent >= 0:
@@ -61,7 +61,7 @@ class BracketTree:
 
     @property
     def spans(self) -> list[tuple[int, int]]:
-        """Of each node its first word and the one after its last, counted from 0."""
+        """For each node, the index of its first word and the index after its last, from 0."""
         found: list[tuple[int, int]] = []
         first, count = [len(self.words)] * len(self.words), 0
         for place, word in enumerate(self.words):
@@ -75,9 +75,10 @@ class BracketTree:
         return found
 
     def written(self, labels: Sequence[str] | None = None) -> str:
-        """The tree in brackets, with other labels than its own where they are given.
+        """The tree in brackets, with its own labels or the given ones.
 
-        Where no node has a label, none is written, and every token is a word; else an inner node without one has `_`.
+        If no node has a label, none is written, and every token is a word. Otherwise an inner node without a label gets
+        `_`.
         """
         labels = self.labels if labels is None else labels
         some, out = any(labels), list[str]()
@@ -92,7 +93,7 @@ class BracketTree:
         return " ".join(out)
 
     def linear(self) -> str:
-        """The tree as a text to write: `(S (NP XX XX )NP XX )S`. A word is XX, whatever its own label."""
+        """The linearized tree: `(S (NP XX XX )NP XX )S`. Each word becomes XX, without its own label."""
         opening, out, words = self._openings([f"({label or NO_LABEL}" for label in self.labels]), [], 0
         for place, word in enumerate(self.words):
             if word is None:
@@ -103,7 +104,7 @@ class BracketTree:
         return " ".join(out)
 
     def subtree(self, place: int) -> BracketTree:
-        """The tree below a node."""
+        """The subtree rooted at a node."""
         start, first = place, self.spans
         while start and first[start - 1][0] >= first[place][0]:
             start -= 1
@@ -111,7 +112,7 @@ class BracketTree:
         return BracketTree(self.words[start : place + 1], self.labels[start : place + 1], [*parents, -1])
 
     def _openings(self, signs: Sequence[str]) -> list[list[str]]:
-        """What stands before each word: the signs of the nodes that begin there, the outermost first."""
+        """For each word, the opening signs of the nodes that start there, outermost first."""
         found: list[list[str]] = [[] for _ in self.leaves]
         spans = self.spans
         for place in reversed(range(len(self))):
@@ -131,7 +132,7 @@ class _Open:
 
 
 def read_brackets(text: str, *, labels: bool = True) -> BracketTree:
-    """The tree of a text; a BracketError says what is wrong with it, and where."""
+    """Parse a text; a BracketError says what is wrong, and where."""
     words: list[str | None] = []
     names: list[str] = []
     parents: list[int] = []
@@ -194,11 +195,11 @@ def read_brackets(text: str, *, labels: bool = True) -> BracketTree:
 
 
 def bracket_fault(text: str) -> str | None:
-    """Why a tree that is written as a text is none, to be read after its name; None where it is one.
+    """Why a text is not a linearized tree, to follow its name in a message; None if it is one.
 
-    `(S (NP XX XX )NP XX )S`, where closing brackets have the labels of those they close, or `(S (NP XX XX) XX)`.
+    Two forms are allowed: `(S (NP XX XX )NP XX )S`, whose closing brackets repeat the labels, and `(S (NP XX XX) XX)`.
     """
-    opened: list[tuple[str, int, bool]] = []  # label, place, whether something is inside
+    opened: list[tuple[str, int, bool]] = []  # label, position, whether the bracket has content
     ended = False
     for match in _LINEAR.finditer(text):
         sign, place = match[0], match.start()

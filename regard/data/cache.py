@@ -1,4 +1,4 @@
-"""Encoded rows on disk: written as a stream, put in place whole, and mapped into memory when read."""
+"""Encoded rows on disk: written as a stream, moved into place atomically, memory-mapped when read."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from regard.files import FULL, cannot_write, naming, read_json, sync
 from regard.lock import take
 
 VERSION = 2
-"""Of the layout on disk: caches written by any other are built again."""
+"""Version of the layout on disk. Caches of other versions are rebuilt."""
 MANIFEST = "manifest.json"
 TEMPORARY = ".regard-tmp-"
 LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.regard-tmp-.+")
 WAITING_ROWS, WAITING_BYTES = 4096, 1 << 18
-"""How much a writer gathers before it writes."""
+"""Size of the write buffer, in rows and bytes."""
 
 
 def key_of(*parts: Any) -> str:
-    """A name for what a cache is made from; `parts` are JSON."""
+    """The name of a cache: a hash of everything that determines its content. `parts` must be JSON."""
     content = json.dumps([VERSION, *parts], sort_keys=True, ensure_ascii=True)
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
 
 class RaggedWriter:
-    """Rows appended one by one to two files, or to memory where there is no folder."""
+    """Appends rows one by one to two files, or to memory if no folder is given."""
 
     def __init__(self, folder: Path | None, name: str, dtype: DTypeLike) -> None:
         self.folder, self.name, self.dtype = folder, name, np.dtype(dtype)
@@ -86,23 +86,23 @@ class RaggedWriter:
 
 
 def mapped(folder: Path, name: str, dtype: Any) -> Ragged:
-    """The rows a `RaggedWriter` left, mapped; they survive the renaming of their folder."""
+    """The rows that a `RaggedWriter` wrote, memory-mapped; the mapping survives renaming the folder."""
 
     def array(part: str, kind: Any) -> Array:
         path = folder / f"{name}.{part}"
         if path.stat().st_size == 0:
             return np.zeros(0, dtype=kind)
-        # The plain view is much faster to index than the memmap itself.
+        # A plain view is much faster to index than the memmap itself.
         return np.memmap(path, dtype=kind, mode="r").view(np.ndarray)
 
     return Ragged(array("values", dtype), array("offsets", np.int64))
 
 
 def released(array: Array) -> None:
-    """Give back the memory of a mapped array; what is needed of it again is read again.
+    """Release the memory of a mapped array; its pages are read again on demand.
 
-    Pages of a mapped file stay in memory until something else needs the room: a text of 2 GB that was read once would
-    count as 10 GB of this process.
+    Pages of a mapped file stay in memory until the room is needed elsewhere: reading a text of 2 GB once would count as
+    10 GB of this process.
     """
     base: Any = array
     while base is not None and not isinstance(base, mmap.mmap):
@@ -113,16 +113,16 @@ def released(array: Array) -> None:
 
 @contextmanager
 def building(folder: Path) -> Iterator[Path]:
-    """A temporary folder that becomes `folder` when all went well and all of it is on the disk.
+    """A temporary folder that becomes `folder` once everything has succeeded and is on disk.
 
-    Of two processes that build the same at once the first wins, and the other's work, which is equal, is dropped.
+    If two processes build the same cache, the first one wins. The result of the other, which is equal, is dropped.
     """
     with naming(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         _sweep(folder.parent)
         temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}{TEMPORARY}", dir=folder.parent))
         handle = os.open(temporary, os.O_RDONLY)
-        take(handle)  # so that another process can tell this folder from one that a killed process left
+        take(handle)  # the lock tells this folder from the leftover of a killed process
     try:
         try:
             yield temporary
@@ -150,7 +150,7 @@ def _put_in_place(temporary: Path, folder: Path) -> None:
                 raise
         if read_manifest(folder) is not None:
             return  # another process was first
-        # Damaged: it goes out of the way by one rename, so that nobody finds half of it.
+        # Damaged: moved aside by one rename, so that no process ever finds half of it.
         aside = temporary.with_name(f"{temporary.name}-damaged")
         try:
             os.rename(folder, aside)
@@ -163,7 +163,7 @@ def _put_in_place(temporary: Path, folder: Path) -> None:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove what killed processes left half built."""
+    """Remove the unfinished folders of killed processes."""
     for path in parent.glob(f".*{TEMPORARY}*"):
         if not LEFTOVER.fullmatch(path.name) or path.is_symlink() or not path.is_dir():
             continue
@@ -177,15 +177,15 @@ def _sweep(parent: Path) -> None:
 
 
 def write_manifest(folder: Path, content: dict[str, Any]) -> None:
-    """The last file written: it lists sizes and digests of all others, so that a damaged cache is noticed."""
+    """Write the manifest, which is always the last file. It lists sizes and digests of all others, to detect damage."""
     files = {path.name: [path.stat().st_size, _digest_of(path)] for path in sorted(folder.iterdir())}
     whole = {**content, "version": VERSION, "files": files}
     (folder / MANIFEST).write_text(json.dumps({**whole, "digest": _digest(whole)}), encoding="utf-8")
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """What `write_manifest` wrote, or None where the cache is absent, damaged or of another version: every byte of its
-    files is read."""
+    """The content of the manifest, or None if the cache is absent, damaged or of another version. Reads every byte of
+    the files."""
     try:
         content: dict[str, Any] = read_json(folder / MANIFEST)
         if content.pop("digest") != _digest(content) or content["version"] != VERSION:
@@ -202,7 +202,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def _ordered(folder: Path) -> bool:
-    """Whether the offsets of all rows rise from 0 to the number of values."""
+    """Whether the offsets ascend from 0 to the number of values."""
     for path in folder.glob("*.offsets"):
         offsets = np.fromfile(path, dtype=np.int64)
         if not len(offsets) or offsets[0] != 0 or bool((np.diff(offsets) < 0).any()):

@@ -1,4 +1,4 @@
-"""Make a world, a package or a reader in Python: by name, with options, every mistake a `RegardError`."""
+"""Create a world, package or reader in Python by name and options. Mistakes raise a `RegardError`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regard.parts import Options, find, nearest
 
 
 def choose(kind: str, name: str, options: Mapping[str, Any]) -> Any:
-    """The part of that name, made with these options."""
+    """The part with this name, created with these options."""
     made = find(kind, name)
     try:
         return made(**options)
@@ -21,7 +21,7 @@ def choose(kind: str, name: str, options: Mapping[str, Any]) -> Any:
 
 
 def _refusal(error: ValidationError, made: type[Options], where: str) -> RegardError:
-    """The first mistake; an unknown option before others, since it often is their cause."""
+    """The error for the first mistake. Unknown options come first, because they often cause the others."""
     mistakes = error.errors(include_url=False)
     mistake = min(mistakes, key=lambda found: found["type"] != "extra_forbidden")
     option = ".".join(str(step) for step in mistake["loc"])

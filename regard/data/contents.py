@@ -1,4 +1,4 @@
-"""The bytes behind a value: a data URI, a file, or a member of a zip archive named like a file inside a folder."""
+"""The content of a value: a data URI, a file, or a member of a zip archive, named like a file in a folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from regard.files import read_bytes
 DATA = "data:"
 ARCHIVE = ".zip"
 MOST_BYTES = 1 << 29
-"""Of one picture, film or sound."""
+"""Maximum size of one image, video or audio file."""
 DAMAGE = (
     OSError,
     RuntimeError,
@@ -32,13 +32,13 @@ DAMAGE = (
     zlib.error,
     lzma.LZMAError,
 )
-"""What a file that is not what it says makes its reader raise."""
+"""Exceptions that a damaged or mislabeled file makes its reader raise."""
 
 
 class Unreadable(RegardError):
     """A value whose content cannot be used.
 
-    reason   to be read after the name of the field: "names 'a.png', which is empty"
+    reason   follows the name of the field in messages: "names 'a.png', which is empty"
     """
 
     def __init__(self, reason: str, *, where: str = "") -> None:
@@ -52,19 +52,19 @@ def is_data(value: str) -> bool:
 
 
 def shown(value: str) -> str:
-    """The value inside a sentence, after the name of its field: names 'a.png' · is a data URI of image/png."""
+    """How messages refer to the value, after the name of its field: names 'a.png' · is a data URI of image/png."""
     if not is_data(value):
         return f"names {value!r}"
     return f"is a data URI of {value[len(DATA) :].partition(',')[0].partition(';')[0] or 'no type'}"
 
 
 def data_uri(content: bytes, kind: str) -> str:
-    """The content as a value; kind: its media type, such as image/png."""
+    """The content as a data URI; kind: its media type, such as image/png."""
     return f"{DATA}{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 
 def data_content(value: str) -> bytes:
-    """What a data URI holds."""
+    """The content of a data URI."""
     head, comma, body = value.partition(",")
     if not comma:
         raise Unreadable(f"{shown(value)} without a comma before its content")
@@ -77,14 +77,14 @@ def data_content(value: str) -> bytes:
 
 
 class Contents:
-    """Reads what values name, from any thread; archives are opened once and stay open."""
+    """Reads the files that values name, from any thread. Archives are opened once and stay open."""
 
     def __init__(self) -> None:
         self._archives: dict[tuple[str, int, int], zipfile.ZipFile] = {}
         self._lock = threading.Lock()
 
     def find(self, value: str, folders: Sequence[str | Path]) -> str:
-        """An absolute path: in the first of the folders that has it; in the first of all where none does."""
+        """An absolute path, in the first of the folders that contains the file; in the first folder if none does."""
         if is_data(value) or os.path.isabs(value):
             return value
         paths = [os.path.abspath(os.path.join(folder, value)) for folder in folders]
@@ -97,14 +97,15 @@ class Contents:
         return bool(archive) and member in self._archive(archive).NameToInfo
 
     def read(self, value: str) -> bytes:
-        """The bytes; `Unreadable` where there are none."""
+        """The bytes; raises `Unreadable` if there are none."""
         content = data_content(value) if is_data(value) else self._file(value)
         if not content:
             raise Unreadable(f"{shown(value)}, which is empty (0 bytes)")
         return content
 
     def stamp(self, value: str) -> str:
-        """What changes when the content does: size and time of the file. The value itself says it for a data URI."""
+        """A text that changes with the content: size and time of the file. A data URI needs none: its value is its
+        content."""
         if is_data(value):
             return ""
         archive, _ = inside(value)
@@ -143,7 +144,7 @@ class Contents:
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    """What a member holds; a small archive can hold a member of any size, which its list tells."""
+    """The content of a member. Its size is checked first, because a small archive can hold a member of any size."""
     size = archive.getinfo(name).file_size
     if size > MOST_BYTES:
         raise ValueError(f"it has {size:,} bytes, at most {MOST_BYTES:,} are read")

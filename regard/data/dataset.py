@@ -1,4 +1,4 @@
-"""A dataset: rows encoded once, looked up by number, collated into batches."""
+"""A dataset: rows encoded once, accessed by index, collated into batches."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from regard.errors import RegardError
 
 REJECTED = "rejected.tsv"
 PASSED = 1 << 24
-"""Bytes of encodings that a pass over all rows keeps in memory."""
+"""Bytes of encodings to keep in memory during a pass over all rows."""
 
 
 class Dataset:
-    """Examples, each a row or, where references are gathered, the rows that agree in everything but the references.
+    """Examples. Each is a row or, with `references`, all rows that differ in the references only.
 
     columns      name → column
-    rejections   the rows left out, with their reasons
+    rejections   the rejected rows, with their reasons
     """
 
     def __init__(
@@ -44,7 +44,8 @@ class Dataset:
         first: Array | None = None,
         groups: Ragged | None = None,
     ) -> None:
-        """first (examples,) the row each example shows; groups: example → all its rows. None: every row by itself."""
+        """first: (examples,) the first row of each example; groups: example → all its rows. None: each row is an
+        example."""
         self.columns = {column.name: column for column in columns}
         self.rejections = rejections
         self._encoded = encoded
@@ -64,15 +65,15 @@ class Dataset:
         references: Collection[str] = (),
         remedy: str = SKIP_HINT,
     ) -> Dataset:
-        """Encode the rows, or find them already encoded.
+        """Encode the rows, or load their encodings from the cache.
 
-        cache        a folder for encodings, keyed by the rows' content, the columns' states and `on_bad`: what was
-                     built once is mapped, and memory stays bounded; None: in memory
-        on_bad       "stop" at the first bad row, or "skip" it
-        rejected     where to write the skipped rows (rejected.tsv)
-        references   names of output columns: rows that agree in all other columns become one example, whose
-                     outputs are each other's references
-        remedy       what to do about a bad row that stops, where rows are kept in memory
+        cache        folder for encodings, keyed by the content of the rows, the states of the columns and `on_bad`.
+                     Cached encodings are memory-mapped, so memory stays bounded. None: keep encodings in memory
+        on_bad       "stop" at the first bad row, or "skip" bad rows
+        rejected     file for the skipped rows (rejected.tsv)
+        references   names of output columns. Rows that agree in all other columns become one example, with their
+                     outputs as its references
+        remedy       the remedy in the error about a bad row, if rows are kept in memory
         """
         columns = list(columns)
         if cache is None:
@@ -92,14 +93,14 @@ class Dataset:
 
     @property
     def rejected(self) -> int:
-        """Number of rows left out."""
+        """Number of rejected rows."""
         return len(self.rejections)
 
     def __len__(self) -> int:
         return len(self._first)
 
     def __getitem__(self, example: int) -> dict[str, Array]:
-        """Column → its encoding of this example."""
+        """Column → encoding of this example."""
         row = self._row(example)
         found = {}
         for name, column in self.columns.items():
@@ -116,11 +117,11 @@ class Dataset:
         return self._encoded.texts[name][row].tobytes().decode("utf-8", errors="surrogatepass")
 
     def text(self, example: int, name: str) -> str:
-        """The text of one column as it stood in the data."""
+        """The text of one column, as written in the data."""
         return self._text(name, self._row(example))
 
     def raw(self, example: int) -> dict[str, str]:
-        """Column → the text as it stood in the data."""
+        """Column → text, as written in the data."""
         return {name: self._text(name, self._row(example)) for name in self.columns}
 
     def where(self, example: int) -> str:
@@ -128,12 +129,12 @@ class Dataset:
         return self._encoded.places[self._row(example)].tobytes().decode("utf-8", errors="surrogatepass")
 
     def references(self, example: int, name: str) -> list[str]:
-        """All different values of a column among the example's rows, in the order they came."""
+        """All distinct values of a column among the rows of the example, in order of appearance."""
         rows: Sequence[int] = [self._row(example)] if self._groups is None else self._groups[example].tolist()
         return list(dict.fromkeys(self._text(name, row) for row in rows))
 
     def remarks(self) -> list[str]:
-        """What the columns have to say about the rows: "tree: 3 of 100 trees are not projective"."""
+        """Remarks of the columns about the rows, such as "tree: 3 of 100 trees are not projective"."""
         found = []
         for name, column in self.columns.items():
             if not column.cached or type(column).remark is Column.remark:
@@ -143,7 +144,7 @@ class Dataset:
         return found
 
     def _passed(self, name: str) -> Iterator[tuple[str, Array]]:
-        """The text and the encoding of each example, one after the other; little of them stays in memory."""
+        """The text and encoding of each example. Memory stays bounded."""
         texts, encodings = self._encoded.texts[name], self._encoded.columns[name]
         passed = 0
         for row in self._first.tolist():
@@ -161,25 +162,26 @@ class Dataset:
 
     @property
     def lively(self) -> bool:
-        """Whether some columns are encoded anew for every batch."""
+        """Whether some columns are encoded anew for every batch, not cached."""
         return not all(column.cached for column in self.columns.values())
 
     def lengths(self, name: str) -> Array:
-        """(examples,) int64: lengths of the encodings of a column; of one that is not cached, what a row costs."""
+        """(examples,) int64: length of each encoding of a column; for a column that is not cached, the cost of each
+        row."""
         if not self.columns[name].cached:
             return self.costs.astype(np.int64)
         offsets = self._encoded.columns[name].offsets
         return np.asarray(offsets[self._first + 1] - offsets[self._first])
 
     def batch(self, examples: Sequence[int] | Array, *, varied: tuple[int, int] | None = None) -> Batch:
-        """The examples side by side, collated.
+        """The collated examples.
 
-        varied   (seed, epoch): with the example they determine how columns that vary their values in training do
+        varied   (seed, epoch), which together with the example determine the augmentation
         """
         examples = np.asarray(examples, dtype=np.int64)
         rows = self._first[examples]
         collated: dict[str, Any] = {}
-        # Those that are `of` others come after them, since their shapes depend on theirs.
+        # Columns that are `of` others come last, because their shapes depend on those.
         for column in sorted(self.columns.values(), key=lambda column: len(column.of) > 0):
             if column.reads_texts:
                 texts = [self._text(column.name, row) for row in rows.tolist()]
@@ -213,16 +215,16 @@ class Dataset:
             ) from error
 
     def stream(self, name: str) -> Array:
-        """(tokens,) the encodings of a column in all rows, one after the other; mapped where they are cached."""
+        """(tokens,) the encodings of a column, concatenated over all rows; memory-mapped if cached."""
         return self._encoded.columns[name].values
 
     def rows_of(self, name: str, places: Array) -> tuple[int, ...]:
-        """The rows in which places of a `stream` lie."""
+        """The rows that contain the given positions of a `stream`."""
         offsets = self._encoded.columns[name].offsets
         return tuple((np.searchsorted(offsets, places, side="right") - 1).tolist())
 
     def subset(self, examples: Sequence[int] | Array) -> Dataset:
-        """Some of the examples, in the given order; nothing is copied."""
+        """Some of the examples, in the given order, without copying."""
         examples = np.asarray(examples, dtype=np.int64)
         groups = None if self._groups is None else self._groups.take(examples)
         return Dataset(
@@ -234,9 +236,9 @@ class Dataset:
         )
 
     def grouped(self, references: Collection[str]) -> Dataset:
-        """One example for all rows that agree in every column but the references; alignments do not count either.
+        """Merge rows that agree in every column except the references and alignments into one example.
 
-        Memory grows with the number of distinct examples (some 100 bytes each).
+        Memory grows with the number of distinct examples (about 100 bytes each).
         """
         keys = [name for name, column in self.columns.items() if name not in references and not column.of]
         unknown = [name for name in references if name not in self.columns]
@@ -274,9 +276,9 @@ def _cached(
 
 
 def _place(rows: Any) -> str:
-    """The files that rows come from, as far as that is known."""
+    """The files that the rows come from, if known."""
     while hasattr(rows, "rows"):
-        rows = rows.rows  # some of the rows of others
+        rows = rows.rows  # unwrap filtered rows
     return ", ".join(
         str(source.path) for source in getattr(rows, "sources", [rows]) if hasattr(source, "path")
     )

@@ -1,4 +1,4 @@
-"""Pictures a Python program has at hand, as values of a row: paths as they are, all others as data URIs."""
+"""Images in Python as values of a row: paths stay as they are, everything else becomes a data URI."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from regard.data.ragged import Array
 from regard.errors import RegardError
 
 SIGNS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"BM": "image/bmp"}
-"""How the files of common formats begin."""
+"""The first bytes of common file formats."""
 UNKNOWN = "application/octet-stream"
 DIRECT = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
-"""Modes of Pillow's that PNG keeps as they are."""
+"""Pillow modes that PNG preserves."""
 
 
 def as_value(given: Any, where: str) -> str:
-    """Of a path (str, Path), the bytes of a picture file, a Pillow picture, or an array.
+    """The value for a path (str, Path), the bytes of an image file, a Pillow image, or an array.
 
-    Arrays are (H, W), (H, W, 1), (H, W, 3) or (H, W, 4), and hold bytes, 16-bit numbers (one channel), truth values,
+    Arrays have shape (H, W), (H, W, 1), (H, W, 3) or (H, W, 4) and hold bytes, 16-bit numbers (one channel), booleans,
     or floats from 0 to 1.
     """
     if isinstance(given, str | PathLike):
@@ -43,14 +43,14 @@ def as_value(given: Any, where: str) -> str:
 
 
 def kind_of(content: bytes) -> str:
-    """The media type of a picture file, as its first bytes tell it."""
+    """The media type of an image file, from its first bytes."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for sign, kind in SIGNS.items() if content.startswith(sign)), UNKNOWN)
 
 
 def stored_picture(value: Any) -> str | None:
-    """The value of a picture as tables keep it: its bytes, {"bytes": …, "path": …}, or decoded; None of all else."""
+    """The value of an image stored in a table: bytes, {"bytes": …, "path": …}, or decoded; None for anything else."""
     if isinstance(value, Mapping) and set(value) == {"bytes", "path"}:
         value = value["bytes"] or value["path"]
     if isinstance(value, Image.Image) or (isinstance(value, bytes) and kind_of(value) != UNKNOWN):
@@ -85,7 +85,7 @@ def _bytes(pixels: Array, where: str) -> Array:
         return pixels
     if pixels.dtype == np.bool_:
         return np.where(pixels, np.uint8(255), np.uint8(0))
-    # of an array with NaN both are NaN, and no comparison holds
+    # With NaN in the array, minimum and maximum are NaN, and every comparison fails.
     if np.issubdtype(pixels.dtype, np.floating) and pixels.min() >= 0 and pixels.max() <= 1:
         scaled: Array = np.rint(pixels * 255).astype(np.uint8)
         return scaled

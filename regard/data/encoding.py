@@ -1,4 +1,4 @@
-"""From rows to encoded columns: the one pass that checks every row and encodes it."""
+"""From rows to encoded columns, in a single pass that checks and encodes every row."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from regard.data.rejections import Rejections
 from regard.errors import RegardError
 
 NEIGHBOURS = 16
-"""Files whose encodings are remembered while rows are checked."""
+"""Number of files whose encodings are remembered while rows are checked."""
 
 
 @runtime_checkable
 class RowSource(Protocol):
-    """Rows that know what they are made from and which of them could not be read (`read_rows` gives one)."""
+    """Rows with a fingerprint of their source and a record of unreadable rows (see `read_rows`)."""
 
     def with_problems(self) -> Iterator[Row]: ...
 
@@ -36,12 +36,12 @@ class RowSource(Protocol):
 
 @dataclass(frozen=True)
 class Encoded:
-    """Every row that could be used.
+    """All usable rows.
 
     columns   name → encodings, of the cached columns
     texts     name → UTF-8 bytes of the raw values
     places    UTF-8 bytes of each row's "file:line"
-    costs     (rows,) what the row costs: that of its costliest column
+    costs     (rows,) cost of the costliest column of each row
     """
 
     columns: dict[str, Ragged]
@@ -55,7 +55,7 @@ def all_rows(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def fingerprint(rows: Iterable[Row]) -> str:
-    """What the content of the rows hashes to."""
+    """A hash of the content of the rows."""
     if isinstance(rows, RowSource):
         return rows.fingerprint()
     if isinstance(rows, Iterator):
@@ -72,7 +72,7 @@ def fingerprint(rows: Iterable[Row]) -> str:
 def encode_rows(
     rows: Iterable[Row], columns: Sequence[Column], rejections: Rejections, folder: Path | None
 ) -> Encoded:
-    """One pass, one row at a time: memory does not grow with the rows unless there is no folder."""
+    """Encode the rows in one pass. Memory does not grow with the number of rows, unless no folder is given."""
     cached = [column for column in columns if column.cached]
     encodings = {
         column.name: RaggedWriter(folder, f"{place}.ids", column.dtype) for place, column in enumerate(cached)
@@ -105,9 +105,9 @@ def encode_rows(
 
 
 def examined(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[tuple[Row, dict[str, Array] | str]]:
-    """Every row beside what `examine` finds; where there are files to decode, several at a time."""
+    """Every row with the result of `examine`. Rows that name files are decoded in parallel."""
     naming, contents = naming_files(columns), Contents()
-    # neighbouring rows often name the same file: the captions of a picture, the questions about it
+    # Neighboring rows often name the same file: captions of an image, questions about it.
     encoders = {
         column.name: column.encode if column.cached else lru_cache(NEIGHBOURS)(column.encode)
         for column in columns
@@ -147,7 +147,7 @@ def examine(
 
 
 def stored(column: Column, encoded: Array) -> Array:
-    """The encoding in the dtype of its column; what would lose its fractions by that is refused."""
+    """The encoding in the dtype of its column; refused if the conversion would lose fractions."""
     if encoded.size and not np.can_cast(encoded.dtype, column.dtype, casting="same_kind"):
         raise RegardError(
             f"the column encodes values as {encoded.dtype}, but stores {np.dtype(column.dtype)}.",
@@ -158,7 +158,7 @@ def stored(column: Column, encoded: Array) -> Array:
 
 
 def open_encoded(folder: Path, columns: Sequence[Column]) -> Encoded:
-    """What `encode_rows` left in a folder."""
+    """The encodings that `encode_rows` wrote to a folder."""
     cached = [column for column in columns if column.cached]
     return Encoded(
         {column.name: mapped(folder, f"{place}.ids", column.dtype) for place, column in enumerate(cached)},

@@ -1,11 +1,11 @@
-"""The frames of a film: from a folder of pictures, an array, or a film file, at most so many of them.
+"""The frames of a video: from a folder of images, an array, or a video file, up to a maximum number.
 
-    a folder     its pictures in the order of their names, numbers within them by their value: 2.png before 10.png
-    an array     .npy, .npz or a data URI: (T, H, W) gray or (T, H, W, 3), bytes
-    a film file  whatever PyAV reads (the extra `video`): MP4, WebM, AVI, GIF, …; turned as the camera was held
+    a folder      its images in the natural order of their names: 2.png before 10.png
+    an array      .npy, .npz or a data URI: (T, H, W) gray or (T, H, W, 3), bytes
+    a video file  any format PyAV reads (the extra `video`): MP4, WebM, AVI, GIF, …; rotated as its metadata say
 
-Of a film that has more frames than wanted, those in the middle of equal parts are taken, and no other is decoded to a
-picture.
+From a longer video, frames are sampled evenly: the middle frame of each of as many equal parts. The others are never
+decoded to images.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from regard.errors import MissingExtra
 
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".ppm", ".pgm")
 Frame = Image.Image | Array
-"""A picture, or its pixels (H, W) or (H, W, 3)."""
+"""An image, or its pixels (H, W) or (H, W, 3)."""
 
 
 def evenly(count: int, most: int) -> Array:
-    """(min(count, most),) which of `count` frames are taken: those in the middle of equal parts, in order."""
+    """(min(count, most),) indices of the sampled frames: the middle of each of `most` equal parts."""
     if count <= most:
         return np.arange(count)
     return np.floor((np.arange(most) + 0.5) * count / most).astype(np.int64)
 
 
 def natural(name: str) -> list[tuple[int, int | str]]:
-    """What to sort names by so that numbers in them count as numbers."""
+    """Sort key for the natural order of names, in which numbers are compared by value."""
     parts = re.findall(r"\d+|\D+", name)
     return [(0, int(part)) if part.isdecimal() else (1, part.lower()) for part in parts]
 
 
 def frames_of(value: str, contents: Contents, *, most: int, at_least: tuple[int, int]) -> list[Frame]:
-    """The frames that are taken; `Unreadable` where there are none.
+    """The sampled frames; raises `Unreadable` if there are none.
 
-    at_least   (height, width) that are needed of each
+    at_least   required (height, width) of each frame
     """
     if is_array_uri(value):
         return list(_of_array(array_from_uri(value), shown(value), most))
@@ -118,7 +118,7 @@ def _of_file(content: bytes, shown: str, most: int) -> Iterator[Image.Image]:
 
 
 def _count(av: Any, content: bytes) -> int:
-    """How many frames there are: as the file says, else by counting its packets, which needs no decoding."""
+    """The number of frames, from the header of the file or else from its packets, without decoding."""
     with av.open(io.BytesIO(content)) as film:
         stream = film.streams.video[0]
         return int(stream.frames) or sum(packet.size > 0 for packet in film.demux(stream))

@@ -1,4 +1,4 @@
-"""Some of the rows of a source: those whose fields have certain values."""
+"""The rows of a source whose fields have certain values."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from regard.data.readers.row import Row
 
 
 class FilteredRows(Iterable[Row]):
-    """The rows that have one of the wanted values in each of the named fields, read anew each time.
+    """The rows whose named fields each have one of the wanted values; read anew in each iteration.
 
-    wanted   field → values; white space around a value does not count
+    wanted   field → values; surrounding white space is ignored
     """
 
     def __init__(self, rows: Iterable[Row], wanted: Mapping[str, Sequence[str]]) -> None:
@@ -23,7 +23,7 @@ class FilteredRows(Iterable[Row]):
         return (row for row in self.rows if self._fits(row))
 
     def with_problems(self) -> Iterator[Row]:
-        """Rows that could not be read have no fields to go by: they are reported whatever is wanted."""
+        """The selected rows, and all unreadable rows: they have no fields to filter by."""
         return (row for row in all_rows(self.rows) if row.problem is not None or self._fits(row))
 
     def fingerprint(self) -> str:

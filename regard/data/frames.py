@@ -1,7 +1,7 @@
-"""Data that a Python program has at hand (frames, columns, arrays, lists of pairs) as records: field → value.
+"""Data in Python (data frames, columns, arrays, lists of pairs) as records: field → value.
 
-A table is recognized by its methods, so that no library is imported for it: pandas and Polars frames, tables of
-pyarrow, data sets of Hugging Face, structured arrays, mappings from names to columns.
+Tables are recognized by their methods, so that no library is imported: pandas and Polars data frames, pyarrow tables,
+Hugging Face data sets, structured arrays, mappings from names to columns.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ SOURCE, TARGET = "source", "target"
 
 
 def is_file(data: object) -> bool:
-    """Whether this names data, a file or a system of the zoo, rather than being them."""
+    """Whether `data` names a file or a system of the zoo, as opposed to holding the data itself."""
     return isinstance(data, str | PathLike)
 
 
 def splits_of(data: object) -> dict[str, Any]:
-    """{train, dev, test: a table} of a mapping from splits to tables (`datasets.DatasetDict`); else nothing."""
+    """{train, dev, test: table} if `data` maps splits to tables, as `datasets.DatasetDict` does; otherwise empty."""
     if not isinstance(data, Mapping) or "train" not in data or not all(map(_is_table, data.values())):
         return {}
     names = {"train": ("train",), "dev": ("dev", "validation", "valid"), "test": ("test",)}
@@ -41,11 +41,11 @@ def records(
     fields: Sequence[str] = (SOURCE, TARGET),
     where: str = "data",
 ) -> list[Record]:
-    """One mapping for each row.
+    """One mapping per row.
 
-    targets          the targets of as many inputs: `fit(X, y)`
-    source, target   the columns to take, a.b for the field b of a mapping a
-    fields           what they are called in the records: pairs, and tables of two columns, have no names of their own
+    targets          the targets, one per input, as in `fit(X, y)`
+    source, target   the columns to read; a.b is the field b of a mapping a
+    fields           names of the fields in the records, for pairs and for tables of two columns
     """
     table = columns_of(data)
     rows = _rows(data, fields, where, pairs=targets is None) if table is None else _of_columns(table, where)
@@ -60,7 +60,7 @@ def records(
 
 
 def values_of(values: object, where: str) -> list[Any]:
-    """A column as a list: of a Series, an array, a list or anything else that can be gone through."""
+    """A column as a list, from a Series, an array, a list or any other iterable."""
     for method in ("tolist", "to_list", "to_pylist"):
         if hasattr(values, method):
             return list(getattr(values, method)())
@@ -73,7 +73,7 @@ def values_of(values: object, where: str) -> list[Any]:
 
 
 def columns_of(data: object) -> dict[str, list[Any]] | None:
-    """The columns of a table by name; None where this is no table."""
+    """The columns of a table by name; None if `data` is not a table."""
     names = _names(data)
     if names is None:
         return None
@@ -86,7 +86,7 @@ def columns_of(data: object) -> dict[str, list[Any]] | None:
 
 
 def scalar(value: object, where: str) -> str:
-    """A text, a number or a truth value as a row holds it; anything else, and what is missing, is refused."""
+    """A text, number or boolean as the text of a row; missing values and other types are refused."""
     if is_missing(value):
         raise RegardError("the value is missing.", where=where, fix="Leave the row out.")
     if isinstance(value, np.generic):
@@ -97,14 +97,14 @@ def scalar(value: object, where: str) -> str:
 
 
 def is_missing(value: object) -> bool:
-    """None, not a number, or what pandas writes for an empty cell."""
+    """Whether a value is None, NaN, or the missing value of pandas."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
 def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Records of texts as a file."""
+    """Records of texts as JSON lines."""
     return "".join(json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)
 
 

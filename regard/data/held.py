@@ -1,4 +1,4 @@
-"""Encodings held in memory, as long as there is room: what was decoded once need not be decoded in every epoch."""
+"""Encodings in memory, up to a limit, so that files need not be decoded in every epoch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOM = 256 * 2**20
 
 
 class Held:
-    """Encodings by column and value, up to so many bytes; what comes when it is full is made anew each time."""
+    """A cache of encodings by column and value. Once it is full, further encodings are computed each time."""
 
     def __init__(self, room: int = ROOM) -> None:
         self.room = room
@@ -20,10 +20,10 @@ class Held:
         self._lock = threading.Lock()
 
     def get(self, column: str, value: str, row: int, make: Callable[[str], Array]) -> Array:
-        """make(value), unless it is here; nobody may write into it.
+        """The cached make(value); callers must not write to it.
 
-        Rows with the same value share it, such as the captions of a picture; a value that is the content itself, and
-        long, is known by its row.
+        Rows with equal values, such as the captions of an image, share an entry. Data URIs are keyed by row, because
+        they are long.
         """
         key = column, row if is_data(value) else value
         found = self._held.get(key)

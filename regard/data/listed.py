@@ -1,4 +1,4 @@
-"""Lists of texts as one value of a row: what a JSON list of sentences becomes on its way to a column."""
+"""Lists of texts encoded as one value of a row, such as a JSON list of sentences."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 LISTED = "\ufdd0"
-"""Behind each text of a list. Unicode keeps this code point free for use inside a program: no text contains it."""
+"""Follows each text of a list. This code point is a Unicode noncharacter, reserved for internal use."""
 
 
 def listed_texts(value: Any) -> str | None:
-    """["Mary left.", "It rained."], or sentences as lists of their words, as one text; None for lists of anything
-    else."""
+    """["Mary left.", "It rained."], or sentences as lists of words, as one text; None for other lists."""
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         return None
     texts = [text if isinstance(text, str) else _words(text) for text in value]
@@ -22,7 +21,7 @@ def listed_texts(value: Any) -> str | None:
 
 
 def listed_turns(value: Any) -> str | None:
-    """[{"speaker": "U", "text": "hi"}, …], the turns of a dialog, as JSON; None for lists of anything else."""
+    """[{"speaker": "U", "text": "hi"}, …], the turns of a dialog, as JSON; None for other lists."""
     if not isinstance(value, list) or not value or not all(isinstance(one, dict) for one in value):
         return None
     turns = all("text" in one or "speaker" in one for one in value)

@@ -1,4 +1,4 @@
-"""Files that rows name: where they are, and whether they have changed."""
+"""Files that rows name: where to find them, and whether they have changed."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from regard.data.readers.row import Row
 
 
 def naming_files(columns: Sequence[Column]) -> list[Column]:
-    """Those whose values may be paths."""
+    """The columns whose values may be paths."""
     return [column for column in columns if type(column).located is not Column.located]
 
 
 def located(rows: Iterable[Row], naming: Sequence[Column]) -> Iterator[Row]:
-    """The rows, with what names a file made findable."""
+    """The rows, with paths resolved."""
     contents = Contents()
     return (locate(row, naming, contents) if naming else row for row in rows)
 
 
 def locate(row: Row, naming: Sequence[Column], contents: Contents) -> Row:
-    """The row, with what names a file made findable: in the row's folder, where it has one, then beside its file."""
+    """The row, with paths resolved: in the row's folder, if it has one, then beside its file."""
     file, folder = getattr(row, "file", ""), getattr(row, "folder", "")
     kept = {}
     for column in naming:
@@ -40,7 +40,7 @@ def locate(row: Row, naming: Sequence[Column], contents: Contents) -> Row:
 
 
 def stamped(rows: Iterable[Row], columns: Sequence[Column]) -> str:
-    """What changes when one of the files that the rows name does; "" where they name none."""
+    """A digest that changes with any of the files that the rows name; "" if they name none."""
     naming = naming_files(columns)
     if not naming:
         return ""

@@ -1,4 +1,4 @@
-"""Log-mel frames: a sound as a picture of its frequencies in time, spaced as the ear hears them."""
+"""Log-mel frames: the spectrum of audio over time, on the mel scale."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from torch import Tensor
 from regard.errors import RegardError
 
 FLOOR = 1e-6
-"""The least energy of a band, so that silence has a logarithm: 60 dB below a sample of one."""
+"""Lower limit of the energy of a band, so that silence has a logarithm: 60 dB below a sample of 1."""
 
 
 def mel(hertz: float) -> float:
-    """2595 log₁₀(1 + f / 700) (O'Shaughnessy 1987): 1000 mel at 1000 Hz, and ever finer below."""
+    """2595 log₁₀(1 + f / 700) (O'Shaughnessy 1987): 1000 Hz is 1000 mel."""
     return 2595.0 * math.log10(1.0 + hertz / 700.0)
 
 
@@ -24,10 +24,10 @@ def hertz(mels: Tensor) -> Tensor:
 
 
 def filterbank(mels: int, bins: int, rate: int) -> Tensor:
-    """(bins, mels): triangles whose corners are equally far apart in mel, from 0 to half the rate.
+    """(bins, mels): triangular filters with corners equally spaced in mel, from 0 to half the rate.
 
-    Filter m rises from corner m to its peak, which is 1, at corner m + 1, and falls to corner m + 2. Bin k of `bins`
-    is the frequency k · rate / 2 / (bins − 1).
+    Filter m rises from corner m to its peak of 1 at corner m + 1, and falls to corner m + 2. Bin k of `bins` is the
+    frequency k · rate / 2 / (bins − 1).
     """
     corners = hertz(torch.linspace(0.0, mel(rate / 2), mels + 2, dtype=torch.float64))
     frequencies = torch.linspace(0.0, rate / 2, bins, dtype=torch.float64)[:, None]
@@ -39,10 +39,10 @@ def filterbank(mels: int, bins: int, rate: int) -> Tensor:
 class LogMel:
     """Samples (N) → frames (T, mels): log Σ_k F_km |FFT(w ⊙ x_t)_k|².
 
-    Frame t holds the samples from t · hop on, `window` of them under a Hann window; the last frame is filled up with
-    silence, and every sound has at least one. The FFT is long enough that each band has a frequency of its own.
+    Frame t covers `window` samples from t · hop on, under a Hann window. The last frame is padded with silence, and
+    every recording has at least one frame. The FFT is long enough that each band contains a frequency bin.
 
-    frame_seconds   from one frame to the next
+    frame_seconds   time from one frame to the next
     """
 
     def __init__(self, rate: int, *, mels: int = 40, window_ms: float = 25.0, hop_ms: float = 10.0) -> None:
@@ -62,7 +62,7 @@ class LogMel:
         self.taper = torch.hann_window(self.window, periodic=True)
 
     def count(self, samples: int) -> int:
-        """How many frames a sound of so many samples has."""
+        """Number of frames of a recording of `samples` samples."""
         return 1 + -(-max(samples - self.window, 0) // self.hop)
 
     def __call__(self, samples: Tensor) -> Tensor:

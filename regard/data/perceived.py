@@ -1,4 +1,4 @@
-"""What pictures, films, sounds and the places in them become when they are put side by side."""
+"""Collated images, videos and series, and the regions in them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regard.data.batch import moved
 
 @dataclass(frozen=True)
 class Pictures:
-    """pixels (B, C, H, W) uint8: every picture on the same canvas, so that there is nothing to mask."""
+    """pixels (B, C, H, W) uint8. All images share one canvas, so no mask is needed."""
 
     pixels: Tensor
 
@@ -22,11 +22,11 @@ class Pictures:
 
 @dataclass(frozen=True)
 class Films:
-    """A batch of films, padded at the end with black frames.
+    """A batch of videos, padded at the end with black frames.
 
     frames   (B, T, C, H, W) uint8
     lengths  (B,) int64
-    counts   the lengths on the CPU, where they are known there
+    counts   the lengths on the CPU, if known there
     """
 
     frames: Tensor
@@ -46,11 +46,11 @@ class Films:
 
 @dataclass(frozen=True)
 class Series:
-    """A batch of sequences of vectors (the log-mel frames of a sound, the joints of a skeleton), padded with zeros.
+    """A batch of sequences of vectors (log-mel frames of audio, joints of a skeleton), padded with zeros.
 
     values   (B, T, D) float32
     lengths  (B,) int64
-    counts   the lengths on the CPU, where they are known there
+    counts   the lengths on the CPU, if known there
     """
 
     values: Tensor
@@ -70,9 +70,9 @@ class Series:
 
 @dataclass(frozen=True)
 class Places:
-    """Where in a picture, film or sound lies what a token of the output names.
+    """Regions of an image, video or audio, each named by a token of the output.
 
-    steps   (B, P) int64, the token; −1 where there is no further place
+    steps   (B, P) int64, the token; −1 is padding
     boxes   (B, P, 4) left, top, right, bottom as fractions of width and height; or (B, P, 2) begin and end as
             fractions of the duration
     """
@@ -84,20 +84,20 @@ class Places:
         return Places(moved(self.steps, device), moved(self.boxes, device))
 
     def of_row(self, row: int) -> tuple[tuple[int, float, float, float, float], ...]:
-        """(token, left, top, right, bottom) of each place in a picture; none of a film or a sound."""
+        """(token, left, top, right, bottom) of each region of an image; empty for regions in time."""
         if self.boxes.shape[-1] != 4:
             return ()
         pairs = zip(self.steps[row].tolist(), self.boxes[row].tolist(), strict=True)
         return tuple((step, *box) for step, box in pairs if step >= 0)
 
     def on(self, mask: Tensor, shape: tuple[int, ...] | None, steps: int) -> Tensor:
-        """(B, T, S): the places laid on the positions of a memory, for the first T = `steps` tokens.
+        """(B, T, S): the regions as distributions over the positions of a memory, for the first T = `steps` tokens.
 
-        mask    (B, S) the memory's
-        shape   rows and columns of its grid; None: its positions follow each other in time
+        mask    (B, S) mask of the memory
+        shape   rows and columns of the memory's grid; None: its positions follow each other in time
 
-        A token's row spreads one evenly over the positions whose centre lies in one of its places; a place too small
-        to hold a centre counts for the position it covers most of. Rows of tokens without a place are zero.
+        The row of a token is uniform over the positions whose center lies in one of its regions. A region too small to
+        contain a center counts for the position with which it overlaps most. Rows of tokens without a region are zero.
         """
         cells = _grid_cells(shape, mask) if self.boxes.shape[-1] == 4 and shape else _time_cells(mask)
         axes = range(cells.shape[-1] // 2)
@@ -124,7 +124,7 @@ class Places:
 
 
 def _grid_cells(shape: tuple[int, ...], mask: Tensor) -> Tensor:
-    """(1, S, 4) left, top, right, bottom of the cells of a grid, row by row."""
+    """(1, S, 4) left, top, right, bottom of the grid cells, row by row."""
     rows, columns = shape
     device = mask.device
     top = torch.arange(rows, device=device).repeat_interleave(columns) / rows
@@ -133,7 +133,7 @@ def _grid_cells(shape: tuple[int, ...], mask: Tensor) -> Tensor:
 
 
 def _time_cells(mask: Tensor) -> Tensor:
-    """(B, S, 2) begin and end of the positions of each row, which share its duration."""
+    """(B, S, 2) begin and end of each position: the positions of a row divide its duration evenly."""
     count = mask.sum(1).clamp(min=1)[:, None]  # (B, 1)
     place = torch.arange(mask.shape[1], device=mask.device)[None]
     return torch.stack([place / count, (place + 1) / count], -1)

@@ -1,14 +1,12 @@
-"""A picture from its bytes: decoded, upright, opaque, and laid on a canvas of a fixed size.
+"""Decode an image and lay it on a canvas of a fixed size.
 
-What a file can hold and what becomes of it:
-
-    EXIF orientation      the picture is turned as the camera was held
+    EXIF orientation      applied
     transparency          laid over white
     16 bits a channel     v · 255 / 65535, rounded: scaled, not clipped
-    palette, CMYK, 1 bit  as the colors they stand for
+    palette, CMYK, 1 bit  converted to the colors they stand for
     several frames        the first
 
-A picture of more than `MOST_PIXELS` is refused from its header, before any pixel is decoded.
+An image of more than `MOST_PIXELS` is refused by its header, before any pixel is decoded.
 """
 
 from __future__ import annotations
@@ -25,13 +23,13 @@ from regard.data.ragged import Array
 
 MOST_PIXELS = 100_000_000
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")
-"""Those of pixels alone: others can run programs (EPS) or are drawings."""
+"""Raster formats only: others are drawings, or can run programs (EPS)."""
 WHITE = 255
 ORIENTATION = 0x0112
 EXIF = ("exif", "xmp", "XML:com.adobe.xmp", "Raw profile type exif")
-"""Where Pillow keeps what may say an orientation."""
+"""Pillow's `info` keys that may hold an orientation."""
 SHARPER = 2
-"""A JPEG may be decoded at a half, a quarter or an eighth of its size, as long as this many times the canvas remain."""
+"""Minimum size of the decoded image relative to the canvas, if a JPEG is decoded at 1/2, 1/4 or 1/8 of its size."""
 
 Fit = Literal["stretch", "pad", "crop", "keep"]
 Color = Literal["rgb", "gray"]
@@ -39,16 +37,16 @@ Box = tuple[float, float, float, float]
 
 
 def open_picture(content: bytes, shown: str, *, at_least: tuple[int, int] | None = None) -> Image.Image:
-    """The picture in mode L or RGB.
+    """The image in mode L or RGB.
 
-    shown      how a message names it, after the name of its field: "names 'a.png'"
-    at_least   (height, width) that are needed; a larger JPEG may be decoded smaller
+    shown      how error messages refer to the image, after the name of its field: "names 'a.png'"
+    at_least   required (height, width); a larger JPEG may be decoded at a reduced size
     """
     try:
         picture: Image.Image = Image.open(io.BytesIO(content), formats=FORMATS)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise Unreadable(f"{shown}, a picture of more than {MOST_PIXELS:,} pixels") from None
-    except Exception:  # the decoders raise whatever comes to their mind when a file is not what it says
+    except Exception:  # decoders raise many kinds of exceptions for a damaged file
         raise Unreadable(
             f"{shown}, which is no picture that can be read: it begins with {content[:8]!r}, expected one of "
             f"{', '.join(FORMATS)}"
@@ -71,16 +69,16 @@ def open_picture(content: bytes, shown: str, *, at_least: tuple[int, int] | None
 
 
 def upright(picture: Image.Image) -> Image.Image:
-    """Turned as its EXIF orientation says."""
+    """Rotate the image by its EXIF orientation."""
     if picture.format != "TIFF" and not any(carrier in picture.info for carrier in EXIF):
-        return picture  # nowhere it could be said
+        return picture  # no key that could hold an orientation
     if picture.getexif().get(ORIENTATION, 1) == 1:
         return picture
     return ImageOps.exif_transpose(picture)
 
 
 def opaque(picture: Image.Image, shown: str = "is a Pillow picture") -> Image.Image:
-    """In mode L or RGB: 16 bits scaled to 8, colors looked up, transparency laid over white."""
+    """Convert to mode L or RGB: 16 bits scaled to 8, palettes resolved, transparency laid over white."""
     mode = picture.mode
     if mode in ("L", "RGB") and "transparency" not in picture.info:
         return picture
@@ -97,7 +95,7 @@ def opaque(picture: Image.Image, shown: str = "is a Pillow picture") -> Image.Im
 
 
 def _eight_bits(values: Array, shown: str) -> Array:
-    """(H, W) uint8 of 16-bit numbers, which some formats keep in 32."""
+    """(H, W) uint8 from 16-bit numbers, which some formats store in 32 bits."""
     wide = values.astype(np.int64)
     if wide.size and (wide.min() < 0 or wide.max() > 65535):
         raise Unreadable(f"{shown}, a picture of 32-bit numbers, whose range is not known")
@@ -115,10 +113,10 @@ def on_canvas(
     """(H, W, C) uint8, C = 3 or 1.
 
     size   (H, W) of the canvas
-    fit    stretch: the sides are scaled apart, nothing is lost; pad: scaled together, white beside it; crop: scaled
-           together until the canvas is full, the middle is kept; keep: as large as it is, at the left, white beside it,
-           smaller only where it would not fit: signs of one size stay of one size
-    box    the part of the picture to lay on the canvas, as fractions (x0, y0, x1, y1); default: all of it
+    fit    stretch: scale both sides independently, nothing is lost. pad: keep the aspect ratio, white around the image.
+           crop: keep the aspect ratio, fill the canvas, cut off the margins. keep: original size at the left, white
+           around the image, scaled down only if it does not fit, so that glyphs of one size stay of one size
+    box    the part of the image to use, as fractions (x0, y0, x1, y1); default: all of it
     """
     height, width = size
     mode = "RGB" if color == "rgb" else "L"
@@ -143,7 +141,7 @@ def _in_pixels(box: Box, picture: Image.Image) -> Box:
 
 
 def _covering(box: Box, ratio: float) -> Box:
-    """The largest box of this width : height in the middle of another."""
+    """The largest centered part of a box with this ratio of width to height."""
     left, top, right, bottom = box
     width, height = min(right - left, (bottom - top) * ratio), min(bottom - top, (right - left) / ratio)
     x, y = (left + right - width) / 2, (top + bottom - height) / 2

@@ -1,4 +1,4 @@
-"""Data without files: worlds generate their rows, packages hold them."""
+"""Data without files: worlds generate rows, packages contain them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regard.data.readers.row import Row
 from regard.parts import Options
 
 Splits = dict[str, list[Row]]
-"""train, dev, test, and whatever else there is to test on ("long"), each with its rows."""
+"""The rows of each split: train, dev, test, and further test sets such as "long"."""
 Seed = Annotated[int, Field(ge=0)]
 RowCount = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
@@ -20,7 +20,7 @@ RowCount = Annotated[int, Field(ge=0, le=1_000_000_000)]
 class Provider(Options):
     """Rows in splits, determined by the options alone.
 
-    fields   of the rows
+    fields   names of the fields of the rows
     """
 
     model_config = ConfigDict(strict=True)
@@ -29,9 +29,9 @@ class Provider(Options):
 
     @abstractmethod
     def splits(self) -> Splits:
-        """The same rows every time."""
+        """The rows of each split; the same in every call."""
 
 
 def numbered(name: str, split: str, rows: Iterable[Mapping[str, str]]) -> list[Row]:
-    """Rows with their places: "translation:train:17"."""
+    """Rows with their locations, such as "translation:train:17"."""
     return [Row(row, file=f"{name}:{split}", line=line) for line, row in enumerate(rows, start=1)]

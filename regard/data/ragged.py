@@ -1,4 +1,4 @@
-"""Rows of different lengths in one flat array: how encodings and raw text are kept, in memory or mapped from disk."""
+"""Rows of different lengths in one flat array: the storage of encodings and raw text, in memory or memory-mapped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Ragged:
 
     @classmethod
     def of(cls, rows: Ragged | Sequence[Array]) -> Ragged:
-        """The rows put end to end; a scalar counts as a row of length one."""
+        """The concatenated rows; a scalar counts as a row of length 1."""
         if isinstance(rows, Ragged):
             return rows
         flat = [np.reshape(row, -1) for row in rows]
@@ -45,7 +45,7 @@ class Ragged:
         return np.diff(self.offsets)
 
     def take(self, rows: Array) -> Ragged:
-        """The given rows, in the given order, copied: one gather instead of a Python loop."""
+        """A copy of the given rows, in the given order, by a single gather."""
         starts = np.asarray(self.offsets[rows])
         lengths = np.asarray(self.offsets[rows + 1]) - starts
         offsets = np.zeros(len(rows) + 1, dtype=np.int64)
@@ -54,7 +54,7 @@ class Ragged:
         return Ragged(np.asarray(self.values[places]), offsets)
 
     def padded(self, fill: int = 0) -> Array:
-        """(rows, longest) with `fill` on the right of every shorter row; int64, or the type of the values if these are
+        """(rows, longest), with `fill` to the right of shorter rows. The dtype is int64, or that of the values if
         floats."""
         lengths = self.lengths
         longest = int(lengths.max(initial=0))

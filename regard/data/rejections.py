@@ -1,4 +1,4 @@
-"""Rows that could not be used: stop at the first, or set them aside with file, line and reason."""
+"""Rows that cannot be used: stop at the first, or set them aside with file, line and reason."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ HEADER = "\t".join(Rejected._fields) + "\n"
 
 
 class Rejections:
-    """What becomes of bad rows while a dataset is built.
+    """How to treat bad rows while a dataset is built.
 
     on_bad   "stop" raises at the first; "skip" counts and keeps them
-    remedy   what the message of the first one tells to do
+    remedy   the remedy in the error about the first bad row
     """
 
     def __init__(self, on_bad: BadRows, kept: Iterable[Rejected] = (), *, remedy: str = SKIP_HINT) -> None:
         self.on_bad, self.kept, self.remedy = on_bad, list(kept), remedy
 
     def add(self, row: Row, reason: str) -> None:
-        """reason: a sentence without its full stop, "target is empty"."""
+        """reason: a sentence without its period, such as "target is empty"."""
         if self.on_bad == "stop":
             raise RegardError(f"{reason}.", where=row.where, fix=self.remedy)
         self.kept.append(
@@ -66,19 +66,19 @@ class Rejections:
 
     @property
     def reasons(self) -> Counter[str]:
-        """How many rows for each reason, numbers and quoted values left open: "target has … tokens"."""
+        """Number of rows for each reason, with numbers and quoted values replaced: "target has … tokens"."""
         return Counter(
             re.sub(r"'[^']*'|\b\d+\b|\b0x[0-9a-f]+\b", "…", rejected.reason) for rejected in self.kept
         )
 
 
 def short(value: str) -> str:
-    """The value; of one that is the content of a file, how it begins."""
+    """The value, shortened if it is the content of a file."""
     return f"{value[:MOST_CONTENT]}…" if is_data(value) and len(value) > MOST_CONTENT else value
 
 
 def write_rejected(path: Path, rejected: Iterable[Rejected]) -> int:
-    """rejected.tsv, written atomically, and the number of its rows; with none, no file, nor an old one."""
+    """Write rejected.tsv atomically and return the number of its rows. Without rows, remove any old file."""
     lines = [one.write() for one in rejected]
     if not lines:
         path.unlink(missing_ok=True)

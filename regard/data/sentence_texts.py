@@ -1,4 +1,4 @@
-"""Sentences of a batch beside the values of the rows they came from."""
+"""Sentences of a batch together with the texts of their rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regard.data.batch import Sentences
 
 @dataclass(frozen=True)
 class SentenceTexts(Sentences):
-    """Sentences whose words can be shown as they were written, those that are not known included.
+    """Sentences whose words, including unknown ones, can be shown as written.
 
     texts   the values of the rows
     """

@@ -4,10 +4,10 @@ A file is named aAA_sSS_eEE_skeleton.txt (action, subject, episode) and has a li
 
     column of the pixel, row of the pixel, depth, confidence
 
-From pixel and depth follows where the joint is, up to the unit of the depth: x = (column − 160) · depth / 285,
-y = (row − 120) · depth / 285, z = depth, 285 pixels being the camera's focal length at 320 × 240. Frames in which the
-camera had lost the person (all numbers zero) are left out; single joints it had lost (numbers of 2³¹) are drawn in from
-the frames around.
+The position of a joint follows from pixel and depth, up to the unit of the depth: x = (column − 160) · depth / 285,
+y = (row − 120) · depth / 285, z = depth, where 285 pixels is the camera's focal length at 320 × 240. Frames without
+a person (all numbers zero) are left out. Single missing joints (numbers of 2³¹) are interpolated from neighboring
+frames.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from regard.data.ragged import Array
 JOINTS, NUMBERS = 20, 4
 MIDDLE, FOCAL = (160.0, 120.0), 285.0
 FARTHEST = 5_000.0
-"""No pixel and no depth is beyond it."""
+"""Upper limit of valid pixel coordinates and depths."""
 NAME = re.compile(r"a(\d+)_s(\d+)_e(\d+)_skeleton\.txt")
 
 
 @dataclass(frozen=True)
 class SkeletonName:
-    """Who does what in a file, for the how-manieth time."""
+    """Action, subject and episode (repetition) of a file."""
 
     action: int
     subject: int
@@ -38,7 +38,7 @@ class SkeletonName:
 
     @classmethod
     def of(cls, path: str) -> SkeletonName | None:
-        """None where the file is not named so."""
+        """The parsed name; None if the file is not named this way."""
         found = NAME.fullmatch(os.path.basename(path))
         return None if found is None else cls(*map(int, found.groups()))
 
@@ -46,7 +46,7 @@ class SkeletonName:
 def joints_of(text: str, shown: str) -> Array:
     """(T, 20 · 3) float64: x, y, z of every joint.
 
-    shown   how a message names the file, after the name of its field: "names 'a01_s01_e01_skeleton.txt'"
+    shown   how error messages refer to the file, after the name of its field: "names 'a01_s01_e01_skeleton.txt'"
     """
     try:
         numbers = np.array(text.split(), dtype=np.float64)
@@ -64,7 +64,7 @@ def joints_of(text: str, shown: str) -> Array:
 
 
 def _complete(joints: Array) -> Array:
-    """(T, 20, 3) without the numbers that cannot be: a straight line between those before and after."""
+    """(T, 20, 3) with invalid numbers replaced by linear interpolation over time."""
     lost = ~(np.abs(joints) < FARTHEST)
     if not lost.any():
         return joints
@@ -81,6 +81,6 @@ def _complete(joints: Array) -> Array:
 
 
 def _placed(joints: Array) -> Array:
-    """(T, 20, 3) from pixels and depth to places."""
+    """(T, 20, 3) from pixels and depth to positions in space."""
     depth = joints[..., 2:]
     return np.concatenate([(joints[..., :2] - MIDDLE) * depth / FOCAL, depth], -1)

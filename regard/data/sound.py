@@ -1,4 +1,4 @@
-"""Sound: samples out of the bytes of a file, and at another rate."""
+"""Audio: decode the bytes of a file to samples, and resample them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from regard.data.ragged import Array
 from regard.errors import RegardError
 
 CROSSINGS = 16
-"""Zero crossings of the sinc on each side: what a resampled value is made of."""
+"""Zero crossings of the sinc kept on each side of the resampling filter."""
 ROLL_OFF = 0.95
-"""Share of the lower rate's band that is kept: a finite filter needs room to fall."""
+"""Share of the lower rate's band to keep: a finite filter needs room to fall off."""
 FINEST = 1000
-"""Ratios of rates are taken as fractions up to this denominator: off by less than a millionth, and never large."""
+"""Largest denominator of the fraction that approximates a ratio of rates; the error is below a millionth."""
 
 
 def soundfile() -> Any:
-    """The library, imported when a sound is read."""
+    """The library, imported when audio is first read."""
     try:
         import soundfile as library
-    except (ImportError, OSError):  # the package, or the C library it stands on
+    except (ImportError, OSError):  # the package or its C library is missing
         raise RegardError(
             "Reading sounds needs soundfile, which does not work here.", fix="Run: pip install soundfile"
         ) from None
@@ -37,10 +37,10 @@ def soundfile() -> Any:
 
 
 def decode(content: bytes, shown: str, *, most_seconds: float = math.inf) -> tuple[Array, int]:
-    """(N,) float32 samples, all channels mixed down, and their rate. `Unreadable` says why there are none.
+    """(N,) float32 samples, mixed down to one channel, and their rate. Raises `Unreadable` if there are none.
 
-    shown          how the value is called in a sentence: "names 'a.wav'"
-    most_seconds   refused before it is decoded, where it lasts longer
+    shown          how error messages refer to the value: "names 'a.wav'"
+    most_seconds   longer audio is refused before it is decoded
     """
     library = soundfile()
     try:
@@ -61,7 +61,7 @@ def decode(content: bytes, shown: str, *, most_seconds: float = math.inf) -> tup
 
 
 def encode_wav(samples: Array, rate: int) -> bytes:
-    """A WAV file of 16 bits: samples (N,) or (N, channels), floats from −1 to 1, or int16 as they are."""
+    """A 16-bit WAV file of samples (N,) or (N, channels): floats from −1 to 1, or int16."""
     whole = samples
     if np.issubdtype(samples.dtype, np.floating):
         if not np.isfinite(samples).all():
@@ -83,9 +83,9 @@ def resample(samples: Tensor, rate: int, to: int) -> Tensor:
 
         y_n = Σ_k x_k h(n · rate / to − k),   h(t) = c sinc(c t) cos²(π c t / 2 Z) within |c t| < Z
 
-    c is the lower of 1 and to / rate, a little less so that the filter may fall before the band ends; Z the zero
-    crossings kept on each side. With to / rate = U / D in lowest terms there are only U different sets of weights: the
-    whole is one product of stretches of the sound, D apart, with all of them.
+    c is min(1, to / rate), times ROLL_OFF so that the filter falls off within the band. Z is the number of zero
+    crossings kept on each side. With to / rate = U / D in lowest terms, there are only U distinct sets of weights. The
+    result is a single product of these with windows of the samples, D apart.
     """
     if rate == to:
         return samples
@@ -101,7 +101,7 @@ def resample(samples: Tensor, rate: int, to: int) -> Tensor:
 
 @lru_cache(maxsize=32)
 def sinc_kernel(up: int, down: int) -> Tensor:
-    """(taps, U): column p weighs the samples −half … half + D for output p of each group of U."""
+    """(taps, U): column p holds the weights of the samples −half … half + D for output p of each group of U."""
     scale = ROLL_OFF * min(1.0, up / down)
     half = math.ceil(CROSSINGS / scale)
     places = torch.arange(-half, half + down + 1, dtype=torch.float64)[:, None]

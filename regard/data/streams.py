@@ -1,4 +1,4 @@
-"""Batches of a text that runs on: parallel stretches of it, span after span in order."""
+"""Batches of continuous text: parallel streams, read span by span."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from regard.data.dataset import Dataset
 from regard.errors import RegardError
 
 KEPT = 1024
-"""Spans that stay in memory, where the text is mapped."""
+"""Number of spans to keep in memory if the text is memory-mapped."""
 
 
 class StreamBatches:
-    """The spans of any epoch, which are the same in each.
+    """The spans of an epoch; every epoch has the same.
 
-    The text of n tokens is cut into `rows` texts of ⌊n / rows⌋ tokens, which are read side by side, `span` tokens at a
-    time. Every token is predicted from the one before it, the first one of all from BEGIN. What remains of n at the
-    end, fewer than `rows` tokens, is left out; with one row there is nothing left out.
+    The text of n tokens is cut into `rows` parallel streams of ⌊n / rows⌋ tokens, which are read `span` tokens at a
+    time. Every token is predicted from the preceding one, and the very first from BEGIN. The remainder of fewer than
+    `rows` tokens at the end is dropped; with one row nothing is dropped.
 
-    carry        a span goes on where the one before it ended; False: each begins anew
-    world_size   processes that share the rows: rank r takes rows r, r + world_size, …
+    carry        whether a span continues the previous one; False: each span starts anew
+    world_size   number of processes that share the rows: rank r takes rows r, r + world_size, …
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class StreamBatches:
             )
 
     def refuse_short(self) -> None:
-        """Refuse a text to train on that is shorter than one batch."""
+        """Refuse a training text that is shorter than one batch."""
         needed = self.rows * self.span
         if len(self.tokens) < needed:
             raise RegardError(

@@ -1,9 +1,9 @@
-"""Turns of a dialog: who says what, as a text on one line or several, and as JSON.
+"""Turns of a dialog, each a speaker and an utterance: as text on one or several lines, or as JSON.
 
     U: can you suggest a good film ? | B: how about Logan ? | U: who plays in it ?
 
-A turn is its speaker, a colon and a blank, and what is said. Turns stand between marks (`|` with blanks around it) or
-on lines of their own. As JSON a dialog is a list of pairs or of objects, and may hold anything:
+A turn consists of the speaker, a colon, a blank, and the utterance. Turns are separated by marks (`|` with blanks
+around it) or line ends. As JSON, a dialog is a list of pairs or of objects, whose texts may contain anything:
 
     [["U", "hi"], ["B", "hello"]]        [{"speaker": "U", "text": "hi"}, {"speaker": "B", "text": "hello"}]
 
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from regard.data.listed import LISTED
 
 MARK = "|"
-"""What stands between two turns, unless a column says otherwise."""
+"""Default separator between turns."""
 SPEAKER = re.compile(r"(?P<speaker>[^\s:]+):(?:\s+|$)")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 LINES = re.compile(rf"[\r\n{LISTED}]+")
@@ -29,7 +29,7 @@ SHOWN = 40
 
 
 class Turn(NamedTuple):
-    """What one speaker says."""
+    """An utterance and its speaker."""
 
     speaker: str
     text: str
@@ -39,11 +39,11 @@ class Turn(NamedTuple):
 
 
 class TurnError(ValueError):
-    """Why a text is no dialog, to be read after the name of a field: "has no turn"."""
+    """Why a text is not a dialog, to follow the name of a field in a message: "has no turn"."""
 
 
 def read_turns(text: str, mark: str = MARK) -> list[Turn]:
-    """The turns of a dialog in either form."""
+    """Parse a dialog in either form."""
     if text.lstrip().startswith("["):
         return _from_json(text.replace(LISTED, ""))
     pieces = [piece for line in re.split(LINES, text) for piece in _between(line, mark)]
@@ -54,7 +54,7 @@ def read_turns(text: str, mark: str = MARK) -> list[Turn]:
 
 
 def turns_of(value: Any) -> list[Turn]:
-    """The turns of a dialog given in Python, or as JSON has them: pairs, or objects with `speaker` and `text`."""
+    """The turns of a dialog given in Python or parsed from JSON: pairs, or objects with `speaker` and `text`."""
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         raise TurnError(f"is a {type(value).__name__}, expected a list of turns")
     turns = []
@@ -66,7 +66,7 @@ def turns_of(value: Any) -> list[Turn]:
 
 
 def write_turns(turns: Iterable[Turn], mark: str = MARK) -> str:
-    """The dialog on one line; as JSON where a speaker or what is said could not be read back from that."""
+    """The dialog on one line, or as JSON if a speaker or an utterance could not be read back from that line."""
     said = list(turns)
     texts = [_readable(turn, mark) for turn in said]
     known = [text for text in texts if text is not None]
@@ -77,7 +77,7 @@ def write_turns(turns: Iterable[Turn], mark: str = MARK) -> str:
 
 @lru_cache(maxsize=4096)
 def _readable(turn: Turn, mark: str) -> str | None:
-    """The turn as it stands on a line, where it can be read back from that. The rows of a dialog repeat its turns."""
+    """The turn as text, or None if it could not be read back. Cached, because the rows of a dialog repeat its turns."""
     text = str(turn)
     try:
         return text if read_turns(text, mark) == [turn] else None
@@ -86,7 +86,7 @@ def _readable(turn: Turn, mark: str) -> str | None:
 
 
 def plain(text: str) -> str:
-    """Control characters and runs of blanks as one blank each."""
+    """Replace control characters and runs of blanks by single blanks."""
     return " ".join(CONTROL.sub(" ", text).split())
 
 

@@ -1,4 +1,4 @@
-"""Variation of series: vectors in time changed a little at each showing, so that a network learns what matters."""
+"""Augmentation of series: random variations of vectors in time during training."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from regard.data.ragged import Array
 
 @dataclass(frozen=True)
 class SeriesVariation:
-    """What is drawn anew each time.
+    """Random variations, drawn anew for each series.
 
-    crop     the largest share cut off at the beginning, and at the end
-    speed    time runs up to this share faster or slower
-    warp     … and unevenly: progress p becomes p^exp(w), w between −warp and warp
-    rotate   points are turned about the vertical by up to so many degrees, and half as much about the other axes
-    scale    each coordinate of points is stretched by up to this share
-    noise    spread of what is added to every number, as a share of the number's own spread in the series
+    crop     largest share cut off at the beginning, and at the end
+    speed    largest change of speed, as a share
+    warp     largest exponent of the time warp: progress p becomes p^exp(w), w between −warp and warp
+    rotate   largest rotation of points about the vertical axis, in degrees; half as much about the other axes
+    scale    largest change of each coordinate of points, as a share
+    noise    standard deviation of the added noise, as a share of each feature's own standard deviation in the series
     """
 
     crop: float = 0.0
@@ -29,7 +29,7 @@ class SeriesVariation:
     noise: float = 0.0
 
     def times(self, count: int, most: int, generator: np.random.Generator) -> Array:
-        """(T',) where the series of `count` vectors is read, between 0 and count − 1; at most `most` places."""
+        """(T',) times between 0 and count − 1 at which to read a series of `count` vectors; at most `most` of them."""
         before, after = generator.uniform(0.0, self.crop, 2)
         first, last = before * (count - 1), (1.0 - after) * (count - 1)
         wanted = (
@@ -40,7 +40,7 @@ class SeriesVariation:
         return np.asarray(first + bent * (last - first))
 
     def points(self, values: Array, dimensions: int, generator: np.random.Generator) -> Array:
-        """Points (T, P · dimensions) turned and stretched."""
+        """Points (T, P · dimensions), rotated and scaled."""
         points = values.reshape(len(values), -1, dimensions)
         if self.rotate:
             points = points @ rotation(dimensions, np.deg2rad(self.rotate), generator)
@@ -57,7 +57,7 @@ class SeriesVariation:
 
 
 def rotation(dimensions: int, largest: float, generator: np.random.Generator) -> Array:
-    """A turn in the plane; in space one about y by up to `largest` (radians), then about x and z by half as much."""
+    """A rotation in the plane; in space, about y by up to `largest` (radians), then about x and z by half as much."""
     if dimensions == 2:
         return _turn(2, 0, 1, generator.uniform(-largest, largest))
     about_y, about_x, about_z = generator.uniform(-1.0, 1.0, 3) * largest * np.array([1.0, 0.5, 0.5])
@@ -72,7 +72,7 @@ def _turn(dimensions: int, first: int, second: int, angle: float) -> Array:
 
 
 def read_at(values: Array, times: Array) -> Array:
-    """The vectors (T, D) at times between 0 and T − 1, on straight lines between their neighbours: (T', D)."""
+    """The vectors (T, D) at times between 0 and T − 1, linearly interpolated: (T', D)."""
     before = np.minimum(np.floor(times).astype(np.int64), len(values) - 1)
     after = np.minimum(before + 1, len(values) - 1)
     share = (times - before)[:, None]

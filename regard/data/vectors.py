@@ -1,10 +1,10 @@
-"""Vectors in time: numbers in the row itself, or files: numpy arrays, texts with a vector a line, skeleton files.
+"""Vectors in time: numbers in the row itself, or files with NumPy arrays, text with a vector per line, or skeletons.
 
-a list           [0.5, -1, 2] or [[1, 2], [3, 4]]: the numbers themselves, as JSON; of plain numbers, each is a vector
+a list           [0.5, -1, 2] or [[1, 2], [3, 4]], as JSON; in a flat list, each number is a vector
 an array         .npy, .npz or a data URI: numbers (T, D), or (T, points, coordinates)
 a skeleton file  named aAA_sSS_eEE_skeleton.txt (`regard.data.skeletons`)
-any other text   a vector a line, its numbers between spaces, tabs, commas or semicolons; a first line without
-                 numbers names them and is passed over
+other text       a vector per line, numbers separated by spaces, tabs, commas or semicolons; a first line without
+                 numbers is a header and is skipped
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BETWEEN = re.compile(r"[\s,;]+")
 
 
 def vectors_of(value: str, contents: Contents) -> Array:
-    """(T, D) float64, finite, T and D at least 1; `Unreadable` says why not."""
+    """(T, D) float64, finite, with T and D at least 1; raises `Unreadable` otherwise."""
     if is_list(value):
         return _of_list(value)
     name = shown(value)
@@ -41,7 +41,7 @@ def vectors_of(value: str, contents: Contents) -> Array:
 
 
 def is_list(value: str) -> bool:
-    """Whether the value holds its numbers itself, as a list."""
+    """Whether the value is a list of numbers, not a path."""
     return value.lstrip().startswith("[")
 
 
@@ -49,7 +49,7 @@ def _of_list(value: str) -> Array:
     name = f"is the list {value[:40]!r}"
     try:
         array = np.array(json.loads(value))
-    except ValueError:  # no JSON, or vectors of different lengths
+    except ValueError:  # not JSON, or vectors of different lengths
         raise Unreadable(
             f"{name}, expected numbers, or lists of equally many numbers: [1, 2] or [[1, 2], [3, 4]]"
         ) from None

@@ -1,7 +1,7 @@
-"""Any model as the six answers a lecturer would write on the board, and as a drawing.
+"""Describe a model: the six answers that a lecturer would write on the board, and a drawing.
 
-Data, encoder, decoder, parameters, loss, algorithm, each in the form that is computed. The lines come from the parts;
-the drawing (`draw`) is read off the lines and the network.
+The answers are data, encoder, decoder, parameters, loss and algorithm, as they are computed. The lines come from the
+parts; the drawing (`draw`) is derived from the lines and the network.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""The board: all six answers."""
+"""The board: the six answers about a model."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 Answer = list[str]
 NOTE = "—"
-"""What follows it on a line is a note."""
+"""Starts a note on a line."""
 
 
 def answers(spec: Spec) -> dict[str, Answer]:
-    """The six answers in plain text, the parameters in symbols (`board` counts them)."""
+    """The six answers in plain text, with symbolic parameter counts (`board` has the numbers)."""
     return {
         "data": _data(spec),
         "encoder": _encoders(spec),
@@ -34,7 +34,7 @@ def answers(spec: Spec) -> dict[str, Answer]:
 
 
 def memory_symbols(spec: Spec) -> dict[str, MemorySymbols]:
-    """How the memory of each input is written: that of the second input with a prime, of the third with two."""
+    """The notation for the memory of each input: that of the second input has a prime, that of the third two."""
     found = {}
     for place, (name, options) in enumerate(spec.encoder.items()):
         owner = options.part.owner(options)
@@ -74,19 +74,19 @@ def _decoders(spec: Spec) -> Answer:
 
 
 def _kept(memories: Mapping[str, MemorySymbols]) -> set[str]:
-    """The symbols of memories, which no decoder calls otherwise."""
+    """The symbols of memories, which no decoder may use otherwise."""
     return {name for memory in memories.values() for name in memory.names}
 
 
 def _named(name: str, lines: Answer, among: Mapping[str, Any]) -> Answer:
-    """A line with the name comes first where there are several."""
+    """The lines, preceded by a line with the name if there are several."""
     return [f"{NOTE} {name}", *lines] if len(among) > 1 else lines
 
 
 def board(spec: Spec, what: str = "", *, letters: str | None = None) -> RenderableType:
-    """The answers as a rich table, with the parameters counted.
+    """The answers as a rich table, with parameter counts.
 
-    letters   of a lecture to write it in, with where each weight lives
+    letters   a lecture whose notation is used, with the location of each weight
     """
     from rich.table import Table
     from rich.text import Text
@@ -127,7 +127,7 @@ def board(spec: Spec, what: str = "", *, letters: str | None = None) -> Renderab
 
 
 def _places(weights: Sequence[tuple[str, str, str]]) -> RenderableType:
-    """Letter, shape and place of each weight; on a narrow screen the place goes on below itself."""
+    """Letter, shape and location of each weight; on a narrow screen, the location wraps."""
     from rich.table import Table
     from rich.text import Text
 
@@ -140,7 +140,7 @@ def _places(weights: Sequence[tuple[str, str, str]]) -> RenderableType:
 
 
 def _in_letters(spec: Spec, what: str, deck: str) -> tuple[dict[str, Answer], list[tuple[str, str, str]]]:
-    """The answers in the letters of a lecture, and the parameters one by one: letter, shape, place."""
+    """The answers in the notation of a lecture, and each parameter: letter, shape, location."""
     from regard.describe.lettering import lettered
 
     known = Path(what) / "columns.json"

@@ -18,15 +18,15 @@ from regard.spec import Spec
 WIDE, SMALL, TEXT = 400.0, 300.0, 12.0
 LINE = 15.0
 WIDER = 1.3
-"""How much wider bold letters and signs can be than `text_width` takes them to be."""
+"""Factor by which bold letters and signs may exceed the estimate of `text_width`."""
 DASHES: tuple[tuple[float, ...], ...] = ((), (6.0, 3.0), (2.0, 2.0), (8.0, 2.0, 2.0, 2.0))
-"""How boxes are outlined whose colors have come around."""
+"""Outlines of boxes after all colors have been used once."""
 
 
 def draw(spec: Spec, what: str = "", *, widest: float = WIDEST) -> Scene:
-    """The figure of a model; of a run's folder, with the vocabularies it has learned.
+    """The figure of a model; for the folder of a run, with its fitted vocabularies.
 
-    widest   how wide the drawings may be side by side; where they are wider, they stand below each other
+    widest   maximum width of drawings side by side; wider ones are stacked
     """
     made = graph(spec, what)
     steps = unrolled(made)
@@ -46,7 +46,7 @@ def draw(spec: Spec, what: str = "", *, widest: float = WIDEST) -> Scene:
 
 
 def formula(count: int, slopes: Mapping[str, int], vocabularies: Mapping[str, int]) -> str:
-    """`1,234 + 257 V(target)`: a count that is linear in what is not known yet."""
+    """`1,234 + 257 V(target)`: a count that is linear in unknown vocabulary sizes."""
     constant = count - sum(slope * vocabularies[name] for name, slope in slopes.items())
     shown = [f"{constant:,}"] if constant or not slopes else []
     return " + ".join(shown + [f"{slope:,} V({name})" for name, slope in slopes.items() if slope])
@@ -116,7 +116,7 @@ def _rolled(made: Graph) -> Block:
         if arrow.source in owner and arrow.target in owner
     ]
     row_of = {box.key: box.row for box in boxes}
-    # what would have to go up without being of another step is a ring inside one step
+    # A wire that would go up within the same step is a cycle within one step.
     wires = [
         Wire(one.source, one.target, "left", one.dashed) if row_of[one.target] <= row_of[one.source] else one
         for one in wires
@@ -150,7 +150,7 @@ def _rolled(made: Graph) -> Block:
 
 
 def _listed(made: Graph) -> Lines:
-    """The same in lines, for a terminal."""
+    """The same as lines of text, for a terminal."""
     said = [(f"{formula(made.total, _slopes(made), made.vocabularies)} parameters", "ink")]
     for part in made.parts:
         said += [("", "muted"), (f"{part.title}: {part.options}", "accent")]
@@ -163,7 +163,7 @@ def _listed(made: Graph) -> Lines:
 
 
 def _label(unit: Vertex, arrows: Sequence[Arrow]) -> str:
-    """What leaves a unit, with its size."""
+    """The value that leaves a unit, with its size."""
     used = [arrow.symbol.partition("_")[0] for arrow in arrows if arrow.source == unit.key]
     room, said = WIDE / 2 - 34, ""
     for symbol, shape in unit.shapes.items():
@@ -178,7 +178,7 @@ def _label(unit: Vertex, arrows: Sequence[Arrow]) -> str:
 
 
 def color_of(group: int | None) -> tuple[Color, tuple[float, ...]]:
-    """The color of some weights, and the dashes of their outline once all colors have been used."""
+    """The color of a group of weights, and the dashes of its outline after all colors have been used."""
     if group is None:
         return "muted", ()
     return series_color(group), DASHES[(group // SERIES) % len(DASHES)]

@@ -1,7 +1,7 @@
-"""A model in the letters of a lecture: `regard describe NAME --as 004`, with the shape and the place of each weight.
+"""A model in the notation of a lecture: `regard describe NAME --as 004`, with shape and location of each weight.
 
-The lines are those of our own board, each symbol under the name the lecture gives it. Lectures write one bias where a
-cell has two, W for the matrix of the state and U for that of the input, and enc, dec, attn for whose they are.
+The lines are those of our own board, with each symbol renamed as in the lecture. Lectures write one bias where a cell
+has two, W for the matrix of the state and U for that of the input, and enc, dec, attn for the module.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from regard.model.store import read_columns
 from regard.spec import Spec
 
 CELLS = {"rnn": "h", "gru": "rzn", "lstm": "ifgo"}
-"""The gates of a cell in the order of its rows, by the letters of our board."""
+"""The gates of a cell in the order of its rows, in the letters of our board."""
 MATRICES = {"W": "weight_ih", "U": "weight_hh", "b": "bias_ih", "c": "bias_hh"}
 SIDES = {"x": "enc", "→": "enc", "←": "enc", "d": "enc", "y": "dec"}
 
 
 @dataclass(frozen=True)
 class Letters:
-    """How a lecture writes what our board writes otherwise.
+    """The differences between the notation of a lecture and ours.
 
-    gates     {cell: {our gate: what stands above the weights of it}}; the candidate has nothing there
-    inside    {cell: {our letter in the function of a cell: the lecture's}}, `decoder` of that of a decoder besides
-    score     {our letter: the lecture's} of an additive score, and `general` of W in s·W h
-    weight    the indices of a weight: jt or ti
+    gates     {cell: {our gate: superscript of its weights}}; the candidate has none
+    inside    {cell: {our letter in the function of a cell: the lecture's}}; `decoder` adds those of a decoder
+    score     {our letter: the lecture's} of an additive score; `general` is W in s·W h
+    weight    the indices of an attention weight: jt or ti
     """
 
     gates: Mapping[str, Mapping[str, str]]
@@ -89,10 +89,10 @@ LECTURES = {
 
 @dataclass(frozen=True)
 class Weight:
-    """One letter: the numbers of a parameter that it stands for.
+    """The part of a parameter that one letter stands for.
 
-    index   into the parameter of that name; empty for all of it
-    sides   the lengths of its axes, as text: V(target) where a vocabulary decides
+    index   slice of the parameter; empty for all of it
+    sides   its shape, as text: V(target) if it depends on a vocabulary
     """
 
     letter: str
@@ -109,7 +109,7 @@ class Weight:
 
 @dataclass(frozen=True)
 class Lettered:
-    """The answers in the letters of a lecture, the place of each weight, and where the model departs from it."""
+    """The answers in the notation of a lecture, the location of each weight, and deviations from the lecture."""
 
     answers: dict[str, list[str]]
     weights: list[Weight]
@@ -117,7 +117,7 @@ class Lettered:
 
 
 def lettered(spec: Spec, deck: str, columns_file: Path | None = None) -> Lettered:
-    """A model in the letters of a lecture; a RegardError says what the lecture has no letters for."""
+    """A model in the notation of a lecture; a RegardError names anything for which the lecture has no letters."""
     _check(spec, deck)
     letters = LECTURES[deck]
     found = answers(spec)
@@ -133,7 +133,7 @@ def lettered(spec: Spec, deck: str, columns_file: Path | None = None) -> Lettere
 
 
 def has_letters(spec: Spec, deck: str) -> bool:
-    """Whether a lecture has letters for all of a model."""
+    """Whether a lecture has letters for every part of a model."""
     try:
         _check(spec, deck)
     except RegardError:
@@ -142,7 +142,7 @@ def has_letters(spec: Spec, deck: str) -> bool:
 
 
 def _check(spec: Spec, deck: str) -> None:
-    """Refuse what the letters of a lecture do not cover."""
+    """Refuse models that the notation of a lecture does not cover."""
     if deck not in LECTURES:
         raise RegardError(
             f"lecture {deck!r} does not name its weights.",
@@ -189,7 +189,7 @@ def _check(spec: Spec, deck: str) -> None:
 
 
 def _line(line: str, letters: Letters, spec: Spec, side: str) -> str:
-    """A line of the board under the lecture's names; notes stay. side: enc or dec, whose line it is."""
+    """A line of the board with the lecture's names; notes stay. side: enc or dec, the module of the line."""
     said, dash, note = line.partition(NOTE)
     if not said.strip():
         return line
@@ -217,7 +217,7 @@ def _line(line: str, letters: Letters, spec: Spec, side: str) -> str:
 
 
 def _suffix(mark: str) -> str:
-    """→ and ← and what goes over both stand below the cell; a single encoder and the decoder have their names there."""
+    """The subscript of a cell: the directions → and ←, or the name of a single encoder or decoder."""
     return f"_{mark}" if mark in "→←d" else f"_{SIDES[mark]}"
 
 
@@ -234,13 +234,13 @@ def _weight_letter(ours: str, gate: str, mark: str, letters: Letters, cell: str)
 
 
 def _first(found: re.Match[str], decoder: Any) -> str:
-    """The weights of the first state; those of an LSTM for state and memory apart."""
+    """The weights of the initial state; for an LSTM, separate ones for state and memory."""
     carries = decoder.type == "recurrent" and decoder.cell.part.carries
     return f"{found[1]}_init^{found[2]}" if carries else f"{found[1]}_init"
 
 
 def _look(said: str, letters: Letters) -> str:
-    """Scores, weights and contexts of an attention."""
+    """Rename scores, weights and contexts of an attention."""
     at = letters.weight.replace("i", letters.position)
     if said.startswith("α_t = softmax_j(e_tj)"):
         over = letters.position
@@ -254,7 +254,7 @@ def _look(said: str, letters: Letters) -> str:
 
 
 def _weights(spec: Spec, letters: Letters, columns_file: Path | None) -> Iterator[Weight]:
-    """Every weight under its letter, in the order of the network."""
+    """Every weight with its letter, in the order of the network."""
     known = columns_file is not None
     columns = read_columns(columns_file) if columns_file is not None else fitted_to_nothing(spec)
     with torch.device("meta"):
@@ -319,7 +319,7 @@ def _weights(spec: Spec, letters: Letters, columns_file: Path | None) -> Iterato
 
 
 def _first_states(layer: Any, number: int, both: bool, letters: Letters, weight: Any) -> Iterator[Weight]:
-    """The learned states before the first word and behind the last, and the memories of an LSTM beside them."""
+    """The learned states before the first and after the last word, and the memories of an LSTM."""
     arrow = ("→", "←")[number] if both else ""
     at = "{S+1}" if (arrow == "←") != layer.backward else "0"
     size = layer.cells[0].size
@@ -328,7 +328,7 @@ def _first_states(layer: Any, number: int, both: bool, letters: Letters, weight:
 
 
 def _remarks(spec: Spec, letters: Letters) -> list[str]:
-    """Where this model departs from the slides."""
+    """The deviations of this model from the slides."""
     decoder: Any = next(iter(spec.decoder.values()))
     found = []
     for options in (*spec.encoder.values(), decoder):

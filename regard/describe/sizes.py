@@ -1,7 +1,7 @@
-"""How large what a board defines is: inferred from the equations and the shapes of the weights in them.
+"""Sizes of the symbols on a board, inferred from the equations and the shapes of the weights.
 
-A vector's size is a number; where nobody knows it before the data have been seen, it is a letter (S positions,
-V(target) words). What cannot be inferred is None, and nothing is drawn for it.
+The size of a vector is a number, or a letter if it depends on the data (S positions, V(target) words). A size that
+cannot be inferred is None, and is not shown.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ LIKE = (
     "squash",
     "leaky",
 )
-"""Functions whose value is as large as their first argument."""
+"""Functions whose value has the size of their first argument."""
 
 
 class BoardSizes:
-    """The sizes of one part.
+    """The sizes of the symbols of one part.
 
-    units   how many words an output chooses from, as it is written
+    units   size of the output's vocabulary, as written
     """
 
     def __init__(
@@ -73,10 +73,10 @@ class BoardSizes:
         own: dict[tuple[str, int], list[Equation]] = {}
         for equation, _ in lines.equations:
             own.setdefault(self.key(equation.targets[0]), []).append(equation)
-        for _ in range(4):  # what is defined further down becomes known in the next round
+        for _ in range(4):  # later definitions become known in the next round
             for key, equations in own.items():
                 if self.found.get(key) is None:
-                    # where every step has an equation, the first one may be of another size: h_0j, the vectors of words
+                    # The initial value may differ in size from those of all steps: h_0j, the word vectors.
                     general = [one for one in equations if not _is_certain(one)]
                     sizes = [self.of(equation.body, {}) for equation in general or equations]
                     self.found[key] = next((size for size in sizes if size is not None), None)
@@ -84,11 +84,11 @@ class BoardSizes:
             general = [one for one in equations if not _is_certain(one)]
             if len({self.of(equation.body, {}) for equation in general}) > 1:
                 self.found[key] = (
-                    None  # they do not agree: the frames of the first layer, the states of the others
+                    None  # sizes disagree: the frames of the first layer, the states of the others
                 )
 
     def key(self, target: Symbol) -> tuple[str, int]:
-        """What a symbol's size is kept by: m_1 and m_2 apart where no equation gives every m_l."""
+        """The key of a symbol's size; m_1 and m_2 have separate ones if no equation defines every m_l."""
         arity, same = (
             len(target.items),
             [one for one, _ in self.lines.equations if one.targets[0].base == target.base],
@@ -127,7 +127,7 @@ class BoardSizes:
         return None
 
     def length(self, index: str) -> Size:
-        """How many values an index has."""
+        """Number of values of an index."""
         return length(self.lines.ranges[index]) if index in self.lines.ranges else None
 
     def _symbol(self, node: Symbol, known: Mapping[str, Size]) -> Size:
@@ -151,7 +151,7 @@ class BoardSizes:
         return next((one for one in self.weights if one.letters and re.fullmatch(one.letters, name)), None)
 
     def _rows(self, node: Symbol, one: LetteredWeight) -> Size:
-        """How many rows a weight has; a head's share of them where it stands for one of several."""
+        """Number of rows of a weight; the share of one head if the symbol stands for one of several."""
         rows = one.tensor.shape[0]
         if "interface" in one.name:
             return None
@@ -161,7 +161,7 @@ class BoardSizes:
                 rows //= several
         alike = [other for other in self.weights if other.letters == one.letters and other.tensor.dim() > 1]
         if one.tensor.dim() == 3 or len({other.tensor.shape[0] for other in alike}) > 1:
-            return None  # each layer has another size
+            return None  # sizes differ by layer
         parts = {name for name in self.used if name[0] == letter(node)[0] and re.fullmatch(one.letters, name)}
         if len(parts) > 1:
             rows = rows // len(parts) if rows % len(parts) == 0 else rows
@@ -211,7 +211,7 @@ class BoardSizes:
             if tensor is not None:
                 table = letter(node.of)[0] in "EGTRC" and tensor.tensor.dim() > 1
                 return int(tensor.tensor.shape[-1]) if table else 1
-            if node.of.base[0] in "GPRC" or node.of.base[0] == "Ġ":  # a place of a grid has its features
+            if node.of.base[0] in "GPRC" or node.of.base[0] == "Ġ":  # a cell of a grid has its features
                 return self.of(node.of, known)
         return 1
 
@@ -233,7 +233,7 @@ class BoardSizes:
         return total or None
 
     def _times(self, first: Node, last: Node) -> int | None:
-        """How many there are in `[a_1; …; a_4]`."""
+        """Number of items in `[a_1; …; a_4]`."""
         for one, other in zip(getattr(first, "items", ()), getattr(last, "items", ()), strict=False):
             if one != other and isinstance(one, Number) and isinstance(other, Number):
                 return int(other.value) - int(one.value) + 1
@@ -245,13 +245,13 @@ def _is_certain(equation: Equation) -> bool:
 
 
 def _larger(first: Size, second: Size) -> Size:
-    """Of a sum: one of the terms may be a number that is added to all of a vector."""
+    """The size of a sum, in which one term may be a scalar added to a vector."""
     known = [size for size in (first, second) if size not in (None, 1)]
     return known[0] if known else None if None in (first, second) else 1
 
 
 def length(range_: Range) -> Size:
-    """How many values a range has: a number, or the letter it goes to."""
+    """Number of values of a range: a number, or the letter of its upper bound."""
     if range_.listed:
         return len(range_.values)
     if len(range_.values) != 2:

@@ -1,4 +1,4 @@
-"""The graph of a model unrolled over its steps: a column for each, with the same boxes: the weights are the same."""
+"""The graph of a model unrolled over its steps: a column per step, with the same boxes and weights in each."""
 
 from __future__ import annotations
 
@@ -36,14 +36,15 @@ class _Unrolling:
         self.units = {unit.key: unit for unit in made.units()}
         self.index = {part.key: self._main(part) for part in made.parts}
         self.letters = {unit.key: self._letter(unit) for unit in made.units()}
-        # in the order of the arrows: what a set gives changes from process to process
+        # in the order of the arrows: the order of a set would vary between processes
         self.bars = dict.fromkeys(arrow.source for arrow in made.arrows if self._reads_all(arrow))
         self.firsts = dict(self._firsts())
 
     # Which index the columns are
 
     def _main(self, part: GraphPart) -> str:
-        """The index a part goes along: one its weights do not depend on, best one of a recurrence."""
+        """The index over which a part is unrolled: one on which weights do not depend, preferably that of a
+        recurrence."""
         counts: dict[str, int] = {}
         for unit in part.units:
             for index in unit.indices:
@@ -75,10 +76,10 @@ class _Unrolling:
         return max(free, key=rank, default="")
 
     def _letter(self, unit: Vertex) -> str:
-        """The index of a unit that the columns are; empty for one that is there once."""
+        """The index of a unit that corresponds to the columns; empty for a unit that occurs once."""
         part = self.parts[unit.key]
         main, indices = self.index[part.key], unit.indices
-        if unit.kind == "latent":  # there is one for all positions it chooses among
+        if unit.kind == "latent":  # one variable for all positions it chooses from
             indices = tuple(index for index in indices if index in unit.latent.partition("_")[2])
         if not main or main in indices:
             return main
@@ -90,7 +91,7 @@ class _Unrolling:
         return node_text(values[-1]) if len(values) == 2 else ""
 
     def _columns(self, part: GraphPart) -> list[str]:
-        """1, 2, ⋯, S; all of them where they are few."""
+        """1, 2, ⋯, S; all of them if there are few."""
         index = self.index[part.key]
         if not index:
             return []
@@ -100,7 +101,8 @@ class _Unrolling:
         return ["1", "2", MORE, self._last(part, index)]
 
     def _beyond(self, unit: Vertex) -> list[str]:
-        """The steps that a unit has after those of its part: u_4 where u_k is said for k = 2 … 4, and k = 1 … 3."""
+        """The steps of a unit beyond those of its part: u_4 if u_k is defined for k = 2 … 4, but the part has k = 1 …
+        3."""
         index = self.letters[unit.key]
         last = [*self._columns(self.parts[unit.key]), ""][-2] if index else ""
         ends = [
@@ -116,7 +118,7 @@ class _Unrolling:
         return [str(step) for step in range(int(last) + 1, int(max(ends)) + 1)]
 
     def _firsts(self) -> Iterator[tuple[str, str]]:
-        """The boxes of a row that others stand for: u_1 = h′ is the first of the u_k."""
+        """Boxes that are the first of a row under another name: u_1 = h′ is the first of the u_k."""
         for arrow in self.made.arrows:
             if arrow.start and arrow.source in self.units and not self.letters[arrow.source]:
                 first, row = self.units[arrow.source], self.units[arrow.target]
@@ -127,7 +129,7 @@ class _Unrolling:
     # What is taken from where
 
     def _taken(self, arrow: Arrow) -> str:
-        """The letter at the place of the columns of what is taken."""
+        """The letter of the source at the subscript position of the columns."""
         source = self.units[arrow.source]
         at = self.letters[source.key]
         if not at or not arrow.symbol:
@@ -146,7 +148,7 @@ class _Unrolling:
         return "one" if targets else at
 
     def _reads_all(self, arrow: Arrow) -> bool:
-        """Whether every step takes what all steps of another have."""
+        """Whether every step uses all steps of another unit."""
         if arrow.delayed or arrow.start or not self.letters[arrow.source]:
             return False
         if not arrow.symbol:
@@ -275,7 +277,7 @@ class _Unrolling:
             yield _small(f"{unit.key}|{step}", row, column, text, unit, plain=step == MORE)
 
     def _bar(self, unit: Vertex, row: int, column: int) -> PlacedBox:
-        """All steps of a unit, for whoever reads them together."""
+        """A bar with all steps of a unit, for units that use them together."""
         steps, index = self._steps(unit.key), self.letters[unit.key]
         text = f"{_at(unit, index, steps[0])} … {_at(unit, index, steps[-1])}"
 
@@ -305,7 +307,7 @@ def _parsed(symbol: str) -> Node:
 
 
 def _at(unit: Vertex, index: str, step: str) -> str:
-    """Its symbol at a step: h_1, s_T, E_y[y_0]."""
+    """The symbol of a unit at a step: h_1, s_T, E_y[y_0]."""
     value: Node = Number(int(step)) if step.isdigit() else _parsed(step)
     if unit.kind == "latent" and "_" in unit.latent:
         return node_text(_set(_parsed(unit.latent), {index: value}))

@@ -1,4 +1,4 @@
-"""What a graph of a model is made of: vertices, arrows, the insides of cells, and the parts they belong to."""
+"""The elements of a model's graph: vertices, arrows, the insides of cells, and the parts they belong to."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Kind = Literal["input", "computed", "latent", "output", "box"]
 
 @dataclass
 class Vertex:
-    """Something that is computed.
+    """A computed value.
 
-    key       its own name in the graph
-    part      whose it is: "encoder source"
-    symbol    what it is called on the board, and `name` in words
+    key       its unique name in the graph
+    part      the part it belongs to: "encoder source"
+    symbol    its symbol on the board; `name` is its name in words
     lines     its equations
-    latent    for a distribution over where to look: how its random variable is written
-    weights   {parameter: how many numbers of it are counted here}; a parameter is counted once in a graph
-    slopes    {column: how many numbers more it has for each unit of a vocabulary that is not known yet}
-    held      what it is computed with, counted here or elsewhere
-    group     the weights it has, by number: units with a weight in common have one group; None without weights
-    indices   what its symbol goes over
-    shapes    {a symbol it defines: its size, "S × 128"}
+    latent    for a distribution over positions: the name of its random variable
+    weights   {parameter: its numbers counted here}; each parameter is counted once in a graph
+    slopes    {column: growth of the count with each unit of an unknown vocabulary}
+    held      its weights, whether counted here or elsewhere
+    group     number of its group; units that share a weight are in one group; None without weights
+    indices   the indices of its symbol
+    shapes    {symbol it defines: its shape, "S × 128"}
     """
 
     key: str
@@ -57,13 +57,13 @@ class Vertex:
 
 @dataclass(frozen=True)
 class Arrow:
-    """What one unit takes from another.
+    """A dependency of one unit on another.
 
-    symbol   what is taken
-    shift    −1 from the step before, 1 from the step behind, 0 from the same; None where it is no step's
-    at       the step it is taken from where that is a certain one ("S", "1"), "all" for every one
-    start    the first value of what the target computes step by step
-    index    the one that is shifted
+    symbol   the symbol that is used
+    shift    −1 for the previous step, 1 for the next, 0 for the same; None if it does not belong to a step
+    at       the step it is taken from, if fixed ("S", "1"), or "all"
+    start    whether it is the initial value of a recurrence
+    index    the shifted index
     """
 
     source: str
@@ -81,7 +81,7 @@ class Arrow:
 
 @dataclass
 class Inside:
-    """A cell's function, or another that the board defines, with the units inside it."""
+    """The function of a cell, or another one defined on the board, with its units."""
 
     name: str
     text: str
@@ -107,10 +107,10 @@ class GraphPart:
 
 @dataclass
 class Graph:
-    """All parts, and the arrows between and inside them.
+    """All parts, and the arrows between and within them.
 
-    total          how many parameters the network has
-    vocabularies   {column: units of the vocabulary it was built with}, where the data will tell how many there are
+    total          number of parameters of the network
+    vocabularies   {column: size of the vocabulary it was built with}, if the data will determine the size
     """
 
     title: str
@@ -128,7 +128,7 @@ class Graph:
 
 
 def in_order(units: Sequence[Vertex], arrows: Iterable[Arrow]) -> list[Vertex]:
-    """In the order of computation, otherwise as on the board; where there is a ring, as on the board."""
+    """The units in the order of computation, otherwise as on the board; in a cycle, as on the board."""
     keys = {unit.key for unit in units}
     before: dict[str, set[str]] = {unit.key: set() for unit in units}
     for arrow in arrows:

@@ -1,8 +1,8 @@
-"""Where the weights of a network stand on its board: the place of a parameter → the letters it is written with.
+"""Map the parameters of a network to the letters on its board.
 
-A part names its modules (`bridge`, `output`) and writes its equations (`W_s`, `V_y`); the table below says which goes
-with which. A parameter it does not know, as of a part of somebody else's, goes with the letters of the same part that
-nobody else has; where there are none, it is drawn as a box of its own.
+A part names its modules (`bridge`, `output`) and writes its equations (`W_s`, `V_y`); the table below relates the two.
+An unknown parameter, such as one of a third-party part, is assigned to unused letters of the same part, or else drawn
+as a box of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from regard.nn.encoders.layer import RecurrentLayer
 
 FIRST = "first state"
 STEP = "@"
-"""What stands for a cell's function in a letter: `gru_w→` is `@w→`."""
+"""Stands for the function of a cell in a letter: `gru_w→` is `@w→`."""
 
 LETTERS: tuple[tuple[str, str], ...] = (
     # encoders
@@ -124,18 +124,18 @@ LETTERS: tuple[tuple[str, str], ...] = (
     (r"decoders layers\.\d+\.third\..*", r"[gb]_y3.*"),
     (r"decoders norm\..*", r"[gc]_y"),
 )  # fmt: skip
-"""Places as `encoders PATH`, letters as `W_rd` without primes; `=r` is whatever defines r; # the place of a layer
-among its neighbors."""
+"""Pairs of a parameter, `encoders PATH`, and a pattern of letters, such as `W_rd` without primes; `=r` is the vertex
+that defines r; # is the index of a layer among its neighbors."""
 
 
 @dataclass(frozen=True)
 class LetteredWeight:
-    """A parameter, or the share of it that one letter has.
+    """A parameter, or the part of it that one letter stands for.
 
-    name      in the network, `encoders.source.embedding.weight`
-    letters   a pattern of what it is written with on the board of its part
-    count     how many numbers it has
-    owner     what it belongs to, in words: "gru", "additive", "bridge"
+    name      its name in the network, `encoders.source.embedding.weight`
+    letters   a pattern of its letters on the board of its part
+    count     its size
+    owner     the part or module it belongs to: "gru", "additive", "bridge"
     """
 
     name: str
@@ -146,12 +146,12 @@ class LetteredWeight:
 
     @property
     def identity(self) -> tuple[int, str]:
-        """The same for what is one and the same weight, under whatever names; shares of one tensor are apart."""
+        """Equal for the same weight under different names, and different for parts of one tensor."""
         return id(self.tensor), self.letters if self.count < self.tensor.numel() else ""
 
 
 def letter(node: Symbol | Call) -> str:
-    """`W_rd` of a symbol, without the primes of its part; `@w→` of a cell's function."""
+    """`W_rd` of a symbol, without the primes of its part; `@w→` for the function of a cell."""
     below = "".join(_item(item) for item in node.items)
     base = unicodedata.normalize("NFD", node.base).replace("′", "")
     return f"{base}_{below}" if below else base
@@ -164,7 +164,7 @@ def _item(node: Node) -> str:
 
 
 def held(part: nn.Module, side: str, name: str) -> list[LetteredWeight]:
-    """Every parameter of an encoder or a decoder, those it shares with another included."""
+    """Every parameter of an encoder or a decoder, including shared ones."""
     modules = dict(part.named_modules(remove_duplicate=False))
     paths = [path for path, _ in part.named_parameters(remove_duplicate=False)]
     found: list[LetteredWeight] = []
@@ -197,7 +197,7 @@ def _letters(side: str, path: str, paths: list[str]) -> str:
 
 
 def _recurrent(path: str, modules: Mapping[str, nn.Module]) -> list[str] | None:
-    """The functions that have a cell's weights, or the first states of a layer; None for anything else."""
+    """The functions that use the weights of a cell or the initial states of a layer; None for other parameters."""
     mark = "w" if path.startswith("words.") else "b" if path.startswith("parents.") else "(?![wb])"
     steps = path.split(".")
     for length in range(len(steps) - 1, 0, -1):
@@ -215,12 +215,12 @@ def _recurrent(path: str, modules: Mapping[str, nn.Module]) -> list[str] | None:
 
 
 def _numbered(step: str) -> str:
-    """What may stand below the function of a layer: its number, from 1, or none where one line is for all layers."""
+    """A pattern of the subscript of a layer's function: its number, from 1, or none if one line covers all layers."""
     return rf"\D*{int(step) + 1}?\D*" if step.isdigit() else r"\D*"
 
 
 def _owner(path: str, modules: Mapping[str, Any]) -> str:
-    """The innermost registered part a parameter belongs to, else the name of its module."""
+    """The innermost registered part of a parameter, else the name of its module."""
     steps = path.split(".")
     if isinstance(modules.get(".".join(steps[:-1])), RecurrentLayer):
         return FIRST

@@ -1,4 +1,4 @@
-"""The exercises that the lectures set: a template to fill in, hints, and a grader that knows mathematics.
+"""The exercises of the lectures: a template to fill in, hints, and a grader that checks the mathematics.
 
 regard exercise · regard exercise summing -o summing.py · regard exercise summing summing.py
 """

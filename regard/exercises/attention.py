@@ -50,7 +50,7 @@ def _case(seed: int) -> dict[str, Any]:
 
 
 def _truth(case: dict[str, Any]) -> tuple[Array, Array]:
-    """What regard's own attention says."""
+    """The result of regard's own attention."""
     made = Attention(D, D, score="additive").double()
     with torch.no_grad():
         for name, value in (("query.weight", case["U"]), ("key.weight", case["W"]), ("vector", case["v"])):

@@ -1,4 +1,4 @@
-"""Derive the gradient of an LSTM's memory, and the gates with which it is passed on unchanged."""
+"""Derive the gradient of an LSTM's memory, and the gate values that pass it on unchanged."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _drawn(seed: int) -> dict[str, Array]:
 
 
 def _by_differences(c_t: Array, o_t: Array, h_bar_t: Array, f_next: Array, c_bar_next: Array) -> Array:
-    """The gradient of what the loss is near c_t, h̄·(o tanh c) + c̄'·(f c), by central differences."""
+    """The gradient at c_t of the local loss h̄·(o tanh c) + c̄'·(f c), by central differences."""
 
     def loss(c: Array) -> float:
         return float(h_bar_t @ (o_t * np.tanh(c)) + c_bar_next @ (f_next * c))

@@ -1,7 +1,7 @@
 """The process that runs a student's file: `python -m regard.exercises.child NAME FILE FOLDER SECONDS`.
 
-It writes a line of JSON for each question into FOLDER/report.jsonl. Whatever the file does wrong becomes a cause with
-its line; nothing of ours is ever printed.
+It writes one line of JSON per question to FOLDER/report.jsonl. Every error of the file is reported with its
+line, and the grader itself prints nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from regard.exercises.shelf import exercise
 
 
 def main(name: str, path: Path, folder: Path, seconds: float) -> None:
-    """Load the file, ask the questions."""
+    """Load the file and check its answer to each question."""
     asked = exercise(name)
     report = folder / "report.jsonl"
     with (folder / "stuck.txt").open("w", encoding="utf-8") as stuck:
@@ -35,7 +35,7 @@ def main(name: str, path: Path, folder: Path, seconds: float) -> None:
 
 
 def _loaded(path: Path) -> tuple[ModuleType, dict[str, Any]]:
-    """The file as a module, or what is wrong with it."""
+    """The file as a module, and the error if it cannot be loaded."""
     sys.path.insert(0, str(path.parent))
     spec = importlib.util.spec_from_file_location("answer", path)
     if spec is None or spec.loader is None:
@@ -51,7 +51,7 @@ def _loaded(path: Path) -> tuple[ModuleType, dict[str, Any]]:
         return module, _wrong(
             cause, f"{path.name}:{error.lineno}", "Read the line, and the end of the one before it."
         )
-    except BaseException as error:  # whatever a file may raise, KeyboardInterrupt and SystemExit too
+    except BaseException as error:  # a file may raise anything, also KeyboardInterrupt and SystemExit
         return module, _wrong(
             f"the file cannot be run: {_said(error)}", _place(error, path), "Correct this line first."
         )
@@ -66,11 +66,11 @@ def _asked(module: ModuleType, question: GradedQuestion, path: Path) -> dict[str
         )
     try:
         question.check(module)
-    except Unanswered as error:  # a hint would be given to one who did not ask for it
+    except Unanswered as error:  # without a hint: the student has not tried yet
         return {**_wrong(str(error), "", "", title=question.title), "open": True}
     except Wrong as error:
         return _wrong(str(error), "", question.hint, title=question.title)
-    except BaseException as error:  # of the student's function, or of what it returned
+    except BaseException as error:  # raised by the student's function or by its result
         place = _place(error, path)
         cause = _said(error) if ":" in place else f"what it returned cannot be used: {_said(error)}"
         return _wrong(cause, place, question.hint, title=question.title)
@@ -87,7 +87,7 @@ def _said(error: BaseException) -> str:
 
 
 def _place(error: BaseException, path: Path) -> str:
-    """The last line of the student's file that was being run."""
+    """The innermost line of the student's file in the traceback."""
     lines = [
         frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path
     ]

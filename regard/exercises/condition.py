@@ -44,7 +44,7 @@ def write(state, image, p):
 '''
 SIZES = {"D": 4, "N": 5, "E": 3, "V": 6}
 SEEN = 1e-9
-"""A change that is larger has been made."""
+"""Smaller differences count as no change."""
 
 
 def _given(answer: Answer) -> dict[str, Array]:
@@ -122,7 +122,7 @@ def _another(answer: Answer) -> None:
     images, words = _draw(2, SIZES["D"], 4), _draw(3, SIZES["E"], 5)
     states = _draw(3, SIZES["N"], 6) / 3
     if any(np.abs(decoder.write(s, images[0]) - decoder.write(s, images[1])).max() > SEEN for s in states):
-        return  # the image meets the state at the output
+        return  # the image enters at the output
     added = [
         np.arctanh(np.clip(decoder.step(s, w, images[0]), -1 + 1e-12, 1 - 1e-12))
         - np.arctanh(np.clip(decoder.step(s, w, images[1]), -1 + 1e-12, 1 - 1e-12))

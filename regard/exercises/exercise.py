@@ -1,4 +1,4 @@
-"""An exercise: what is asked, a template, and questions that are answered by numbers."""
+"""An exercise: a template, and questions whose answers are checked numerically."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Answer = Any
 
 
 class Wrong(Exception):
-    """An answer that is not right: what was expected and what came, in a sentence."""
+    """A wrong answer; the message gives the expected and the received value."""
 
 
 class Unanswered(Wrong):
-    """There is no answer yet: what the template left open is as it was."""
+    """No answer yet: the template's blank is not filled in."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} is not answered yet.")
@@ -27,12 +27,12 @@ class Unanswered(Wrong):
 
 @dataclass(frozen=True)
 class GradedQuestion:
-    """One thing that is asked.
+    """One question of an exercise.
 
     title   what the answer must do
     needs   the names that the student's file must define for it
-    check   raises `Wrong` where the answer is not right, `Unanswered` where there is none
-    hint    told where it is not
+    check   raises `Wrong` if the answer is wrong, `Unanswered` if there is none
+    hint    shown if the answer is wrong
     """
 
     title: str
@@ -43,9 +43,9 @@ class GradedQuestion:
 
 @dataclass(frozen=True)
 class Exercise:
-    """What is asked of a student.
+    """An exercise for students.
 
-    entries    where the lectures set it: 000.43
+    entries    the lecture entries that set it: 000.43
     template   the file to fill in; it holds no solution
     """
 
@@ -58,7 +58,7 @@ class Exercise:
 
 
 def numbers(value: Any, shape: Sequence[int], what: str) -> Array:
-    """What a student's function returned, as an array of a shape."""
+    """The result of a student's function as an array of the given shape; else raises `Wrong`."""
     if value is None or value is Ellipsis:
         raise Unanswered(what)
     try:
@@ -73,13 +73,13 @@ def numbers(value: Any, shape: Sequence[int], what: str) -> Array:
 
 
 def close(found: Any, expected: Any, what: str, within: float = 1e-6) -> None:
-    """Raise `Wrong` where two arrays differ."""
+    """Raise `Wrong` if two arrays differ."""
     off = float(np.abs(np.asarray(found) - np.asarray(expected)).max(initial=0.0))
     if off > within:
         raise Wrong(f"{what}: expected {told(expected)}, received {told(found)}.")
 
 
 def told(value: Any) -> str:
-    """Numbers in a line."""
+    """Numbers as one line of text."""
     text = np.array2string(np.asarray(value), precision=4, separator=", ", threshold=8, suppress_small=True)
     return " ".join(text.split())

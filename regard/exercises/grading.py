@@ -1,4 +1,4 @@
-"""An answer put to the test: the student's file is run as a module in a process of its own, for a limited time."""
+"""Grade an answer: run the student's file as a module in a separate process, with a time limit."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from regard.errors import RegardError
 from regard.exercises.shelf import exercise
 
 LOADING = 120.0
-"""Seconds until the child must have begun: it loads torch, perhaps on a busy machine."""
+"""Seconds the child may take to start: it imports torch, perhaps on a busy machine."""
 PRINTED = 20
-"""Lines of what the file printed that are shown."""
+"""Maximum number of lines to show of the file's output."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one question; `cause` and `place` (file and line) where it is wrong, and a hint.
+    """The result of one question; if it is wrong, with `cause`, `place` (file and line) and a hint.
 
-    open   nothing was answered yet
+    open   not answered yet
     """
 
     title: str
@@ -40,7 +40,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Grade:
-    """All questions of an exercise, and what the file printed while it ran."""
+    """The results of all questions of an exercise, and the file's output."""
 
     marks: tuple[Verdict, ...]
     printed: str = ""
@@ -51,7 +51,7 @@ class Grade:
 
 
 def grade(name: str, path: Path, *, seconds: float = 20.0) -> Grade:
-    """Run a student's file and ask it the questions of an exercise."""
+    """Run a student's file and check its answers to an exercise."""
     asked = exercise(name)
     if not path.is_file():
         raise RegardError(
@@ -108,7 +108,7 @@ def grade(name: str, path: Path, *, seconds: float = 20.0) -> Grade:
 
 
 def _surroundings() -> dict[str, str]:
-    """The child finds regard where we are, whatever folder it is in."""
+    """The environment of the child, which lets it import this regard from any folder."""
     home = str(Path(__file__).parents[2])
     before = os.environ.get("PYTHONPATH")
     return {
@@ -119,7 +119,7 @@ def _surroundings() -> dict[str, str]:
 
 
 def _wait(child: subprocess.Popen[bytes], begun: Path, seconds: float) -> bool:
-    """Whether it ended by itself within the time, which counts from when it has loaded."""
+    """Wait for the child; whether it ended within the time limit, which starts when it has loaded."""
     limit = time.monotonic() + LOADING
     started = False
     while child.poll() is None:
@@ -133,7 +133,7 @@ def _wait(child: subprocess.Popen[bytes], begun: Path, seconds: float) -> bool:
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """The child and what it started."""
+    """Kill the child and the processes it started."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(child.pid, signal.SIGKILL)
@@ -143,7 +143,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _stuck_at(stuck: Path, path: Path) -> str:
-    """The innermost line of the student's file where it was stopped."""
+    """The innermost line of the student's file at which it was stopped."""
     text = stuck.read_text(encoding="utf-8", errors="replace") if stuck.exists() else ""
     found = re.findall(rf'File "{re.escape(str(path.resolve()))}", line (\d+)', text)
     return f"{path.name}:{found[0]}" if found else path.name

@@ -1,4 +1,4 @@
-"""Guess from the mistakes which algorithm a network has found."""
+"""Infer from its mistakes which algorithm a network has learned."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ Pairs = list[tuple[int, int]]
 
 
 def _first(a: int, b: int) -> int:
-    """Digit by digit, nothing carried."""
+    """Add digit by digit, without carrying."""
     return int("".join(str((int(x) + int(y)) % 10) for x, y in zip(f"{a:04d}", f"{b:04d}", strict=True)))
 
 
 def _second(a: int, b: int) -> int:
-    """The two leading digits are those of the true sum, the others those of the second number."""
+    """The last two digits are those of the second number, the others those of the true sum."""
     total = f"{a + b}"
     return int(total[:-2] + f"{b:04d}"[-2:])
 
 
 def _third(a: int, b: int) -> int:
-    """A carry goes one place on and never further: a digit that overflows by it is cut to 0 without carrying."""
+    """A carry moves one place and no further: a digit that it makes overflow becomes 0 without carrying."""
     out, carry = [], 0
     for x, y in zip(reversed(f"{a:04d}"), reversed(f"{b:04d}"), strict=True):
         total = int(x) + int(y)

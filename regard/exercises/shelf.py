@@ -12,7 +12,7 @@ from regard.exercises.exercise import Exercise
 from regard.files import write_text
 
 NAMES = ("summing", "carousel", "condition", "attention", "mistakes")
-"""In the order of their difficulty; each is a module of this folder."""
+"""In order of difficulty; each is a module of this folder."""
 
 
 def names() -> list[str]:
@@ -32,7 +32,7 @@ def exercise(name: str) -> Exercise:
 
 
 def write_template(name: str, path: Path) -> None:
-    """The template of an exercise into a new file; a file that exists is left as it is."""
+    """Write the template of an exercise to a new file; an existing file is never overwritten."""
     found = exercise(name)
     if path.exists() or path.is_symlink():
         raise RegardError(

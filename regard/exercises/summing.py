@@ -30,7 +30,7 @@ LONGEST = 6
 
 
 def _network(weights: object, inputs: int, what: str) -> tuple[Cell, float, float]:
-    """The student's weights in a cell of regard's, and those of the output."""
+    """A regard cell with the student's weights, and the weight and bias of the output."""
     if not isinstance(weights, dict):
         raise Wrong(f"{what} is a {type(weights).__name__}; expected a mapping with W, U, b, V, c.")
     if missing := [name for name in ("W", "U", "b", "V", "c") if name not in weights]:

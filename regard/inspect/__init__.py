@@ -1,6 +1,6 @@
-"""Trace → figure: where a model looked, drawn in a file, a notebook, a page or the terminal.
+"""From traces to figures: the attention of a model in a file, a notebook, a page or the terminal.
 
-`draw` is loaded when first used: it draws distributions, which are torch's; traces are drawn without torch.
+`draw` is loaded on first use, because it draws distributions of torch; traces are drawn without torch.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Two lines of words with links between them, as strong as the attention."""
+"""Two lines of words, joined by links whose strength is the attention."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from regard.trace import Trace
 
 SIZE = 15.0
 RISE = 92.0
-"""Room for the links, from one line of words to the other."""
+"""Distance between the two lines of words, for the links."""
 THINNEST, THICKEST = 0.75, 4.0
 
 
 def alignment(trace: Trace, *, over: str | None = None, threshold: float = 0.1, title: str = "") -> Scene:
     """The source above, the output below; a link for each pair whose weight reaches the threshold.
 
-    over   the input to show, where several were attended to; the first otherwise
+    over   the input to show if several were attended to; default: the first
     """
     name = over if over is not None else next(iter(trace.attention), None)
     if name is None or name not in trace.attention:
@@ -34,7 +34,7 @@ def alignment(trace: Trace, *, over: str | None = None, threshold: float = 0.1, 
 
 
 def draw_links(links: Links) -> Block:
-    """The two lines centred over each other, links drawn as curves that leave and arrive upright."""
+    """The two lines centered above each other, with links as curves that start and end vertically."""
     above, source_width = _spread(links.sources)
     under, target_width = _spread(links.targets)
     width = max(source_width, target_width)
@@ -42,7 +42,7 @@ def draw_links(links: Links) -> Block:
     under = [x + (width - target_width) / 2 for x in under]
     top, bottom = SIZE + 8, SIZE + 8 + RISE
     marks: list[Mark] = []
-    # The strongest last, so that they lie on top.
+    # Strongest last, so that they are on top.
     for index in np.argsort(links.weights, axis=None, kind="stable"):
         target, source = divmod(int(index), len(links.sources))
         weight = float(links.weights[target, source])
@@ -59,7 +59,7 @@ def draw_links(links: Links) -> Block:
 
 
 def _spread(words: tuple[str, ...]) -> tuple[list[float], float]:
-    """The middles of words written one after another, and the width they take together."""
+    """The centers of words in a line, and its width."""
     sizes = [max(text_width(visible(word), SIZE), 10.0) + 16 for word in words]
     ends = np.cumsum([0.0, *sizes])
     middles = [float(ends[i]) + size / 2 for i, size in enumerate(sizes)]

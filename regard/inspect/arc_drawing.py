@@ -1,7 +1,7 @@
-"""Arcs as marks: the words on a line, a flat-topped bow from each head to its child, labels on the crowns.
+"""Draw dependency arcs: the words on a line, a flat-topped arc from each head to its child, labels on top.
 
-Form says what color says: arcs of the best tree are solid, those that are not true carry a cross, the true ones that
-were missed hang below the words as dashes, and other probable arcs are dotted.
+Shapes repeat the meaning of colors. Arcs of the best tree are solid, wrong ones have a cross, missed true ones are
+dashed below the words, and other probable arcs are dotted.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from regard.inspect.writing import is_special, runs_right_to_left, text_width, v
 
 ROOT = "root"
 WIDEST = 1100.0
-"""A sentence that would be wider has its words turned upright, so that it stays on one screen."""
+"""Maximum width of a sentence; in wider ones the words are rotated, so that they fit on one screen."""
 PORT = 6.0
 TIGHT_PORT = 3.5
-"""Between two arcs that end at the same word, written across or turned upright."""
+"""Distance between two arcs that end at the same word, horizontal or rotated."""
 LABEL = 10.5
 CROSS = 12.0
-"""Room of the cross before the label of an arc that is not true."""
+"""Space for the cross before the label of a wrong arc."""
 THINNEST, THICKEST = 0.9, 2.6
 BEND = 9.0
 POINT = 7.0
@@ -36,7 +36,7 @@ MEANINGS: Mapping[Role, str] = {
 
 @dataclass(frozen=True)
 class _Line:
-    """Where the words stand: their middles, their font, the height they take and that of a level of arcs."""
+    """Positions and sizes of the words: centers, font, height, and the height of a level of arcs."""
 
     middles: tuple[float, ...]
     width: float
@@ -47,7 +47,7 @@ class _Line:
     mirrored: bool
 
     def x(self, word: int, place: int, count: int) -> float:
-        """Where the end `place` of `count` at a word touches it."""
+        """The x coordinate of end number `place` of `count` at a word."""
         shift = (place - (count - 1) / 2) * (TIGHT_PORT if self.upright else PORT)
         return self.middles[word - 1] + (-shift if self.mirrored else shift)
 
@@ -70,9 +70,9 @@ def draw_arcs(diagram: ArcDiagram) -> Block:
 
 
 def _stand(diagram: ArcDiagram, over: Side, under: Side) -> _Line:
-    """Words as close as their letters, the ends of their arcs and, if the line allows, the labels over them.
+    """Place words as close as their letters, the ends of their arcs and, if there is room, the labels above them allow.
 
-    Where they would be too wide together, labels have to find room as they can; then the words are turned upright.
+    If the line would be too wide, labels get no extra room; if that is not enough, the words are rotated.
     """
     names = [visible(word) for word in diagram.words]
     ends = [max(a, b) for a, b in zip(over.ports.count, under.ports.count, strict=True)]
@@ -95,7 +95,7 @@ def _stand(diagram: ArcDiagram, over: Side, under: Side) -> _Line:
 
 
 def _spread(halves: Sequence[float], sides: Sequence[Side]) -> list[float]:
-    """Middles from left to right: neighbours do not touch, and there is room over each arc for its label."""
+    """Centers from left to right, such that neighbors do not touch and each arc has room for its label."""
     middles: list[float] = []
     for place, half in enumerate(halves):
         x = middles[-1] + halves[place - 1] + half if middles else half
@@ -110,7 +110,7 @@ def _spread(halves: Sequence[float], sides: Sequence[Side]) -> list[float]:
 
 
 def _word(diagram: ArcDiagram, place: int, words: _Line, top: float, *, hung: bool) -> Text:
-    """A word; one that is turned upright hangs from the arcs, or stands between those above and those below."""
+    """A word; a rotated one hangs below the arcs, or stands between the arcs above and below."""
     word, x, middle = diagram.words[place], words.middles[place], top + words.height / 2
     y, anchor, turn = middle + words.size * 0.34, "middle", 0.0
     if words.upright:
@@ -123,7 +123,7 @@ def _word(diagram: ArcDiagram, place: int, words: _Line, top: float, *, hung: bo
 
 
 def _bows(diagram: ArcDiagram, side: Side, words: _Line, base: float, direction: int) -> list[Mark]:
-    """Arcs that start at y = base and rise (direction −1) or hang (+1); weak ones first, labels last."""
+    """Arcs from y = base upward (direction −1) or downward (+1); weak ones first, labels last."""
     marks: list[Mark] = []
     labels: list[Mark] = []
     order = sorted(range(len(side.arcs)), key=lambda i: (side.arcs[i].role != "other", side.arcs[i].strength))
@@ -150,7 +150,7 @@ class _Bow:
     direction: int
 
     def group(self, tip: str, *, crossed: bool) -> Group:
-        """The line and its point; a cross where the arc is not true and no label carries it."""
+        """The line and its arrowhead; a cross if the arc is wrong and has no label."""
         arc, color = self.arc, COLORS[self.arc.role]
         certain = not arc.known or arc.role == "missed"
         width = 1.6 if certain else THINNEST + arc.strength * (THICKEST - THINNEST)
@@ -168,9 +168,9 @@ class _Bow:
         return Group(tuple(marks), kind="arc", tip=tip)
 
     def _steps(self) -> tuple[Step, ...]:
-        """Flat on top, so that arcs of neighbouring levels stay apart however wide they are."""
+        """A path with a flat top, so that arcs of neighboring levels stay apart at any width."""
         x1, x2, base, crown = self.x1, self.x2, self.base, self.crown
-        stop = base + self.direction * (POINT - 1)  # the point goes on from there
+        stop = base + self.direction * (POINT - 1)  # the arrowhead starts there
         if not self.arc.head:
             return ("M", (x2, crown)), ("L", (x2, stop))
         bend = min(BEND, abs(x2 - x1) / 2) * (1 if x2 > x1 else -1)
@@ -185,7 +185,7 @@ class _Bow:
         return ("M", (x, self.base)), ("L", (x - half, back)), ("L", (x + half, back)), ("Z", ())
 
     def label(self) -> list[Mark]:
-        """The relation, on the crown where there is room for it; the root says so where it begins."""
+        """The relation, on top of the arc if there is room; for the root, at its start."""
         arc, x, span = self.arc, (self.x1 + self.x2) / 2, abs(self.x2 - self.x1)
         text = arc.label or ("" if arc.head else ROOT)
         wide = text_width(text, LABEL)
@@ -208,7 +208,7 @@ class _Bow:
 
 
 def cross(x: float, y: float) -> list[Mark]:
-    """The sign of an arc that is not true, on a ground of paper."""
+    """The sign of a wrong arc, on a background of paper."""
     reach, color = 3.2, COLORS["wrong"]
     return [
         Rect(x - 5, y - 5, 10, 10, fill="paper", radius=5),
@@ -218,7 +218,7 @@ def cross(x: float, y: float) -> list[Mark]:
 
 
 def word_at(diagram: ArcDiagram, place: int) -> str:
-    """Word number `place` as it is written; 0 is the root."""
+    """The text of word number `place`; 0 is the root."""
     return visible(diagram.words[place - 1]) if place else ROOT
 
 

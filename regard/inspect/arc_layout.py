@@ -1,8 +1,8 @@
-"""Where the arcs over a sentence go, in whole numbers: a level each, and a place each at both of its words.
+"""Layout of dependency arcs in integers: a level for each arc, and a port for each of its ends.
 
-Both drawings, in pixels and in characters, are made from this. A level is one more than the highest level under the
-arc, so that heights follow the spans and short arcs stay low however long the sentence is. At a word, arcs to the left
-stand to the left of arcs to the right, low ones outermost: then arcs that do not cross as spans do not cross as lines.
+The drawings in pixels and in characters share it. The level of an arc is one more than the highest level below it, so
+that heights follow the nesting and short arcs stay low in long sentences. At a word, arcs to the left come before arcs
+to the right, low ones outermost, so that arcs whose spans do not cross do not cross as lines.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Role = Literal["best", "wrong", "missed", "other"]
 class Arc:
     """An arc from `head` to `child`, words from 1 and 0 the root.
 
-    role       best: in the best tree, and true as far as we know; wrong: in the best tree, but not true; missed: true,
+    role       best: in the best tree, and true as far as known; wrong: in the best tree, but not true; missed: true,
                but not in the best tree; other: in neither, but probable
-    strength   its marginal; 1 where that is not known
-    known      whether it is
+    strength   its marginal; 1 if unknown
+    known      whether the marginal is known
     """
 
     head: int
@@ -43,7 +43,7 @@ class Arc:
         return max(self.head, self.child)
 
     def meets(self, other: Arc) -> bool:
-        """Whether the two share more than an end, so that they need different levels; a root stands on one word."""
+        """Whether two arcs overlap by more than an end and need different levels; a root occupies a single word."""
         if not self.head and not other.head:
             return False
         if not self.head or not other.head:
@@ -53,7 +53,7 @@ class Arc:
 
 
 def arcs_above(diagram: ArcDiagram) -> list[Arc]:
-    """The best tree, and the most probable of the arcs outside it: of an uncertain tree there are too many to see."""
+    """The best tree, and the most probable of the other arcs; an uncertain tree has too many to show all."""
     found: list[Arc] = []
     for child, head in enumerate(diagram.arcs.heads.tolist(), 1):
         if head >= 0:
@@ -64,7 +64,7 @@ def arcs_above(diagram: ArcDiagram) -> list[Arc]:
 
 
 def arcs_outside(diagram: ArcDiagram) -> list[Arc]:
-    """The arcs whose marginal reaches the threshold, but are neither in the best tree nor true; the strongest first."""
+    """Arcs whose marginal reaches the threshold, but that are neither in the best tree nor true; strongest first."""
     marginals = diagram.arcs.marginals
     if marginals is None:
         return []
@@ -79,7 +79,7 @@ def arcs_outside(diagram: ArcDiagram) -> list[Arc]:
 
 
 def _true_head(diagram: ArcDiagram, child: int) -> int:
-    """−1 where it is not known."""
+    """The true head of a word; −1 if unknown."""
     return -1 if diagram.arcs.true_heads is None else int(diagram.arcs.true_heads[child - 1])
 
 
@@ -108,13 +108,13 @@ def _named(relations: Sequence[str], child: int) -> str:
 
 
 def _relation(diagram: ArcDiagram, child: int, attached: bool) -> str:
-    """The relation that was found, and behind it the true one where only that is wrong: "nsubj≠obj"."""
+    """The predicted relation, followed by the true one if only the relation is wrong: "nsubj≠obj"."""
     found, true = _named(diagram.arcs.relations, child), _named(diagram.arcs.true_relations, child)
     return f"{found}≠{true}" if attached and found and true and found != true else found
 
 
 def levels(arcs: Sequence[Arc]) -> list[int]:
-    """A level from 1 for each arc: above all shorter arcs that it meets. Roots stand above all that they meet."""
+    """A level from 1 for each arc, above all shorter arcs that it meets. Roots are above all arcs that they meet."""
     order = sorted(
         range(len(arcs)), key=lambda i: (not arcs[i].head, arcs[i].right - arcs[i].left, arcs[i].left)
     )
@@ -126,10 +126,10 @@ def levels(arcs: Sequence[Arc]) -> list[int]:
 
 @dataclass(frozen=True)
 class Ports:
-    """Places for the ends of arcs at the words.
+    """Positions of the ends of arcs at the words.
 
-    count   for word m, `count[m - 1]` ends
-    ends    for each arc the place (from 0, from the left) at its head and at its child; −1 at the root symbol
+    count   `count[m - 1]` ends at word m
+    ends    for each arc, its position (from 0, from the left) at its head and at its child; −1 at the root symbol
     """
 
     count: tuple[int, ...]
@@ -137,7 +137,7 @@ class Ports:
 
 
 def ports(arcs: Sequence[Arc], heights: Sequence[int], words: int) -> Ports:
-    """Left-going ends by rising level, then roots, then right-going ends by falling level."""
+    """Ends to the left by ascending level, then roots, then ends to the right by descending level."""
     at: list[list[tuple[int, int, int]]] = [[] for _ in range(words)]
     for i, (arc, height) in enumerate(zip(arcs, heights, strict=True)):
         for end, other in ((arc.head, arc.child), (arc.child, arc.head)):
@@ -155,7 +155,7 @@ def ports(arcs: Sequence[Arc], heights: Sequence[int], words: int) -> Ports:
 
 @dataclass(frozen=True)
 class Side:
-    """The arcs on one side of the words, above or below, with their levels and their places."""
+    """The arcs above or below the words, with their levels and ports."""
 
     arcs: tuple[Arc, ...]
     levels: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Dependency arcs above a sentence: the best tree, how probable its arcs are, and below it what should have been."""
+"""Dependency arcs above a sentence: the best tree with its marginals, and missed true arcs below."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from regard.trace.structures import Arcs, Places
 def arcs(
     trace: Trace, *, over: str | None = None, matrix: bool = False, threshold: float = 0.15, title: str = ""
 ) -> Scene:
-    """The tree over an input: arcs from heads to their children, as strong as their marginals.
+    """The tree over an input: arcs from heads to children, with their marginals as strength.
 
-    over        the input to show, where several have arcs; the first otherwise
+    over        the input to show if several have arcs; default: the first
     matrix      also show all marginals as a matrix, heads by words
-    threshold   other arcs are dotted where their marginal reaches it, the strongest of them
+    threshold   minimum marginal of other arcs, the strongest of which are dotted
     """
     found = {name: one for name, one in trace.structures.items() if isinstance(one, Arcs)}
     name = over if over is not None else next(iter(found), None)
@@ -42,7 +42,7 @@ def arcs(
 
 
 def marginal_matrix(diagram: ArcDiagram) -> Matrix:
-    """All marginals, heads down and words across, the true heads outlined; the best tree where none are known."""
+    """All marginals, heads by words, with the true heads outlined; the best tree if no marginals are known."""
     count, truth = len(diagram.words), diagram.arcs.true_heads
     values = diagram.arcs.marginals
     if values is None:
@@ -68,7 +68,7 @@ def _one_hot(heads: Places, count: int) -> Array:
 
 
 def tell_arcs(diagram: ArcDiagram) -> str:
-    """The best tree in words, and how much of it is true."""
+    """The best tree in words, and how much of it is correct."""
     parts = []
     for arc in arcs_above(diagram):
         if arc.role != "other":
@@ -84,7 +84,7 @@ def tell_arcs(diagram: ArcDiagram) -> str:
 
 
 def arc_legend(diagrams: Sequence[ArcDiagram]) -> list[Block]:
-    """What the kinds of lines mean, where there is more than one of them."""
+    """The legend of line styles, if there is more than one."""
     roles = {arc.role for diagram in diagrams for arc in (*arcs_above(diagram), *arcs_below(diagram))}
     if roles <= {"best"}:
         return []

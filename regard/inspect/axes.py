@@ -1,4 +1,4 @@
-"""Axes: round numbers along them, the room they take, and where a value lies."""
+"""Axes: ticks at round numbers, their labels, and the positions of values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FONT = 11.0
 
 
 def ticks(low: float, high: float, *, count: int = 5) -> list[float]:
-    """About `count` round numbers (1, 2 or 5 times a power of ten apart) from at or below low to at or above high."""
+    """About `count` round numbers (1, 2 or 5 times a power of ten apart) that enclose the range from low to high."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return [0.0, 1.0]
     if high <= low:
@@ -25,7 +25,7 @@ def ticks(low: float, high: float, *, count: int = 5) -> list[float]:
 
 
 def tick_text(value: float) -> str:
-    """A tick as people write it: 20000 as 20k, 0.5 as 0.5."""
+    """The label of a tick: 20000 as 20k, 0.5 as 0.5."""
     if abs(value) >= 10_000 and value % 100 == 0:
         return f"{value / 1000:g}k"
     return f"{value:g}"
@@ -33,7 +33,7 @@ def tick_text(value: float) -> str:
 
 @dataclass(frozen=True)
 class Axes:
-    """A plot area from (left, top), `width` by `height`, whose values run between the first and the last tick."""
+    """A plot area of `width` by `height` at (left, top), with values between the first and the last tick."""
 
     left: float
     top: float
@@ -60,7 +60,7 @@ class Axes:
         return marks
 
     def numbers(self) -> list[Mark]:
-        """The numbers of the horizontal axis, under it."""
+        """The tick labels of the horizontal axis, below it."""
         bottom = self.top + self.height
         return [
             Text(self.x(tick), bottom + 17, tick_text(tick), size=FONT, anchor="middle", color="muted")
@@ -69,5 +69,5 @@ class Axes:
 
 
 def label_room(y_ticks: list[float]) -> float:
-    """The width of the numbers of the vertical axis, with air."""
+    """The width of the tick labels of the vertical axis, with padding."""
     return max(text_width(tick_text(tick), FONT) for tick in y_ticks) + 12

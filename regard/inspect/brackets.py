@@ -1,7 +1,7 @@
-"""A binary tree as a chart: the words below, every span above them in its place, shaded by its marginal.
+"""A binary tree as a chart: the words at the bottom, a cell for every span above them, shaded by its marginal.
 
-The cell of the span from i to j stands over the middle of its words, one row higher for each word more. The spans of
-the best tree are outlined and tied to the two they are made of.
+The cell of the span from i to j is centered above its words, one row higher for each additional word. Spans of the best
+tree are outlined and joined to their two parts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from regard.trace.structures import Places
 
 SIZE = 14.0
 BEST = "series-5"
-"""The outline of what is in the best structure, where shades are as dark as ink."""
+"""Color of outlines in the best structure, for shades as dark as ink."""
 
 
 def bracketed(words: Sequence[str], best: Array | Places) -> str:
@@ -35,12 +35,13 @@ def bracketed(words: Sequence[str], best: Array | Places) -> str:
 
 
 def split(best: Array | Places, i: int, j: int) -> int | None:
-    """The last word of the left of the two spans that make up i .. j; None where the tree has no such pair."""
+    """The last word of the left part of the span i .. j; None if the tree does not split it."""
     return next((k for k in range(i, j) if best[i, k] and best[k + 1, j]), None)
 
 
 def draw_brackets(matrix: Matrix) -> Block:
-    """The chart of a matrix of spans: `values[i, j]` the marginal of i .. j, `truth` 1 for spans of the best tree."""
+    """The chart of a matrix of spans: `values[i, j]` is the marginal of i .. j, `truth` is 1 for spans of the best
+    tree."""
     chart = _Chart(matrix)
     count, longer = len(matrix.rows), range(1, len(matrix.rows))
     places = [(i, i + width) for width in longer for i in range(count - width)]
@@ -60,7 +61,7 @@ def draw_brackets(matrix: Matrix) -> Block:
 
 
 class _Chart:
-    """Where the spans stand, and the marks there. A single word is its own span, certain, and drawn as itself."""
+    """The positions of the spans, and their marks. A single word is a certain span, drawn as the word."""
 
     def __init__(self, matrix: Matrix) -> None:
         self.matrix, self.count = matrix, len(matrix.rows)
@@ -108,7 +109,7 @@ class _Chart:
         return [Text(self.x(i, j), y, text, size=11, anchor="middle", color=Over(shade))]
 
     def ties(self) -> list[Mark]:
-        """A line from each span of the best tree to its two parts."""
+        """Lines from each span of the best tree to its two parts."""
         best = self.matrix.truth
         marks: list[Mark] = []
         for i in range(self.count):

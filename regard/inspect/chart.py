@@ -1,4 +1,4 @@
-"""A metric by place for several systems, as grouped bars or lines: BLEU by the length of the input."""
+"""A metric by category for several systems, as grouped bars or lines: BLEU by input length."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def bars(
     style: Literal["bars", "lines"] = "bars",
     digits: str = "{:.1f}",
 ) -> Scene:
-    """One value of each series for each place: BLEU of several systems by length of the input.
+    """One value per series and category: BLEU of several systems by input length.
 
-    counts      how many inputs each place stands for, printed under it
-    intervals   for a series the bounds of each of its values, drawn as a thin line through it
-    style       grouped bars, or a line with a dot per place
-    A value that is not there (NaN) leaves a gap.
+    counts      number of inputs in each category, printed below it
+    intervals   the bounds of each value of a series, drawn as error bars
+    style       grouped bars, or lines with a dot per category
+    A missing value (NaN) leaves a gap.
     """
     arrays = {name: np.asarray(values, dtype=np.float64) for name, values in series.items()}
     for name, values in [*arrays.items(), *([("counts", np.asarray(counts))] if len(counts) else [])]:
@@ -144,8 +144,8 @@ def _bar_marks(chart: Chart, name: str, order: int, axes: Axes) -> list[Mark]:
 
 
 def _middle(chart: Chart, order: int, i: int, axes: Axes) -> float:
-    """Where the value of a series stands along the axis. Lines with intervals stand a little apart, so that their
-    intervals do not cover each other."""
+    """The x coordinate of a value of a series. Lines with intervals are shifted, so that the intervals do not
+    overlap."""
     room = axes.width / max(1, len(chart.places))
     if chart.style == "bars":
         width = min(34.0, 0.76 * room / len(chart.series))
@@ -155,7 +155,7 @@ def _middle(chart: Chart, order: int, i: int, axes: Axes) -> float:
 
 
 def _whiskers(chart: Chart, name: str, order: int, axes: Axes) -> list[Mark]:
-    """The interval of each value, as a thin line with short ends."""
+    """The interval of each value, as an error bar."""
     marks: list[Mark] = []
     color = series_color(order) if chart.style == "lines" else "ink"
     for i, (low, high) in enumerate(chart.intervals.get(name, ())):

@@ -36,16 +36,16 @@ def compare(
     title: str = "",
     across: int | None = None,
 ) -> Scene:
-    """One panel for each (name, trace), before them one of what is true, where the traces know it.
+    """One panel for each (name, trace), preceded by the truth if the traces contain it.
 
-    What was seen is drawn once for each trace, one below the other, the truth outlined in it. Traces with arcs are
-    drawn as arcs, those with hops as hop tables, those with segments as bands, on which traces that have only attention
-    show their weights; where there is attention alone, as heatmaps. The names say which is which, and what each model
-    wrote where they differ; the traces should be of the same input.
+    Images, video and audio are drawn once per trace, stacked, with the truth outlined. Traces with arcs are drawn as
+    arcs, those with hops as hop tables, those with segments as bands, in which traces with attention only show their
+    weights. Attention alone is drawn as heatmaps. Panels are titled with the names, and with the output of each model
+    if they differ. All traces should be of the same input.
 
-    over     the input to show; the first that has a structure or attention otherwise
-    truth    the name of the first panel; "" leaves it out
-    across   panels to a row; as many as fit otherwise
+    over     the input to show; default: the first with a structure or attention
+    truth    the title of the first panel; "" leaves it out
+    across   panels per row; default: as many as fit
     """
     if not panels:
         raise RegardError("there are no panels to draw.", fix="Give at least one (title, trace).")
@@ -71,7 +71,7 @@ def compare(
 
 
 def _with_what_was_written(panels: Sequence[tuple[str, Trace]]) -> list[tuple[str, Trace]]:
-    """Panels named by what each model wrote too, where they did not all write the same."""
+    """Panels whose names include the output of each model, if the outputs differ."""
     written = [written_text(trace) for _, trace in panels]
     if len(set(written)) == 1:
         return list(panels)
@@ -100,7 +100,7 @@ def _shared_input(panels: Sequence[tuple[str, Trace]]) -> str:
 
 
 def _compare_sights(panels: Sequence[tuple[str, Trace]], name: str, title: str) -> Scene:
-    # what was written stands above the pictures, except where these are glimpses
+    # The output stands above the images, except for glimpses.
     titles = [
         linked([named, answer(trace)], "→") if name in trace.glimpses else named for named, trace in panels
     ]
@@ -163,7 +163,7 @@ def _compare_arcs(panels: Sequence[tuple[str, Trace]], name: str, truth: str, ti
 
 
 def _compare_nodes(panels: Sequence[tuple[str, Trace]], name: str, title: str) -> Scene:
-    """Trees one after the other; where labels are known, each shows its own mistakes."""
+    """Trees one after the other; if labels are known, each shows its errors."""
     shown = []
     for named, trace in panels:
         found = trace.structures.get(name)
@@ -178,7 +178,7 @@ def _compare_nodes(panels: Sequence[tuple[str, Trace]], name: str, title: str) -
 
 
 def _compare_documents(panels: Sequence[tuple[str, Trace]], name: str, title: str) -> Scene:
-    """Documents one below the other."""
+    """Documents, stacked."""
     shown = []
     for named, trace in panels:
         found = trace.structures.get(name)
@@ -193,14 +193,14 @@ def _compare_documents(panels: Sequence[tuple[str, Trace]], name: str, title: st
 
 
 def written_text(trace: Trace) -> str:
-    """What was written, as a title has it."""
+    """The output, as a title."""
     if trace.kind == "text":
         return (shorten(trace.hypotheses[0][0], 60) or "∅") if trace.hypotheses else join(trace.output)
     return "" if trace.kind in ("tree", "tags") else answer(trace)
 
 
 def _arranged(shown: Sequence[Any], draw: Callable[[Any, Any], Block], across: int | None) -> Block:
-    """Panels in rows; those of a row share the labels of its first where they are the same."""
+    """Panels in rows; the panels of a row share the labels of the first if they are equal."""
 
     def rows(count: int) -> Block:
         lines = [shown[i : i + count] for i in range(0, len(shown), count)]

@@ -1,4 +1,4 @@
-"""The confusion matrix: what was true down, what was answered across."""
+"""The confusion matrix: true labels in rows, predicted labels in columns."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from regard.trace import Array
 
 
 def confusion(counts: Array, labels: Sequence[str], *, title: str = "", share: bool = True) -> Scene:
-    """counts[i, j]: how often label i was answered as label j. Recall of each label stands on the right.
+    """counts[i, j]: how often label i was predicted as label j. The recall of each label is on the right.
 
-    share   shade by the share of the true label's row, so that rare labels are seen as well as frequent ones;
-            the counts themselves are printed in the cells either way
+    share   shade by the share within the row, so that rare labels are as visible as frequent ones; the cells show the
+            counts in either case
     """
     counts = np.asarray(counts, dtype=np.float64)
     if counts.shape != (len(labels), len(labels)):

@@ -1,4 +1,4 @@
-"""What a group of marks shows, as data: enough to draw it again in a terminal, or to read it out."""
+"""The content of a group of marks as data, to redraw it in a terminal or to read it aloud."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from regard.trace import Arcs, Array, Hops, Nodes, Segments
 class Matrix:
     """A number for every pair of a row and a column.
 
-    values   (R, C); `limit` is the value that gets the full shade
-    shades   (R, C) between 0 and 1 where the shade is not values / limit
-    truth    (R, C) or None; cells where it is above zero are outlined, which means `outlined`, in color `outline`
-    margin   (R,) or None: a number between 0 and 1 beside each row, named by `margin_name`
-    numbers  whether the values are printed in the cells; None: only where there is room and they matter
-    digits   how a value is printed, as a format ("{:.2f}")
+    values   (R, C); `limit` is the value with the full shade
+    shades   (R, C) between 0 and 1, if the shade is not values / limit
+    truth    (R, C) or None; cells above zero are outlined in the color `outline`, explained as `outlined` in the legend
+    margin   (R,) or None: a number between 0 and 1 beside each row, named `margin_name`
+    numbers  whether to print the values in the cells; None: only if there is room and they matter
+    digits   format of a value ("{:.2f}")
     """
 
     rows: tuple[str, ...]
@@ -45,7 +45,7 @@ class Matrix:
 
     @property
     def mirrored(self) -> bool:
-        """Whether the first column stands on the right, because the columns read from right to left."""
+        """Whether the first column is on the right, because the columns are in a right-to-left script."""
         return runs_right_to_left(self.columns)
 
     @property
@@ -55,7 +55,7 @@ class Matrix:
         return places[::-1] if self.mirrored else places
 
     def share(self, row: int, column: int) -> float:
-        """How strongly a cell is shaded, between 0 and 1: the value as a share of the limit, or its own shade."""
+        """The shade of a cell, between 0 and 1: its value as a share of the limit, or its own shade."""
         if self.shades is not None:
             return float(self.shades[row, column])
         value = float(self.values[row, column])
@@ -65,7 +65,7 @@ class Matrix:
         return self.truth is not None and bool(self.truth[row, column] > 0)
 
     def is_zero(self, row: int, column: int) -> bool:
-        """Whether a weight is exactly 0: such a cell stays empty, however faint the smallest shade is."""
+        """Whether a weight is exactly 0. Such cells stay empty, to differ from the faintest shade."""
         return self.shades is None and bool(self.values[row, column] == 0)
 
     @property
@@ -73,7 +73,7 @@ class Matrix:
         return self.shades is None and bool((self.values == 0).any())
 
     def tip(self, row: int, column: int) -> str:
-        """A cell in words; a weight that would be rounded to 0 keeps its first digit, a true 0 is a plain 0."""
+        """A cell in words. A weight that would round to 0 keeps its first digit; an exact 0 is a plain 0."""
         value = float(self.values[row, column])
         number = self.digits.format(value)
         if self.is_zero(row, column):
@@ -86,7 +86,7 @@ class Matrix:
 
 @dataclass(frozen=True, eq=False)
 class HeadPanels:
-    """The heads of one layer: a matrix for each, all with the same rows and columns."""
+    """The heads of one layer: a matrix per head, all with the same rows and columns."""
 
     matrices: tuple[Matrix, ...]
     title: str = ""
@@ -94,10 +94,10 @@ class HeadPanels:
 
 @dataclass(frozen=True, eq=False)
 class WeightedWords:
-    """Text whose words carry weights, and perhaps a note each (a tag, a probability).
+    """Text whose words have weights, and optionally a note each (a tag, a probability).
 
-    bars   the weight is a bar under the word, and not the shade behind it: for probabilities, most of which are
-           large, so that certainty does not shout
+    bars   show the weight as a bar below the word, not as a shade: for probabilities, most of which are large, so that
+           high ones do not stand out
     """
 
     words: tuple[str, ...]
@@ -114,10 +114,10 @@ class WeightedWords:
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Values of several series over the same places: categories, or numbers along an axis.
+    """Values of several series over the same categories, or over numbers along an axis.
 
-    series      name → values, NaN where there is none
-    counts      how many things each category stands for, or empty
+    series      name → values, NaN if missing
+    counts      number of items in each category, or empty
     intervals   name → (places, 2), the bounds of each value; or empty
     log         whether the vertical axis is logarithmic
     """
@@ -136,7 +136,7 @@ class Chart:
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """Two lines of words and the weight of the tie between each pair: weights (T, S), targets by sources."""
+    """Two lines of words and the weight of the link between each pair: weights (T, S), targets by sources."""
 
     sources: tuple[str, ...]
     targets: tuple[str, ...]
@@ -148,7 +148,7 @@ class Links:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Texts with a score and a share (0 to 1) each, best first; `chosen` is the place of the one taken."""
+    """Texts with a score and a share (0 to 1) each, best first; `chosen` is the index of the selected one."""
 
     texts: tuple[str, ...]
     scores: tuple[float, ...]
@@ -161,9 +161,9 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False)
 class ArcDiagram:
-    """A sentence with an arc from each word's head to the word.
+    """A sentence with an arc from the head of each word to the word.
 
-    threshold   arcs that are not in the best tree are shown where their marginal reaches it
+    threshold   minimum marginal of arcs that are shown outside the best tree
     """
 
     words: tuple[str, ...]
@@ -174,9 +174,9 @@ class ArcDiagram:
 
 @dataclass(frozen=True, eq=False)
 class SegmentBands:
-    """Under a line of source pieces, for each target a band shaded by p(inside), its segments marked.
+    """Below a line of source pieces, a band per target, shaded by p(inside), with its segments marked.
 
-    limit   the weight that gets the full shade
+    limit   the weight with the full shade
     """
 
     sources: tuple[str, ...]
@@ -198,10 +198,10 @@ class SegmentBands:
 
 @dataclass(frozen=True, eq=False)
 class Conversation:
-    """A dialog: who said what, how much each look gave to each turn, and the answer.
+    """A dialog: speakers and utterances, the weights of each attention step on the turns, and the response.
 
-    weights   (looks, turns), the looks named by `names`
-    truth     the turns that should have been looked at
+    weights   (looks, turns), with the names of the looks in `names`
+    truth     the turns that should have been attended to
     """
 
     turns: tuple[tuple[str, str], ...]
@@ -212,19 +212,19 @@ class Conversation:
     title: str = ""
 
     MOST: ClassVar[int] = 24
-    """Turns that are shown."""
+    """Maximum number of turns shown."""
 
     def share(self, place: int) -> float:
-        """How strongly a turn is shaded: by the look that gave it most."""
+        """The shade of a turn: its largest weight."""
         return min(1.0, max(0.0, float(self.weights[:, place].max(initial=0.0))))
 
     def is_answered(self, place: int) -> bool:
-        """Whether the turn is of the speaker who is answered, who spoke last."""
+        """Whether the turn is by the speaker who is answered, who spoke last."""
         return self.turns[place][0] == self.turns[-1][0]
 
     @cached_property
     def parts(self) -> tuple[int | range, ...]:
-        """The turns that are shown, and the runs of those that are not."""
+        """The turns that are shown, and the ranges of those that are not."""
         count = len(self.turns)
         if count <= self.MOST:
             return tuple(range(count))
@@ -246,7 +246,7 @@ class Conversation:
 
 @dataclass(frozen=True, eq=False)
 class HopTable:
-    """Positions (sentences of a story) as rows, hops as columns: what each hop read."""
+    """Positions (sentences of a story) as rows, hops as columns, with the weights of each hop."""
 
     positions: tuple[str, ...]
     hops: Hops
@@ -256,12 +256,13 @@ class HopTable:
         return self.hops.best is not None and int(self.hops.best[hop]) == position
 
     def true_order(self, position: int) -> list[int]:
-        """Which of the true facts this position is, from 1: none, one, or several."""
+        """The ranks of this position among the true facts, from 1; may be none or several."""
         truth = () if self.hops.truth is None else self.hops.truth
         return [place + 1 for place, true in enumerate(truth) if int(true) == position]
 
     def is_true(self, position: int, hop: int) -> bool:
-        """Whether this hop should have read it; with more or fewer hops than facts, whether it read a true one."""
+        """Whether this hop should have read the position; if hops and facts differ in number, whether it is any true
+        fact."""
         orders = self.true_order(position)
         if self.hops.truth is not None and len(self.hops.truth) == len(self.hops.weights):
             return hop + 1 in orders
@@ -270,9 +271,9 @@ class HopTable:
 
 @dataclass(frozen=True, eq=False)
 class HeadPaths:
-    """Paths in the plane, by name: (S, 2) the points of each, one after the other.
+    """Paths in the plane by name: (S, 2), the points of each in order.
 
-    strengths   name → (S,) between 0 and 1, how much each point counts
+    strengths   name → (S,) between 0 and 1, the weight of each point
     """
 
     paths: Mapping[str, Array]
@@ -282,7 +283,7 @@ class HeadPaths:
 
 @dataclass(frozen=True)
 class Lines:
-    """Text between drawings: each line with the role of its color; `bold` are so many from the first."""
+    """Text between drawings: each line with the role of its color; the first `bold` lines are bold."""
 
     lines: tuple[tuple[str, str], ...]
     bold: int = 1
@@ -290,7 +291,7 @@ class Lines:
 
 @dataclass(frozen=True, eq=False)
 class NodeDiagram:
-    """A tree over words: `phrases` names each of its nodes, the word itself of a leaf."""
+    """A tree over words: `phrases` holds the text of each node, which is the word for a leaf."""
 
     phrases: tuple[str, ...]
     nodes: Nodes
@@ -306,7 +307,7 @@ class NodeDiagram:
 
     @cached_property
     def depths(self) -> list[int]:
-        """Steps from the root."""
+        """The depth of each node: its distance from the root."""
         found = [0] * len(self.phrases)
         for place in reversed(range(len(found))):
             parent = int(self.nodes.parents[place])
@@ -319,7 +320,7 @@ class NodeDiagram:
 
     @property
     def leaves(self) -> list[int]:
-        """The places of the words, from left to right."""
+        """The indices of the leaves, from left to right."""
         return [place for place, below in enumerate(self.children) if not below]
 
     @property
@@ -328,7 +329,7 @@ class NodeDiagram:
 
     @property
     def limit(self) -> float:
-        """The weight that gets the full shade."""
+        """The weight with the full shade."""
         weights = self.nodes.weights
         return 1.0 if weights is None or not len(weights) else float(weights.max()) or 1.0
 
@@ -337,12 +338,12 @@ class NodeDiagram:
         return 0.0 if weights is None else min(1.0, max(0.0, float(weights[place]) / self.limit))
 
     def wrong(self, place: int) -> bool:
-        """Whether another label was found than the true one."""
+        """Whether the predicted label differs from the true one."""
         known = self.nodes.true_labels[place] if self.nodes.true_labels else ""
         return bool(known and self.nodes.labels and known != self.nodes.labels[place])
 
     def note(self, place: int) -> str:
-        """What stands in a node: its label, `2≠3` where it is wrong, or its weight."""
+        """The text in a node: its label, `2≠3` if it is wrong, or its weight."""
         if self.nodes.labels:
             found = visible(self.nodes.labels[place])
             return f"{found}≠{visible(self.nodes.true_labels[place])}" if self.wrong(place) else found

@@ -1,7 +1,7 @@
-"""A dialog as a conversation: a bubble for each turn, shaded by how much it was looked at, and the answer below.
+"""A dialog as a conversation: a bubble per turn, shaded by attention, and the response below.
 
-Who is answered stands on the right, everybody else on the left. In a long dialog runs of turns that nobody looked at
-are folded into one line.
+The speaker who is answered is on the right, all others on the left. In a long dialog, ranges of turns without attention
+are collapsed to one line.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from regard.trace import Hops, Trace
 SIZE = 14.0
 LINE = 18.5
 ROOM = 420.0
-"""Of the bubbles; one takes four fifths of it at most."""
+"""Width of the bubbles; each takes at most four fifths of it."""
 CELL = 50.0
 LAYOUT = "dialog"
 LONGEST = 2000
-"""Characters of a turn that are kept; a bubble shows fewer."""
+"""Maximum number of characters kept of a turn; a bubble shows fewer."""
 
 
 def is_conversation(trace: Trace, name: str) -> bool:
-    """Whether an input is a dialog whose turns were looked at."""
+    """Whether an input is a dialog whose turns were attended to."""
     return trace.layout.get(name) == LAYOUT and name in trace.attention
 
 
 def conversation(trace: Trace, *, over: str | None = None, title: str = "") -> Scene:
-    """A dialog with the turns that were looked at marked.
+    """A dialog with the attended turns marked.
 
-    over   the input to show, where several are dialogs; the first otherwise
+    over   the input to show if several are dialogs; default: the first
     """
     found = [name for name in trace.input if is_conversation(trace, name)]
     name = over if over is not None else next(iter(found), None)
@@ -53,7 +53,7 @@ def conversation(trace: Trace, *, over: str | None = None, title: str = "") -> S
 
 
 def conversation_of(trace: Trace, name: str, *, title: str = "") -> Conversation:
-    """The turns of an input, what each look gave them, and the answer."""
+    """The turns of an input, their attention weights, and the response."""
     turns = tuple(_speaker_and_text(piece) for piece in trace.input[name])
     structure = trace.structures.get(name)
     written = [piece for piece in trace.output if piece != "</s>"]
@@ -82,7 +82,7 @@ def _cut(text: str) -> str:
 
 
 def draw_conversation(content: Conversation, *, room: float = ROOM) -> Block:
-    """The bubbles, with the weights of each look beside them."""
+    """The bubbles, with the weights of each attention step beside them."""
     marks: list[Mark] = []
     y = 0.0
     if content.title:
@@ -167,7 +167,7 @@ def _bubble(
     stroke: str | None,
     tip: str = "",
 ) -> tuple[list[Mark], float]:
-    """The marks of one bubble at height y, and how high it is."""
+    """The marks of a bubble at height y, and its height."""
     name = text_width(speaker, 12) + 10 if speaker else 0.0
     lines = wrap(visible(text), 0.8 * room - name - 26, SIZE, lines=8)
     wide = max((text_width(one, SIZE) for one in lines), default=0.0) * 1.06 + 26
@@ -200,7 +200,7 @@ def _bubble(
 
 
 def _fold(run: range, room: float, y: float) -> Group:
-    """Turns that are not shown."""
+    """The line in place of turns that are not shown."""
     text = folded(run)
     wide = text_width(text, 12) + 16
     return Group(
@@ -214,17 +214,17 @@ def _fold(run: range, room: float, y: float) -> Group:
 
 
 def folded(run: Sequence[int]) -> str:
-    """How many turns a fold stands for."""
+    """The number of collapsed turns, in words."""
     return f"{len(run)} turns"
 
 
 def conversation_legend(content: Conversation) -> Block:
-    """The scale of the shades, and what outlines mean."""
+    """The scale of the shades, and the meaning of outlines."""
     return color_scale(name="weight", truth=bool(content.truth), outlined="true turn")
 
 
 def tell_conversation(content: Conversation) -> str:
-    """Which turns each look was at, in words, and the answer."""
+    """In words, the turns attended to in each step, and the response."""
     parts = []
     for name, weights in zip(content.names, content.weights, strict=True):
         if len(weights):

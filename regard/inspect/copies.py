@@ -1,4 +1,4 @@
-"""What an output copied, and from where: the source above, the output below, a line for each word that was copied."""
+"""Copied words of an output: the source above, the output below, and a line for each copied word."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from regard.trace import Trace
 SIZE = 14.0
 LINE = 27.0
 WIDTH = 640.0
-"""Of the lines of words; a longer text has several."""
+"""Width of the lines of words; longer texts wrap."""
 RISE = 64.0
-"""Room for the lines, between the source and the output."""
+"""Distance between the source and the output, for the lines."""
 PAD = 5.0
 LEAST = 0.1
-"""The least probability of a copy that is drawn."""
+"""Minimum probability of a copy that is drawn."""
 HIGH = LINE - 5.0
 
 Place = tuple[float, float, float]
@@ -31,9 +31,9 @@ Place = tuple[float, float, float]
 
 
 def copies(trace: Trace, *, over: str | None = None, title: str | None = None) -> Scene:
-    """The figure of what was copied.
+    """The figure of the copied words.
 
-    over   the input to show; the first that was copied from otherwise
+    over   the input to show; default: the first that was copied from
     """
     name = over if over is not None else next(iter(trace.copied), None)
     if name is None or name not in trace.copied:
@@ -46,7 +46,7 @@ def copies(trace: Trace, *, over: str | None = None, title: str | None = None) -
 
 
 def copied_links(trace: Trace, name: str) -> Links:
-    """The probability that each word of the output was copied from each of an input."""
+    """The probability that each word of the output was copied from each word of an input."""
     return Links(
         tuple(trace.input[name]),
         tuple(trace.output),
@@ -58,13 +58,13 @@ def copied_links(trace: Trace, name: str) -> Links:
 
 
 def draw_copies(links: Links) -> Block:
-    """Both texts in lines, the copied words of both shaded, a curve for each copy: the thicker, the more certain."""
+    """Both texts in lines, with copied words shaded, and a curve per copy, whose width grows with its probability."""
     taken = links.weights.max(0, initial=0.0)
     copied = links.weights.sum(1)
     source, low = _lines(links.sources, 20.0)
     target, height = _lines(links.targets, low + RISE)
     marks: list[Mark] = [Text(0, 12, links.title, size=11, color="muted")]
-    for index in np.argsort(links.weights, axis=None, kind="stable"):  # the strongest last, on top
+    for index in np.argsort(links.weights, axis=None, kind="stable"):  # strongest last, on top
         to, start = divmod(int(index), max(len(links.sources), 1))
         if links.weights[to, start] >= links.threshold:
             marks.append(_curve(links, to, start, source[start], target[to]))
@@ -76,7 +76,7 @@ def draw_copies(links: Links) -> Block:
 
 
 def _behind(places: Sequence[Place], shares: Sequence[float]) -> list[Mark]:
-    """Paper under the words of the lower lines, so that they can be read where a curve from above goes by."""
+    """Paper behind the words of the lower lines, so that they stay readable over curves."""
     return [
         Rect(x, y + 1, width, HIGH - 2, fill="paper", opacity=0.85, radius=4)
         for (x, y, width), share in zip(places, shares, strict=True)
@@ -85,7 +85,7 @@ def _behind(places: Sequence[Place], shares: Sequence[float]) -> list[Mark]:
 
 
 def _legend(y: float, *, truth: bool) -> list[Mark]:
-    """What shades and lines mean; truth: whether copies from the true place have a color of their own."""
+    """The legend of shades and lines; truth: whether correct copies have their own color."""
     note = "shaded: copied; the thicker the line, the more certain"
     marks: list[Mark] = [Text(0, y, note, size=11, color="muted")]
     x = 1.06 * text_width(note, 11) + 18
@@ -97,7 +97,7 @@ def _legend(y: float, *, truth: bool) -> list[Mark]:
 
 
 def _lines(words: Sequence[str], top: float) -> tuple[list[Place], float]:
-    """Where each word stands, in lines no wider than WIDTH, and where the last line ends."""
+    """The position of each word, in lines of at most WIDTH, and the lower edge of the last line."""
     rtl, places = runs_right_to_left(tuple(words)), list[Place]()
     x, y = 0.0, top
     for word in words:
@@ -141,7 +141,7 @@ def _curve(links: Links, to: int, start: int, source: Place, target: Place) -> P
 
 
 def tell_copies(links: Links) -> str:
-    """Which words were copied, in words."""
+    """The copied words, in words."""
     found = [
         f"{visible(word)} (from position {int(row.argmax()) + 1}, {row.sum():.2f})"
         for word, row in zip(links.targets, links.weights, strict=True)

@@ -1,4 +1,4 @@
-"""The curves of a training run: loss and metrics by step, one panel under the other over the same axis."""
+"""Training curves: loss and metrics by step, in stacked panels with a common axis."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from regard.trace import Array
 
 WIDTH, HEIGHT = 560.0, 150.0
 DOTS = 25
-"""A curve of at most so many points shows each of them."""
+"""Maximum number of points of a curve that are drawn as dots."""
 
 
 def curve(log: str | PathLike[str] | Mapping[str, Sequence[float]], *, title: str = "") -> Scene:
-    """The loss (train and dev together), then one panel for each dev metric, by step.
+    """The loss (train and dev together), then one panel per dev metric, by step.
 
-    log   the run's log.csv, its folder, or the columns themselves by name; metrics are the columns "dev.…"
+    log   the run's log.csv, its folder, or the columns by name; metrics are the columns "dev.…"
     """
     columns = dict(log) if isinstance(log, Mapping) else _read(Path(log))
     if "step" not in columns or "loss" not in columns:
@@ -56,9 +56,9 @@ def curve(log: str | PathLike[str] | Mapping[str, Sequence[float]], *, title: st
 def draw_curves(
     x: Array, series: Mapping[str, Array], *, x_name: str = "", y_name: str = "", left: float | None = None
 ) -> Block:
-    """Curves over one horizontal axis; NaN is skipped, so that a metric measured now and then is one line.
+    """Curves over one horizontal axis. NaN is skipped, so that a metric that is measured rarely is still one line.
 
-    left   the room for the numbers of the vertical axis, where several blocks are to stand in line
+    left   width of the tick labels of the vertical axis, to align several blocks
     """
     chart = Chart("lines", tuple(float(v) for v in x), dict(series), (), "", x_name, y_name, "{:.4g}")
     y_ticks = _value_ticks(series)

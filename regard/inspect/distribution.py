@@ -1,4 +1,4 @@
-"""A distribution of `regard.structures`, drawn by itself: its marginals, its mode, and samples if asked for."""
+"""Draw a distribution of `regard.structures`: its marginals, its mode, and optionally samples."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ OVER = "tokens"
 
 @dataclass(frozen=True)
 class _Asked:
-    """What `draw` was asked for; see there."""
+    """The arguments of `draw`."""
 
     tokens: Sequence[str] | None
     targets: Sequence[str] | None
@@ -65,19 +65,19 @@ def draw(
 ) -> Scene:
     """One element of a batch of structures as a figure.
 
-    LinearChain                     the best state under each token, and the marginals, states by tokens
-    Segmentation, Bernoulli,        bands over the tokens; the last batch dimension, if there is one, are the rows
+    LinearChain                     the best state below each token, and the marginals, states by tokens
+    Segmentation, Bernoulli,        bands over the tokens; the last batch dimension, if any, gives the rows
     Categorical
     ProjectiveTree, SpanningTree    arcs over the tokens
     BinaryTree                      a chart of spans over the tokens
     MonotoneAlignment               a matrix of tokens (the source) by targets
     PositionChain                   a table of tokens (the positions) by choices
 
-    tokens    the positions; numbers from 1 otherwise
-    targets   the other side of an alignment, or the rows of bands
-    labels    the names of states or of labels
-    index     which element of the batch; the first otherwise
-    samples   how many to draw, from `generator` where one is given
+    tokens    names of the positions; default: numbers from 1
+    targets   the other side of an alignment, or names of the rows of bands
+    labels    names of the states or labels
+    index     index of the element of the batch; default: the first
+    samples   number of samples, drawn with `generator` if given
     """
     shape = tuple(structure.batch_shape)
     dims = len(shape) - (1 if shape and isinstance(structure, _BANDS) else 0)
@@ -109,7 +109,7 @@ def _numbers(tensor: Tensor, asked: _Asked, *, before: int = 0) -> np.ndarray[An
 
 
 def _length(lengths: Tensor | None, structure: Structure, asked: _Asked, longest: int) -> int:
-    """The length of the chosen element; of the longest of its rows, where it has rows."""
+    """The length of the chosen element, or of its longest row if it has rows."""
     if lengths is None:
         return longest
     return int(lengths.expand(structure.batch_shape)[asked.index].max())
@@ -124,7 +124,7 @@ def _names(given: Sequence[str] | None, count: int, what: str) -> list[str]:
 def _traced(
     found: TracedStructure, tokens: Sequence[str], rows: Sequence[str], asked: _Asked
 ) -> tuple[Block, str]:
-    """The figure of a structure that a trace can hold, and its samples below."""
+    """The figure of a structure that a trace can hold, with its samples below."""
     trace = Trace({OVER: tokens}, rows, structures={OVER: found})
     scene = figure(trace, title="")
     inner = Group(scene.marks, dx=-PADDING, dy=-PADDING)
@@ -288,7 +288,7 @@ def _draw_alignment(structure: MonotoneAlignment, asked: _Asked) -> tuple[Block,
         return draw_matrix(matrix)
 
     marginals = _numbers(structure.marginals, asked)[:rows, :columns]
-    zeros = asked.samples > 0 or bool((marginals == 0).any())  # a sample is 0 wherever it is not 1
+    zeros = asked.samples > 0 or bool((marginals == 0).any())  # samples are 0 or 1
     blocks = [
         shown(marginals),
         color_scale(name="marginal", truth=True, outlined="best alignment", outline=BEST, zeros=zeros),

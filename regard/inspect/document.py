@@ -1,7 +1,7 @@
-"""A document: its sentences down the page, each with its weight, and its words shaded by the product of both levels.
+"""A document: its sentences with their weights, and its words shaded by the product of both levels of attention.
 
-Of a long document the sentences that were read most are shown, and those that decide; what lies between is folded into
-a line that says how much it holds. A web page has all of it, to be unfolded.
+For a long document, only the most attended and the decisive sentences are shown. The others are collapsed to lines that
+state their total weight. A web page contains all of them, to be expanded.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from regard.trace import SentenceWords, Trace
 SIZE = 14.0
 LINE = 25.0
 NUMBER = 30.0
-"""Room of the number of a sentence."""
+"""Width of the number of a sentence."""
 CELL = 44.0
 LEFT = NUMBER + CELL + 14.0
 WIDTH = 560.0
-"""Of the words."""
+"""Width of the words."""
 MOST_LINES = 12
-"""Of one sentence."""
+"""Maximum number of lines of a sentence."""
 PAD = 4.0
 CLOSE = -5.0
-"""Between a word and the comma behind it."""
+"""Distance between a word and a comma after it."""
 
 
 def document(trace: Trace, *, over: str | None = None, title: str | None = None) -> Scene:
-    """The document an answer was found in.
+    """The document in which an answer was found.
 
-    over   the input to show, where several are documents; the first otherwise
+    over   the input to show if several are documents; default: the first
     """
     found = {name: one for name, one in trace.structures.items() if isinstance(one, SentenceWords)}
     name = over if over is not None else next(iter(found), None)
@@ -54,7 +54,7 @@ def document(trace: Trace, *, over: str | None = None, title: str | None = None)
 
 
 def draw_document(shown: DocumentWords) -> Block:
-    """The sentences that are shown, those that are not as folds between them."""
+    """The sentences that are shown, with lines in place of the others."""
     marks: list[Mark] = [Text(0, 12, shown.title, size=13, bold=True)] if shown.title else []
     y = 24.0 if shown.title else 0.0
     rtl = runs_right_to_left(tuple(shown.words.words[:200]))
@@ -101,11 +101,11 @@ def _weight(shown: DocumentWords, sentence: int, y: float) -> list[Mark]:
 
 
 Placed = tuple[int, float, float]
-"""A word, where it begins in its line, and how wide it is."""
+"""A word, its x coordinate in the line, and its width."""
 
 
 def _lines(shown: DocumentWords, sentence: int) -> list[list[Placed]]:
-    """The words of each line. What belongs to the word before it, a comma, is not apart from it."""
+    """The words of each line. A piece joined to the word before it, such as a comma, stays with it."""
     low, high = shown.words.bounds[sentence]
     lines: list[list[Placed]] = [[]]
     x = 0.0
@@ -169,7 +169,7 @@ def _line(shown: DocumentWords, line: Sequence[Placed], y: float, rtl: bool) -> 
 
 
 def document_legend(shown: Sequence[DocumentWords]) -> Block:
-    """The scale of the shades, and what the outlines mean."""
+    """The scale of the shades, and the meaning of outlines."""
     truth = any(one.words.truth is not None for one in shown)
     both = any(one.words.weights is not None for one in shown)
     name = "sentence, or word as a share of the largest" if both else "sentence"
@@ -177,7 +177,7 @@ def document_legend(shown: Sequence[DocumentWords]) -> Block:
 
 
 def tell_document(shown: DocumentWords) -> str:
-    """The sentence and the words that were read most, in words."""
+    """The most attended sentence and words, in words."""
     parts, words = [], shown.words
     if words.sentences is not None and len(words.sentences):
         best = int(words.sentences.argmax())
@@ -194,7 +194,7 @@ def tell_document(shown: DocumentWords) -> str:
 
 
 def document_html(shown: DocumentWords) -> str:
-    """The whole document as HTML: what a figure folds is folded here too, and can be unfolded."""
+    """The whole document as HTML; sentences that a figure collapses can be expanded."""
     parts = []
     for one in shown.folded:
         if isinstance(one, Fold):

@@ -1,4 +1,4 @@
-"""A document as data of a figure: its sentences and words with their weights, and which sentences are folded."""
+"""A document as the data of a figure: its sentences and words with their weights, and the collapsed sentences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regard.trace import Array, SentenceWords
 
 @dataclass(frozen=True)
 class Fold:
-    """Sentences of a document that are not shown, from the `first` to the `last`, and what they say of themselves."""
+    """Sentences of a document that are not shown, from `first` to `last`, and their summary."""
 
     first: int
     last: int
@@ -21,14 +21,14 @@ class Fold:
 
 
 FULL = 16
-"""A document of no more sentences is shown whole."""
+"""Maximum number of sentences of a document that is shown completely."""
 MOST_READ = 8
-"""Of a longer one at most so many are shown: those read most."""
+"""Maximum number of most attended sentences shown of a longer document."""
 MOST_SHADED, FAINTEST = 1000, 0.04
-"""Words of a document that are shaded, and the least share of the largest weight that is."""
+"""Maximum number of shaded words of a document, and their minimum share of the largest weight."""
 LEAST_READ = 3
 READ = 0.02
-"""And no fewer than three, but no others of so little weight."""
+"""Minimum weight of a shown sentence; at least three are always shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,21 +40,21 @@ class DocumentWords:
 
     @cached_property
     def shares(self) -> Array:
-        """(W,) of the words; zeros where only sentences have weights."""
+        """(W,) weights of the words; zeros if only sentences have weights."""
         found = self.words.shares if self.words.weights is not None else None
         return np.zeros(len(self.words.words)) if found is None else found
 
     @cached_property
     def limit(self) -> float:
-        """The weight of a word that gets the full shade."""
+        """The weight of a word with the full shade."""
         return float(self.shares.max(initial=0.0)) or 1.0
 
     def word(self, place: int) -> str:
-        """A word without the sign that ties it to its neighbor, and never nothing."""
+        """A word without joiners; never empty."""
         return self.words.words[place].strip(JOINER) or self.words.words[place]
 
     def joined(self, place: int) -> bool:
-        """Whether a word stands close to the one before it."""
+        """Whether a word is joined to the one before it."""
         words = self.words.words
         return words[place].startswith(JOINER) or (place > 0 and words[place - 1].endswith(JOINER))
 
@@ -67,7 +67,7 @@ class DocumentWords:
 
     @cached_property
     def shaded(self) -> frozenset[int]:
-        """The words that are worth a shade, and those that decide: a page of many thousand words stays small."""
+        """The words with a notable weight, and the decisive ones, so that a page of many thousand words stays small."""
         most = np.argsort(-self.shares, kind="stable")[:MOST_SHADED].tolist()
         deciding = [] if self.words.truth is None else np.flatnonzero(self.words.truth).tolist()
         return frozenset([*(place for place in most if self.share(place) >= FAINTEST), *deciding])
@@ -76,13 +76,13 @@ class DocumentWords:
         return self.words.truth is not None and bool(self.words.truth[place])
 
     def is_true(self, sentence: int) -> bool:
-        """Whether a sentence holds a word that decides."""
+        """Whether a sentence contains a decisive word."""
         low, high = self.words.bounds[sentence]
         return self.words.truth is not None and bool(self.words.truth[low:high].any())
 
     @cached_property
     def folded(self) -> list[int | Fold]:
-        """What is shown from top to bottom: sentences, and folds of those that are not."""
+        """The content from top to bottom: sentences, and folds of those that are not shown."""
         count = len(self.words.counts)
         if count <= FULL:
             return list(range(count))
@@ -99,7 +99,7 @@ class DocumentWords:
             end = place
             while end < count and end not in kept:
                 end += 1
-            if end - place == 1:  # one sentence takes no more room than a fold of it
+            if end - place == 1:  # a single sentence takes no more room than a fold
                 found.append(place)
             elif end > place:
                 found.append(Fold(place, end - 1, self._told(place, end)))

@@ -1,4 +1,4 @@
-"""The figure that suits a trace, whatever the model was."""
+"""The default figure of a trace."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ Drawing = ArcDiagram | SegmentBands | HopTable | NodeDiagram | DocumentWords
 
 
 def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -> Scene:
-    """The tape of an external memory; what was seen, and where each word looked at it; what was copied, as lines; a
-    dialog; what was selected jointly as arcs, segments or hops; a document; a heatmap where a text was written with
-    attention, or where each word of one input looked at another; highlighted words where a label was found by it;
-    otherwise what was written, with the probability of each piece.
+    """The default figure: the tape of an external memory; images, video and audio with attention; copies as lines; a
+    dialog; joint selections as arcs, segments or hops; a document; a heatmap for text generated with attention, or for
+    attention between two inputs; highlighted words for a label; otherwise the output with the probability of each
+    piece.
 
-    style   of attention over pictures: "smooth" between the cells, or the true "grid" of them
+    style   attention to images: "smooth" between cells, or the actual "grid"
     """
     trace = with_short_words(trace)
     if trace.tapes:
@@ -71,12 +71,12 @@ def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -
 
 
 def _drawable(found: TracedStructure) -> bool:
-    """Whether there is something to draw: a document that nobody looked at is text alone."""
+    """Whether there is something to draw: a document without attention is only text."""
     return not isinstance(found, SentenceWords) or found.shares is not None
 
 
 def _taped(trace: Trace, *, title: str | None) -> Scene:
-    """Where the heads of an external memory wrote and read, and what was written."""
+    """The read and write weights of the heads of an external memory, and the output."""
     told = " ".join(tell_tape(trace, name) for name in trace.tapes)
     blocks = [draw_tape(trace, name) for name in trace.tapes]
     written = _looks(replace(trace, tapes={}), title="")
@@ -88,7 +88,7 @@ def _taped(trace: Trace, *, title: str | None) -> Scene:
 
 
 def _conversations(trace: Trace, *, title: str | None) -> Scene:
-    """Each dialog that was looked at, then the attention and the structures over anything else."""
+    """Each dialog with attention, then attention and structures of other inputs."""
     names = [name for name in trace.input if is_conversation(trace, name)]
     shown = [conversation_of(trace, name, title=name if len(names) > 1 else "") for name in names]
     blocks = [below([draw_conversation(one) for one in shown], gap=22), conversation_legend(shown[-1])]
@@ -107,7 +107,7 @@ def _conversations(trace: Trace, *, title: str | None) -> Scene:
 
 
 def _copied(trace: Trace, *, title: str | None) -> Scene:
-    """What was copied and from where, then all that is shown of a text that was not."""
+    """The copied words, then everything that is shown for a text without copies."""
     close = narrowed(trace)
     shown = [copied_links(close, name) for name in trace.copied]
     rest = figure(replace(trace, copied={}), title="")
@@ -128,8 +128,8 @@ def _looks(trace: Trace, *, title: str | None) -> Scene:
 
 
 def _perceived(trace: Trace, *, title: str | None, style: Style) -> Scene:
-    """All that was seen, then the attention and the structures over anything else, points among it; what was written,
-    where there is neither."""
+    """All images, video, audio and points, then attention and structures of other inputs; the output if there is
+    neither."""
     several = len(trace.seen) > 1
     shown = [sight(trace, name, style=style, title=name if several else "") for name in trace.seen]
     blocks, told = [draw_sights(shown)], [tell_sight(found) for found in shown]
@@ -153,7 +153,7 @@ def _perceived(trace: Trace, *, title: str | None, style: Style) -> Scene:
 
 
 def _structures(trace: Trace, *, title: str | None) -> Scene:
-    """A part for each structure, the legends of all; then the attention that none of them shows already."""
+    """A figure per structure, with all legends, then the attention that none of them shows."""
     drawable = [name for name, found in trace.structures.items() if _drawable(found)]
     several = len(drawable) > 1
     shown = [_content(trace, name, name if several else "") for name in drawable]
@@ -172,7 +172,7 @@ def _structures(trace: Trace, *, title: str | None) -> Scene:
 
 
 def _shows_looks(trace: Trace, name: str) -> bool:
-    """Whether the drawing of the structure over an input says where was looked."""
+    """Whether the drawing of the structure over an input includes the attention."""
     found = trace.structures.get(name)
     if isinstance(found, Nodes):
         return found.weights is not None
@@ -182,23 +182,23 @@ def _shows_looks(trace: Trace, name: str) -> bool:
 
 
 def before_and_after(before: Trace, after: Trace, *, style: Style = "smooth") -> list[Scene]:
-    """One input twice: where the model looked by itself, and what it wrote when the attention was imposed.
+    """One input twice: the model's own attention, and the output with the attention overridden.
 
-    What was imposed is outlined as the truth is elsewhere.
+    The override is outlined in the same way as truth elsewhere.
     """
     named = [("by itself", before), ("told", after)]
     return [figure(trace, title=f"{name}:  {headline(trace)}", style=style) for name, trace in named]
 
 
 def together(scenes: Sequence[Scene]) -> Scene:
-    """Several figures as one, side by side where there is room."""
+    """Several figures as one, side by side if there is room."""
     blocks = [unframed(scene) for scene in scenes]
     spoken = " ".join(scene.description for scene in scenes)
     return frame(flowing(blocks, widest=WIDEST, gap=48), description=spoken)
 
 
 def unframed(scene: Scene) -> Block:
-    """A scene without the air around it, to be put into another."""
+    """A scene without its margin, for use within another."""
     inner = (Group(scene.marks, dx=-PADDING, dy=-PADDING),)
     return Block(inner, scene.width - 2 * PADDING, scene.height - 2 * PADDING)
 
@@ -219,7 +219,7 @@ def _content(trace: Trace, name: str, title: str) -> Drawing:
 
 
 def _drawn(content: Drawing) -> tuple[Block, str]:
-    """The drawing, and what it says in words."""
+    """The drawing, and its content in words."""
     if isinstance(content, ArcDiagram):
         return draw_arcs(content), tell_arcs(content)
     if isinstance(content, SegmentBands):
@@ -232,7 +232,7 @@ def _drawn(content: Drawing) -> tuple[Block, str]:
 
 
 def _legends(shown: Sequence[Drawing]) -> list[Block]:
-    """What the lines, shades and marks mean, once for each kind of drawing."""
+    """The legends of lines, shades and marks, once per kind of drawing."""
     bands = [content for content in shown if isinstance(content, SegmentBands)]
     tables = [content for content in shown if isinstance(content, HopTable)]
     documents = [content for content in shown if isinstance(content, DocumentWords)]
@@ -246,8 +246,8 @@ def _legends(shown: Sequence[Drawing]) -> list[Block]:
 
 
 def headline(trace: Trace) -> str:
-    """A text is named by what it was made from, pointers by themselves, a label by what was asked besides; a tree or a
-    tape needs no name."""
+    """The title: for a text, input and output; for pointers, themselves; for a label, the question, if any. Trees and
+    tapes have no title."""
     if trace.pointed:
         return str(next(iter(trace.pointed.values())))
     if trace.kind == "text":
@@ -260,5 +260,5 @@ def headline(trace: Trace) -> str:
 
 
 def print_trace(trace: Trace, *, console: Console | None = None) -> None:
-    """The figure of a trace in the terminal."""
+    """Print the figure of a trace in the terminal."""
     (console or safe_console()).print(figure(trace))

@@ -1,4 +1,4 @@
-"""Where in a film each word looked: frames in a strip, and under them a row of shaded cells for each word."""
+"""Attention to a video: a strip of frames, and below it a row of shaded cells for each word."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from regard.inspect.timeline import draw_rows, label_room, tell_rows
 from regard.inspect.writing import text_width
 
 WIDEST = 760.0
-"""Of the strip."""
+"""Width of the strip."""
 THUMB = 44.0
-"""Width of a frame at least, where there are many."""
+"""Minimum width of a frame."""
 LARGEST = 84.0
-"""Width of a frame at most, where there are few."""
+"""Maximum width of a frame."""
 
 
 def draw_film(looks: FilmLooks) -> Block:
-    """The strip above, the rows below; the baseline is the upper edge of the frames."""
+    """The strip with the rows below; the baseline is the upper edge of the frames."""
     count = max(1, len(looks.frames))
     width = min(WIDEST * (0.7 if looks.small else 1.0), count * LARGEST)
     least = THUMB * (0.75 if looks.small else 1.0)
@@ -34,7 +34,7 @@ def draw_film(looks: FilmLooks) -> Block:
 
 
 def _strip(looks: FilmLooks, left: float, width: float, top: float, least: float) -> tuple[list[Mark], float]:
-    """The frames that fit, each over the time it stands for, numbered from 1; and how high they are."""
+    """The frames that fit, each at its position in time, numbered from 1; and their height."""
     count = len(looks.frames)
     if not count:
         return [Text(left, top + 16, "no frames", size=13, color="muted", italic=True)], 24.0
@@ -45,7 +45,7 @@ def _strip(looks: FilmLooks, left: float, width: float, top: float, least: float
     for frame in looks.shown(int(width // least)):
         x = left + width * frame / count + 1.5
         if x + wide > left + width + 0.6 and frame:
-            break  # the last one stands for fewer frames than the others: there is no room for it
+            break  # the last one would stand for fewer frames: no room for it
         pixels = bounded(looks.frames[frame], round(2 * wide))
         marks.append(Text(x, top - 5, str(frame + 1), size=10.5, color="muted"))
         marks.append(
@@ -57,5 +57,5 @@ def _strip(looks: FilmLooks, left: float, width: float, top: float, least: float
 
 
 def tell_film(looks: FilmLooks) -> str:
-    """What is seen, in words."""
+    """The content in words."""
     return tell_rows(looks) or f"A film of {len(looks.frames)} frames."

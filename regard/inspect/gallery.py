@@ -1,4 +1,4 @@
-"""Right and wrong answers beside each other, each with what was seen and where the model looked."""
+"""Right and wrong answers side by side, each with its input and the attention."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ WIDEST = 880.0
 
 @dataclass(frozen=True)
 class Example:
-    """An answer and what it should have been.
+    """An answer and its references.
 
-    trace     where the model looked while it wrote
-    written   its answer
-    true      the true answers, one or more
-    asked     what was asked besides what was seen, if anything was
-    group     the heading it stands under, where that is not to be "Right" or "Wrong"
+    trace     the trace of the answer
+    written   the answer
+    true      the references, one or more
+    asked     the text of the question, if any
+    group     the heading above it; default: "Right" or "Wrong"
     """
 
     trace: Trace
@@ -47,7 +47,7 @@ class Example:
 def gallery(
     examples: Sequence[Example], *, title: str = "", subtitle: str = "", style: Style = "smooth"
 ) -> Scene:
-    """The right ones, then the wrong ones, with what they should have been; what was seen small for each word."""
+    """The right answers, then the wrong ones with their references; images are small for each word."""
     if not examples:
         raise RegardError("there are no examples to show.", fix="Give at least one.")
     parts: list[Block] = []
@@ -70,7 +70,7 @@ def gallery(
 
 
 def _drawings(example: Example, sights: Sequence[Sight]) -> list[Block]:
-    """What was seen; of other traces, their figure."""
+    """The images, video or audio; for other traces, their figure."""
     if sights:
         return [draw_sight(found) for found in sights]
     return [unframed(figure(example.trace, title=""))]
@@ -86,7 +86,7 @@ def _told(example: Example) -> Lines:
 
 
 def _lines(content: Lines, size: float, room: float) -> Block:
-    """Lines of text, folded where they are too long."""
+    """Lines of text, wrapped if they are too long."""
     marks: list[Mark] = []
     y = widest = 0.0
     for number, (text, color) in enumerate(content.lines):

@@ -1,4 +1,4 @@
-"""How a matrix is laid out: row labels on the left, column labels above, numbers beside the rows on the right."""
+"""Layout of a matrix: row labels on the left, column labels above, numbers beside the rows on the right."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ BAR = 44.0
 """Width of a full bar in the margin."""
 
 NAME = 22.0
-"""Room for the name of an axis."""
+"""Height of the name of an axis."""
 
 TIPS_UP_TO = 10_000
-"""Cells of a matrix that is still given a tooltip for each: beyond, the file would be mostly tooltips."""
+"""Maximum number of cells with tooltips; with more, the file would consist mostly of tooltips."""
 
 WIDER, AIR = 1.06, 0.3
-"""How much wider letters can be than `text_width` takes them to be, and the least space between two labels, in ems."""
+"""Factor by which letters may exceed the estimate of `text_width`, and the minimum distance between labels, in ems."""
 
 NUMBERS_FROM = 0.1
-"""Weights smaller than this share of the limit are left to the color and the tooltip."""
+"""Weights below this share of the limit are not printed; color and tooltip show them."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class _Sizes:
 
 
 def _sizes(matrix: Matrix) -> _Sizes:
-    """Cells that shrink as they become many: a word fills a page of a talk, a paragraph still fits on a screen."""
+    """Cell sizes that shrink with the number of cells: a word fills a slide, a paragraph still fits on a screen."""
     most = max(len(matrix.rows), len(matrix.columns))
     for limit, sizes in (
         (14, _Sizes(32, 2, 14, 3)),
@@ -94,7 +94,7 @@ def draw_matrix(matrix: Matrix, *, row_labels: bool = True, margin: bool = True)
 
 
 def _column_labels(matrix: Matrix, sizes: _Sizes, left: float) -> tuple[list[Mark], float, float]:
-    """The labels above the cells, the height they take, and how far the last one leans out to the right."""
+    """The labels above the cells, their height, and how far the last one extends to the right."""
     labels = [visible(column) for column in matrix.columns]
     widest = max((text_width(label, sizes.font) for label in labels), default=0.0)
     upright = fits_upright([labels[column] for column in matrix.order], sizes.font, sizes.pitch)
@@ -112,7 +112,7 @@ def _column_labels(matrix: Matrix, sizes: _Sizes, left: float) -> tuple[list[Mar
         overhang = text_width(matrix.column_name, 11)
     for place, column in enumerate(matrix.order):
         middle = left + (place + 0.5) * sizes.pitch - sizes.gap / 2
-        # A turned label stands with the middle of its first letter over the middle of the column.
+        # A rotated label has the center of its first letter above the center of the column.
         x = middle if upright else middle + sizes.font * 0.33 * rise
         marks.append(
             Text(x, top - 7, labels[column], size=sizes.font, anchor="middle" if upright else "start", rotate=angle,
@@ -124,7 +124,7 @@ def _column_labels(matrix: Matrix, sizes: _Sizes, left: float) -> tuple[list[Mar
 
 
 def fits_upright(labels: Sequence[str], font: float, pitch: float) -> bool:
-    """Whether labels can stand side by side, each over the middle of its column, with air between them."""
+    """Whether labels fit side by side, centered above their columns, with space between them."""
     widths = [text_width(label, font) * WIDER for label in labels]
     closest = max(((one + other) / 2 for one, other in pairwise(widths)), default=0.0)
     return max(widths, default=0.0) <= pitch and closest + AIR * font <= pitch
@@ -134,7 +134,7 @@ def _row(matrix: Matrix, row: int, left: float, top: float, sizes: _Sizes, label
     y = top + row * sizes.pitch
     middle = y + sizes.cell / 2 + sizes.font * 0.35
     right = left + len(matrix.columns) * sizes.pitch
-    # Nothing to see, but the whole row answers to a pointer, gaps included.
+    # Invisible, but makes the whole row respond to a pointer, gaps included.
     marks: list[Mark] = [Rect(0, y - sizes.gap / 2, right, sizes.pitch, fill="paper", opacity=0)]
     outlines: list[Mark] = []
     if label:
@@ -180,7 +180,7 @@ def _cell(matrix: Matrix, row: int, column: int, x: float, y: float, sizes: _Siz
 
 
 def _empty(x: float, y: float, sizes: _Sizes, tip: str, tags: Tags) -> Rect:
-    """The cell of a true zero: paper, with a thin edge where there is room for one."""
+    """The cell of an exact zero: empty, with a thin edge if there is room."""
     return Rect(
         x, y, sizes.cell, sizes.cell, fill="paper", stroke="faint" if sizes.cell > 11 else None, stroke_width=0.75,
         radius=sizes.radius, tip=tip, tags=tags,
@@ -188,7 +188,7 @@ def _empty(x: float, y: float, sizes: _Sizes, tip: str, tags: Tags) -> Rect:
 
 
 def _margin(matrix: Matrix, value: float, x: float, y: float, sizes: _Sizes) -> list[Mark]:
-    """A bar as long as the number is large, and the number."""
+    """A bar whose length shows the number, and the number."""
     share = min(1.0, max(0.0, 0.0 if math.isnan(value) else value))
     thick = max(2.0, sizes.cell * 0.22)
     middle = y + sizes.cell / 2

@@ -1,4 +1,4 @@
-"""A metric by what the rows hold: lines over one field, a heatmap over two."""
+"""A metric by group: lines for one field, a heatmap for two."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def groups_figure(groups: Mapping[str, ByGroup], *, title: str | None = None) -> Scene:
-    """groups: by the name of the model; all by the same names."""
+    """groups: model name → scores; all by the same fields."""
     first = next(iter(groups.values()))
     by = " and ".join(first.names)
     title = f"{first.metric} by {by}" if title is None else title
@@ -34,7 +34,7 @@ def groups_figure(groups: Mapping[str, ByGroup], *, title: str | None = None) ->
             row_name=one.names[0],
             column_name=one.names[1],
             limit=limit,
-            shades=np.nan_to_num(one.values() / limit).clip(0.0, 1.0),  # a 0 is shown as one, unlike no rows
+            shades=np.nan_to_num(one.values() / limit).clip(0.0, 1.0),  # 0 is shown, unlike a missing group
             numbers=True,
             title=name if len(groups) > 1 else "",
         )

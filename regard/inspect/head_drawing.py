@@ -1,4 +1,4 @@
-"""How the heads of a layer are laid out: small heatmaps in lines, the pieces named on the outer axes."""
+"""Layout of the heads of a layer: rows of small heatmaps, with piece names on the outer axes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from regard.inspect.scene import Group, Mark, Path, Rect, Step, Text
 from regard.inspect.writing import is_special, shorten, text_width, visible
 
 SIDE = 210.0
-"""A panel of many pieces is about this wide or high; its cells shrink to that, and its labels with them."""
+"""Approximate width or height of a panel of many pieces; cells and labels shrink accordingly."""
 LARGEST, SMALLEST = 16.0, 3.0
-"""From one cell to the next."""
+"""Largest and smallest distance between cells."""
 BIG_LABEL, SMALL_LABEL = 11.0, 7.0
 LONGEST_LABEL = 14
-"""Signs of a label; the rest is in the tooltips."""
+"""Maximum number of characters of a label; tooltips show the rest."""
 TITLE, NAME = 11.5, 10.5
-"""Font sizes of a panel's title and of the names of the axes."""
+"""Font sizes of panel titles and axis names."""
 GAP = 14.0
 
 
 @dataclass(frozen=True)
 class _Sizes:
-    """From one cell to the next, the paper between two cells, and the labels: every how many pieces, and their font."""
+    """Distance between cells, gap between cells, and labels: their interval in pieces, and their font."""
 
     pitch: float
     gap: float
@@ -43,9 +43,9 @@ class _Sizes:
 
 
 def draw_heads(panels: HeadPanels, *, widest: float, tips: bool = True) -> Block:
-    """The layer's title, then its panels in as few lines of about the same length as are no wider than `widest`.
+    """The layer's title, then its panels in as few rows of similar length as fit into `widest`.
 
-    tips   each cell by itself, with a tooltip; otherwise all cells of a shade are one mark
+    tips   draw each cell separately, with a tooltip; otherwise all cells of a shade are one mark
     """
     heading = [Text(0, 12, shorten(panels.title, 120), size=13, bold=True)]
     width = text_width(shorten(panels.title, 120), 13 * BOLDER)
@@ -83,7 +83,7 @@ def _layer(marks: Sequence[Mark], panels: HeadPanels, width: float, height: floa
 
 
 def _lines(matrices: Sequence[Matrix], sizes: _Sizes, left: float, widest: float) -> list[Sequence[Matrix]]:
-    """The panels of each line: as even as can be."""
+    """The panels of each row, distributed as evenly as possible."""
     room = _width(matrices[-1], sizes) + GAP
     most = max(1, int((widest - left + GAP) // room))
     count = math.ceil(len(matrices) / math.ceil(len(matrices) / most))
@@ -95,7 +95,7 @@ def _width(matrix: Matrix, sizes: _Sizes) -> float:
 
 
 def _panel(matrix: Matrix, sizes: _Sizes, left: float, *, tips: bool, columns: bool) -> Block:
-    """One head: its title, the names of the columns where asked, those of the rows where there is room at the left."""
+    """One head: its title, column names if requested, and row names if there is room at the left."""
     header, top = _column_labels(matrix, sizes, left) if columns else ([], 0.0)
     header = [Text(left, TITLE, matrix.title, size=TITLE, color="ink"), *header]
     top += TITLE + 7
@@ -122,7 +122,7 @@ def _label(piece: str) -> str:
 
 
 def _column_labels(matrix: Matrix, sizes: _Sizes, left: float) -> tuple[list[Mark], float]:
-    """The labels under a panel's title, upright where all are narrow, and the height they take."""
+    """The labels below a panel's title, upright if all are narrow, and their height."""
     labels = [_label(column) for column in matrix.columns]
     widest = max(text_width(label, sizes.font) for label in labels)
     shown = [labels[column] for column in matrix.order if column % sizes.every == 0]
@@ -155,7 +155,7 @@ def _row_labels(matrix: Matrix, sizes: _Sizes, left: float, top: float) -> list[
 
 
 def _rows(matrix: Matrix, sizes: _Sizes, left: float, top: float) -> list[Mark]:
-    """A cell for each weight, with its tooltip; that of a true zero shows nothing but its tooltip."""
+    """A cell with a tooltip for each weight; an exact zero has only the tooltip."""
     side = sizes.pitch - sizes.gap
     marks: list[Mark] = []
     for row, label in enumerate(matrix.rows):
@@ -172,7 +172,7 @@ def _rows(matrix: Matrix, sizes: _Sizes, left: float, top: float) -> list[Mark]:
 
 
 def _shades(matrix: Matrix, sizes: _Sizes, left: float, top: float) -> list[Mark]:
-    """All cells of one shade as one mark, neighbors in a row as one box: small files of large figures."""
+    """All cells of a shade as one mark, with neighbors in a row joined, to keep files of large figures small."""
     boxes: dict[int, list[Step]] = {}
     order = matrix.order
     for row in range(len(matrix.rows)):

@@ -1,4 +1,4 @@
-"""Paths in the plane: points in the order in which they were visited, numbered at both ends."""
+"""Paths in the plane: points in the order of visits, numbered at both ends."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from regard.inspect.writing import text_width
 
 SIDE = 300.0
 LEAST = 0.15
-"""The opacity of a point whose weight is 0."""
+"""Opacity of a point with weight 0."""
 
 
 def draw_head_paths(heads: HeadPaths) -> Block:
-    """One square with equal units on both axes."""
+    """A square with the same unit on both axes."""
     points = np.concatenate([*heads.paths.values(), np.zeros((0, 2))])
     points = points[np.isfinite(points).all(axis=1)]
     low, high = (points.min(axis=0), points.max(axis=0)) if len(points) else (np.zeros(2), np.ones(2))

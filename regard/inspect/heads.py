@@ -1,4 +1,4 @@
-"""The heads of a Transformer's layers: a row of small heatmaps for each layer, one for each head."""
+"""The attention heads of a Transformer: a row of small heatmaps for each layer, one per head."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from regard.inspect.writing import right_to_left, visible
 from regard.trace import HeadLooks, Trace
 
 Layers = str | int | Sequence[str | int] | None
-"""Which layers: their names, or their numbers from 1; all where it is None."""
+"""Layers by name or by number from 1; None: all."""
 
 WIDEST = 1040.0
-"""Heads of a layer that are wider than this together continue in a further line: a page does not scale them down."""
+"""Maximum width of a row of heads; further heads continue in another row, because a page does not scale them down."""
 
 CELLS_WITH_TIPS = 10_000
-"""Cells of a figure that are still drawn one by one, with a tooltip each: beyond, the file would be mostly tooltips."""
+"""Maximum number of cells drawn separately, with tooltips; with more, the file would consist mostly of tooltips."""
 
 
 def heads_figure(trace: Trace, layers: Layers = None, *, title: str | None = None) -> Scene:
-    """What each head of each layer looked at: queries down, positions across, a weight of exactly 0 left empty.
+    """The attention of each head of each layer: queries by positions; weights of exactly 0 are empty cells.
 
-    layers   the layers to draw, by name or by number from 1, in this order; all of them otherwise
+    layers   the layers to draw, by name or by number from 1, in this order; default: all
     """
     shown = [_panels(name, trace.heads[name]) for name in chosen_layers(trace, layers)]
     matrices = [matrix for panels in shown for matrix in panels.matrices]
@@ -43,7 +43,7 @@ def heads_figure(trace: Trace, layers: Layers = None, *, title: str | None = Non
 
 
 def chosen_layers(trace: Trace, layers: Layers = None) -> list[str]:
-    """The names of the layers that are asked for; an error where the trace has none of that name or number."""
+    """The names of the requested layers; raises an error if the trace lacks one."""
     known = list(trace.heads)
     if not known:
         raise RegardError(
@@ -79,12 +79,12 @@ def _panels(name: str, looks: HeadLooks) -> HeadPanels:
         )
         for number, weights in enumerate(looks.weights, 1)
     )
-    # A name that begins with a right-to-left word must not turn the whole title around: the mark pins its direction.
+    # A name that starts with a right-to-left word must not reverse the whole title: the mark fixes its direction.
     return HeadPanels(matrices, title=f"\u200e{name}" if right_to_left(name) else name)
 
 
 def tell_heads(panels: HeadPanels) -> str:
-    """A layer in words: the strongest weight of each head, and how many of its weights are exactly 0."""
+    """A layer in words: the strongest weight of each head, and its number of weights that are exactly 0."""
     parts = []
     for matrix in panels.matrices:
         if not matrix.values.size:

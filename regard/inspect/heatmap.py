@@ -1,4 +1,4 @@
-"""Attention as a heatmap: the source across, the output down, each row where one output piece looked."""
+"""Attention as a heatmap: source positions in columns, a row per output piece."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from regard.inspect.writing import linked, shorten, visible
 from regard.trace import Array, Trace
 
 DIFFUSE, FAINTEST = 0.5, 1e-4
-"""Where no weight reaches the first, the scale ends at the largest one; below the second there is nothing to see."""
+"""If no weight reaches the first, the scale ends at the largest one; weights below the second are invisible."""
 LONGEST = 160
-"""Signs of a title that is only what was written."""
+"""Maximum number of characters of a title that consists of the output only."""
 
 
 def matrices(trace: Trace) -> list[Matrix]:
-    """One matrix for each input that was attended to, in the order of the trace."""
+    """One matrix per attended input, in the order of the trace."""
     several = len(trace.attention) > 1
     looks = {name: looked(trace, name) for name in trace.attention}
     limit = scale(*(found.weights for found in looks.values()))
@@ -47,15 +47,15 @@ def matrices(trace: Trace) -> list[Matrix]:
 
 
 def _asking(trace: Trace, name: str) -> str:
-    """What the rows of the looks at an input are: the output, or the input whose words asked."""
+    """The name of the rows: the output, or the input whose words attend."""
     names = trace.glimpses[name].names if name in trace.glimpses else ()
     others = (other for other, pieces in trace.input.items() if other != name and tuple(pieces) == names)
     return next(others, "output") if names else "output"
 
 
 def scale(*weights: Array) -> float:
-    """The weight that gets the full shade: 1; or where attention is so diffuse that none comes near it, the largest,
-    and at least twice that of an even look, so that one which prefers nothing looks like it."""
+    """The weight with the full shade: 1, or the largest one if attention is so diffuse that no weight comes near 1. It
+    is at least twice a uniform weight, so that uniform attention looks uniform."""
     largest = max((float(one.max(initial=0.0)) for one in weights if not np.isnan(one).any()), default=1.0)
     positions = min((one.shape[1] for one in weights if one.size), default=1)
     limit = max(largest, 2.0 / positions)
@@ -66,9 +66,10 @@ def scale(*weights: Array) -> float:
 
 
 def heatmap(trace: Trace, *, title: str | None = None) -> Scene:
-    """The attention of one prediction: source across, target down, probabilities of the output pieces on the right.
+    """The attention of one prediction: source in columns, target in rows, probabilities of the output pieces on the
+    right.
 
-    Cells where the truth is known are outlined; several attended inputs stand side by side and share their rows.
+    True cells are outlined, if known. Several attended inputs are side by side and share their rows.
     """
     if not trace.attention:
         raise RegardError(
@@ -89,9 +90,9 @@ def heatmap(trace: Trace, *, title: str | None = None) -> Scene:
 def panels(
     figures: Sequence[tuple[str, Trace | Matrix]], *, title: str = "", across: int | None = None
 ) -> Scene:
-    """Several heatmaps with a title each, in a row, or `across` to a row: truth, simple, sigmoid and structured.
+    """Several heatmaps with titles, in one row or with `across` per row: truth, simple, sigmoid and structured.
 
-    Those of one row share the labels of the first where their rows are the same.
+    Panels of a row share the labels of the first if their rows are the same.
     """
     if not figures:
         raise RegardError("there are no panels to draw.", fix="Give at least one (title, trace).")
@@ -106,7 +107,7 @@ def panels(
 
 
 def _signs(shown: Sequence[Matrix]) -> dict[str, Any]:
-    """What outlined and empty cells are, for the legend."""
+    """The legend entries of outlined and empty cells."""
     known = [matrix.outlined for matrix in shown if matrix.truth is not None]
     zeros = any(matrix.has_zeros for matrix in shown)
     return {"truth": True, "outlined": known[0], "zeros": zeros} if known else {"zeros": zeros}
@@ -132,12 +133,12 @@ def _share_labels(line: Sequence[Matrix]) -> list[Block]:
 
 
 def reading(trace: Trace) -> str:
-    """The inputs and the output as one line: attention → AH T EH N SH AH N. A tree is shown, not read."""
-    read = [name for name in trace.input if name not in trace.seen]  # a picture cannot be read out
+    """Inputs and output as one line: attention → AH T EH N SH AH N. Trees are drawn, not written."""
+    read = [name for name in trace.input if name not in trace.seen]  # an image has no text
     sources = [join(trace.input[name]) for name in (read if trace.seen else trace.attention or read)]
     if trace.kind == "tree":
         return linked(sources, "+")
-    # what was written, where it is known as a text: pieces alone do not say where the spaces are
+    # The output as text, if known: pieces alone do not show the spaces.
     written = trace.hypotheses[0][0] if trace.hypotheses else ""
     if not sources:
         return shorten(written, LONGEST) or join(trace.output, longest=LONGEST)
@@ -146,7 +147,7 @@ def reading(trace: Trace) -> str:
 
 
 def join(pieces: Sequence[str], *, longest: int = 60) -> str:
-    """Pieces as a reader would write them, cut when long: letters run together, words get spaces."""
+    """Pieces as running text, shortened if long: letters are joined, words get spaces."""
     kept = [piece for piece in pieces if piece not in ("</s>", "<s>", "<pad>")]
     if any("▁" in piece for piece in kept):
         text = "".join(kept).replace("▁", " ").strip()
@@ -159,7 +160,7 @@ def join(pieces: Sequence[str], *, longest: int = 60) -> str:
 
 
 def describe(trace: Trace) -> str:
-    """Where each output piece looked most, in words."""
+    """The most attended position of each output piece, in words."""
     parts = []
     for name in trace.attention:
         found, pieces = looked(trace, name), trace.input[name]

@@ -1,4 +1,4 @@
-"""Running text shaded by where a model looked, for answers that are a label; and texts with a note under each word."""
+"""Running text shaded by attention, for labels, and texts with a note below each word."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WIDTH = 680.0
 
 
 def draw_words(words: WeightedWords, *, width: float = WIDTH) -> Block:
-    """The words in lines of at most `width`, each on a ground as strong as its weight."""
+    """The words in lines of at most `width`, each on a background shaded by its weight."""
     rtl = runs_right_to_left(words.words)
     notes = bool(words.notes)
     height = SIZE + 12 + (17 if notes else 0)
@@ -46,7 +46,7 @@ def draw_words(words: WeightedWords, *, width: float = WIDTH) -> Block:
 
 
 def _lines(words: WeightedWords, width: float) -> list[list[tuple[int, float]]]:
-    """The places of the words of each line, with the room each takes."""
+    """The indices of the words of each line, with the width of each."""
     lines: list[list[tuple[int, float]]] = [[]]
     used = 0.0
     for place, word in enumerate(words.words):
@@ -81,10 +81,10 @@ def _word(words: WeightedWords, place: int, x: float, y: float, width: float) ->
 
 
 def highlight(trace: Trace, *, title: str | None = None) -> Scene:
-    """The text of each attended input, its words shaded by attention, and the label they led to; once for each
-    glimpse, where there were several.
+    """The text of each attended input, shaded by attention, and the predicted label; once per glimpse if there are
+    several.
 
-    The scale ends at the largest weight: in a long text no word gets much of the whole.
+    The scale ends at the largest weight, because every word of a long text has a small one.
     """
     if not trace.attention:
         raise RegardError(
@@ -105,7 +105,7 @@ def highlight(trace: Trace, *, title: str | None = None) -> Scene:
 
 
 def _shades(trace: Trace) -> Iterator[tuple[str, str, Array]]:
-    """The attended inputs with a weight for each word, (S,): those of each glimpse, by its name, or of the answer."""
+    """The attended inputs with a weight for each word, (S,), per glimpse or for the whole answer."""
     several = len(trace.attention) > 1
     for name, weights in trace.attention.items():
         if name in trace.glimpses:
@@ -117,9 +117,9 @@ def _shades(trace: Trace) -> Iterator[tuple[str, str, Array]]:
 
 
 def pieces(trace: Trace, *, title: str | None = None) -> Scene:
-    """What was written, piece by piece, with the probability of each: for models that attend to nothing, and tags.
+    """The output, piece by piece, with probabilities: for tags, and for models without attention.
 
-    Tags stand under the words they belong to; a bar under each word says how sure the model was.
+    Tags are below the words they belong to; a bar below each word shows the model's certainty.
     """
     probabilities = trace.probabilities
     sure = np.full(len(trace.output), np.nan) if probabilities is None else probabilities
@@ -149,7 +149,7 @@ def shaded(words: Sequence[str], weights: Array, *, title: str = "", limit: floa
 
 
 def answer(trace: Trace) -> str:
-    """The title of a figure of words: they themselves are in it, except where they were written from others."""
+    """The title of a figure of words: a label with its probability, or the input and the output text."""
     if not trace.single:
         return reading(trace) if trace.kind == "text" else ""
     probability = "" if trace.probabilities is None else f"  ({trace.probabilities[0]:.2f})"

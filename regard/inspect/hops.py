@@ -1,7 +1,7 @@
-"""Hops: the sentences of a story as rows, the hops as columns, and which sentence each hop read.
+"""Hops: the sentences of a story as rows, hops as columns, with the weights of each hop.
 
-The reading that was chosen is a ringed number, tied to the next by a line; the true facts carry their order beside the
-row, and an outline where their hop should have read them.
+The chosen sentence of each hop is a circled number, joined to the next by a line. True facts have their rank beside the
+row, and an outline at the hop that should have read them.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ SIZE = 14.0
 LINE = 19.0
 CELL = 56.0
 GAP = 18.0
-"""Between two hops: the room of the line that ties what they read."""
+"""Distance between two hops, for the line that joins their choices."""
 TEXT = 400.0
-"""Sentences are wrapped to this."""
+"""Maximum width of sentences, which wrap."""
 
 
 def hops(trace: Trace, *, over: str | None = None, title: str = "") -> Scene:
-    """What was read of an input, hop by hop.
+    """The attention to an input, hop by hop.
 
-    over   the input to show, where several were read in hops; the first otherwise
+    over   the input to show if several have hops; default: the first
     """
     found = {name: one for name, one in trace.structures.items() if isinstance(one, Hops)}
     name = over if over is not None else next(iter(found), None)
@@ -99,7 +99,7 @@ def _row(table: HopTable, place: int, lines: Sequence[str], text: tuple[float, f
 
 
 def _badge(text: str, y: float) -> list[Mark]:
-    """The order of a true fact, beside its sentence."""
+    """The rank of a true fact, beside its sentence."""
     wide = max(17.0, text_width(text, 11) + 9)
     return [
         Rect(0.75, y - 8.5, wide, 17, stroke="truth", stroke_width=1.75, radius=8.5, tip=f"true fact {text}"),
@@ -142,7 +142,7 @@ def _cell(table: HopTable, place: int, hop: int, x: float, y: float, high: float
 
 
 def _ties(table: HopTable, tops: Sequence[float], left: float) -> list[Mark]:
-    """A line from what one hop read to what the next one did."""
+    """Lines from the choice of each hop to that of the next."""
     if table.hops.best is None:
         return []
     marks: list[Mark] = []
@@ -157,7 +157,7 @@ def _ties(table: HopTable, tops: Sequence[float], left: float) -> list[Mark]:
 
 
 def hop_legend(shown: Sequence[HopTable]) -> Block:
-    """The scale of the shades, and what the rings, the numbers and the outlines mean."""
+    """The scale of the shades, and the meaning of circles, numbers and outlines."""
     scale = color_scale(name="weight")
     marks: list[Mark] = list(scale.marks)
     x = scale.width
@@ -178,7 +178,7 @@ def _word(text: str, x: float) -> Text:
 
 
 def tell_hops(table: HopTable) -> str:
-    """What each hop read, in words, and which facts are true."""
+    """The choice of each hop in words, and the true facts."""
     parts = []
     for hop, weights in enumerate(table.hops.weights):
         if not len(weights):

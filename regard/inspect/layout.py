@@ -1,4 +1,4 @@
-"""Blocks: marks with a size, which can be put beside and below each other and framed as a scene."""
+"""Blocks: marks with a size, which can be placed beside and below each other and framed as a scene."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from regard.inspect.writing import text_width, wrap
 PADDING = 20.0
 TITLE_SIZE = 17.0
 BOLDER = 1.15
-"""How much wider bold letters can be than `text_width` takes them to be, in the widest of the usual fonts."""
+"""Factor by which bold letters may exceed the estimate of `text_width`, in the widest of the usual fonts."""
 NARROWEST = 320.0
-"""A title is not wrapped to less than this, however small the figure under it."""
+"""Minimum width of a title before it wraps, even above a smaller figure."""
 
 EMPTY = "exactly 0"
-"""What an empty cell means."""
+"""Meaning of an empty cell."""
 
 WIDEST = 1180.0
-"""Blocks stand side by side as long as they are no wider than this together."""
+"""Maximum total width of blocks side by side."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Marks that fill (0, 0) to (width, height). `baseline` is the y on which blocks side by side are aligned."""
+    """Marks that fill (0, 0) to (width, height). Blocks side by side are aligned at the y coordinate `baseline`."""
 
     marks: tuple[Mark, ...]
     width: float
@@ -37,7 +37,7 @@ class Block:
 
 
 def beside(blocks: Sequence[Block], *, gap: float = 28.0) -> Block:
-    """Blocks in a row, their baselines at one height."""
+    """Blocks in a row, aligned at their baselines."""
     baseline = max((block.baseline for block in blocks), default=0.0)
     groups, x, height = [], 0.0, 0.0
     for block in blocks:
@@ -59,7 +59,7 @@ def below(blocks: Sequence[Block], *, gap: float = 22.0) -> Block:
 
 
 def flowing(blocks: Sequence[Block], *, widest: float, gap: float = 40.0, drop: float = 26.0) -> Block:
-    """Blocks from left to right, in as many rows as they need, none wider than `widest` where that can be."""
+    """Blocks from left to right, in as many rows as needed, none wider than `widest` if possible."""
     rows: list[list[Block]] = [[]]
     for block in blocks:
         if rows[-1] and sum(one.width + gap for one in rows[-1]) + block.width > widest:
@@ -71,7 +71,7 @@ def flowing(blocks: Sequence[Block], *, widest: float, gap: float = 40.0, drop: 
 def shelved(
     pairs: Sequence[tuple[Block, Block]], *, widest: float, gap: float = 40.0, drop: float = 26.0
 ) -> Block:
-    """Captions with their drawings below, in columns of one width; in a row all drawings begin at one height."""
+    """Captions with their drawings below, in columns of equal width; the drawings of a row start at the same height."""
     width = max((max(caption.width, drawing.width) for caption, drawing in pairs), default=0.0)
     across = max(1, int((widest + gap) // (width + gap)))
     rows: list[Block] = []
@@ -88,7 +88,7 @@ def shelved(
 
 
 def frame(block: Block, *, title: str = "", subtitle: str = "", description: str = "") -> Scene:
-    """The block with air around it and its title above."""
+    """The block with a margin, and its title above."""
     marks: list[Mark] = []
     y = PADDING
     width = block.width
@@ -123,9 +123,9 @@ def color_scale(
     end: str | None = None,
     zeros: bool = False,
 ) -> Block:
-    """The legend of a sequential scale, and of the outline of truth where there is one.
+    """The legend of a sequential scale, and of the outline of truth if there is one.
 
-    end     what stands at the end of the scale instead of its limit
+    end     text at the end of the scale; default: the limit
     zeros   whether there are weights of exactly 0, drawn as empty cells
     """
     size, high, steps = 11.0, 8.0, 40
@@ -135,7 +135,7 @@ def color_scale(
     step = width / steps
     for i in range(steps):
         level = Shade(round(LEVELS * (i + 0.5) / steps) / LEVELS)
-        # Each strip reaches under the next one, so that no hairline shows between them.
+        # Each strip extends below the next one, so that no gap shows between them.
         marks.append(Rect(x + i * step, 1, step + (0.6 if i < steps - 1 else 0), high, fill=level))
     marks.append(Rect(x, 1, width, high, stroke="faint", stroke_width=0.75))
     end = f"{limit:g}" if end is None else end

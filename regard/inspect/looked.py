@@ -1,4 +1,4 @@
-"""Where a trace looked, row by row: one for each piece that was written, or for each glimpse of one answer."""
+"""The attention of a trace in rows: one per output piece, or per glimpse of one answer."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from regard.trace import Array, Trace
 
 @dataclass(frozen=True, eq=False)
 class Looked:
-    """names (R), weights (R, S) over one input; truth (R, S) and probabilities (R,) where they are known.
+    """names (R) and weights (R, S) over one input; truth (R, S) and probabilities (R,) if known.
 
-    outlined   what the cells of the truth are: the true place, or the imposed one
+    outlined   the meaning of the true cells: the true position, or the override
     """
 
     names: tuple[str, ...]
@@ -22,7 +22,7 @@ class Looked:
 
 
 def looked(trace: Trace, name: str) -> Looked:
-    """The looks at an input that was attended to."""
+    """The attention to an input."""
     several, outlined = (
         trace.glimpses.get(name),
         "imposed place" if name in trace.overridden else "true place",

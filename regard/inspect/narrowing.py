@@ -1,4 +1,4 @@
-"""Long inputs and long words in figures: positions that were hardly looked at are folded, words are cut."""
+"""Shorten long inputs and words in figures: positions with little attention are merged, words are cut."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from regard.trace import Hops, SentenceWords, Trace, TracedStructure
 from regard.trace.numbers import Array
 
 LONGEST = 600
-"""Positions of an input that are all drawn."""
+"""Maximum number of positions of an input that is drawn completely."""
 SHOWN = 200
-"""Positions that are drawn of a longer one."""
+"""Number of positions that are drawn of a longer input."""
 FOLD = "…"
 WORD = 1_000
-"""Characters that are kept of what has no blank in it."""
+"""Maximum number of characters kept of a word without blanks."""
 UNBROKEN = re.compile(rf"\S{{{WORD + 1},}}")
 
 
 def with_short_words(trace: Trace) -> Trace:
-    """The trace with words of more than `WORD` characters cut."""
+    """The trace with words cut to `WORD` characters."""
     shown = {name: [_cut(piece) for piece in pieces] for name, pieces in trace.input.items()}
     output = [_cut(piece) for piece in trace.output]
     hypotheses = [(_cut(text), score) for text, score in trace.hypotheses]
@@ -47,10 +47,10 @@ def _with_cut(found: TracedStructure) -> TracedStructure:
 
 
 def narrowed(trace: Trace) -> Trace:
-    """The trace with runs of positions that were hardly looked at as one position each, which has their whole weight.
+    """The trace with each run of hardly attended positions merged into one, with their total weight.
 
-    Only inputs of more than `LONGEST` positions are changed; what a trace holds of such an input beside its attention,
-    its truth and its copies is left out.
+    Only inputs of more than `LONGEST` positions are changed. Of such an input, only attention, truth and copies are
+    kept.
     """
     long = [name for name in {**trace.attention, **trace.copied} if len(trace.input[name]) > LONGEST]
     if not long:
@@ -77,7 +77,7 @@ def narrowed(trace: Trace) -> Trace:
 
 
 def _parts(trace: Trace, name: str) -> list[list[int]]:
-    """The positions that are drawn, one by one, and the runs of the others between them."""
+    """The positions that are drawn one by one, and the runs of the others between them."""
     count = len(trace.input[name])
     looks = [found[name] for found in (trace.attention, trace.copied, trace.truth) if name in found]
     most = np.max([one.max(0, initial=0.0) for one in looks], axis=0)

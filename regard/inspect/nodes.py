@@ -1,6 +1,6 @@
-"""A tree over words: every node with its label or with how much was read of it, the words at the leaves.
+"""A tree over words: every node with its label or attention weight, the words at the leaves.
 
-It stands upright, the words below, where there is room; a wide one lies on its side, a word a line.
+The tree is upright, with the words at the bottom, if there is room. A wide tree is drawn sideways, one word per line.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from regard.inspect.writing import text_width, visible
 
 SIZE = 14.0
 HIGH = 22.0
-"""Of a node."""
+"""Height of a node."""
 STEP = 46.0
-"""From a node to its children, upright; sideways `ASIDE`."""
+"""Distance from a node to its children in an upright tree; `ASIDE` is that of a sideways tree."""
 ASIDE = 24.0
 LINE = 26.0
-"""From a word to the next, sideways."""
+"""Distance between words in a sideways tree."""
 
 
 def draw_nodes(diagram: NodeDiagram) -> Block:
@@ -58,7 +58,7 @@ def _upright(diagram: NodeDiagram, pitch: list[float]) -> Block:
 
 
 def _sideways(diagram: NodeDiagram) -> Block:
-    """Parents left of their children, whose lines turn at right angles."""
+    """Parents to the left of their children, joined by right-angled lines."""
     top = 24.0 if diagram.title else 0.0
     wide = max(_wide(diagram, place) for place in range(len(diagram.words)))
     step = wide + ASIDE
@@ -113,7 +113,7 @@ def _node(diagram: NodeDiagram, place: int, x: float, y: float) -> list[Mark]:
 
 
 def node_legend(shown: list[NodeDiagram]) -> list[Block]:
-    """What shades and outlines mean; nothing where there are none."""
+    """The legend of shades and outlines; empty if there are none."""
     limit = max((diagram.limit for diagram in shown if diagram.nodes.weights is not None), default=0.0)
     wrong = any(diagram.wrong(place) for diagram in shown for place in range(len(diagram.words)))
     blocks = [color_scale(name="weight", limit=round(limit, 3))] if limit else []
@@ -128,7 +128,7 @@ def node_legend(shown: list[NodeDiagram]) -> list[Block]:
 
 
 def tell_nodes(diagram: NodeDiagram) -> str:
-    """The tree in words, for those who cannot see it."""
+    """The tree in words, for readers who cannot see it."""
     count = len(diagram.leaves)
     told = f"A tree of {len(diagram.words)} nodes over {count} words: {' '.join(map(visible, diagram.sentence))}."
     if diagram.nodes.labels:

@@ -1,7 +1,7 @@
-"""One self-contained web page: headings, numbers, tables and figures in a single file that works without a network.
+"""A self-contained web page: headings, numbers, tables and figures in one file that works offline.
 
-Light and dark follow the reader's system, paper is always light. Resting the pointer on a row of a heatmap fades the
-others (CSS alone), and shades the source pieces by their weight (a few lines of script).
+Light and dark follow the reader's system; print is always light. Hovering over a row of a heatmap fades the others (CSS
+only) and shades the source pieces by their weight (a few lines of script).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from regard.trace import Arcs, Nodes, SeenPicture, SentenceWords, Trace
 
 @dataclass(frozen=True)
 class Card:
-    """A figure with its own heading: a word, what became of it, and where the model looked."""
+    """A figure with its own heading: a word, its output, and the attention."""
 
     figure: Scene | Trace
     heading: str = ""
@@ -45,13 +45,13 @@ class Card:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page. What is empty is left out; the order is that of the fields.
+    """A part of a page. Empty fields are left out; the others appear in their order.
 
-    facts   numbers to be seen first, by name: {"PER": "8.9 %"}
-    steps   one figure as it fills: a slider chooses which is shown, without scripts all of them are
-    table   the head and the rows
+    facts   key figures by name: {"PER": "8.9 %"}
+    steps   one figure as it fills up: a slider chooses the step; without scripts, all are shown
+    table   the header and the rows
     shaded  a table whose numbers are shaded by how good they are
-    document  a text whose sentences can be folded away
+    document  a text whose sentences can be collapsed
     """
 
     heading: str = ""
@@ -68,7 +68,7 @@ class Section:
 def page(title: str, sections: Sequence[Section], *, subtitle: str = "", heading: bool = True) -> str:
     """The page as HTML.
 
-    heading   whether the title stands at the top of the page; a lone figure carries its own
+    heading   whether the title is shown at the top of the page; a single figure has its own title
     """
     cards = [[_card(one) for one in section.figures] for section in sections]
     drawn = [
@@ -102,8 +102,8 @@ body{{font-family:{SANS}}}
 
 
 def trace_page(trace: Trace, *, title: str | None = None) -> str:
-    """A page about one prediction: its figure, the numbers and samples behind a structure, the attention as links
-    between words, and what the search considered."""
+    """A page about one prediction: its figure, the marginals and samples of a structure, the attention as links between
+    words, and the hypotheses of the search."""
     trace = with_short_words(trace)
     sections = [Section(figures=[figure(trace, title="")]), *_cells(trace), *_behind(trace), *_heads(trace)]
     longest = max([len(trace.output), *(len(pieces) for pieces in trace.input.values())], default=0)
@@ -128,7 +128,7 @@ def trace_page(trace: Trace, *, title: str | None = None) -> str:
 
 
 def _cells(trace: Trace) -> list[Section]:
-    """Attention over pictures once more, not smoothed."""
+    """Attention to images once more, by grid cells."""
     over = [
         name for name, what in trace.seen.items() if isinstance(what, SeenPicture) and name in trace.attention
     ]
@@ -139,7 +139,7 @@ def _cells(trace: Trace) -> list[Section]:
 
 
 def _behind(trace: Trace) -> list[Section]:
-    """The marginals of trees, all of them, and the samples of any structure."""
+    """All marginals of trees, and the samples of any structure."""
     several = len(trace.structures) > 1
     marginals, drawn, documents = [], [], []
     for name, found in trace.structures.items():
@@ -167,7 +167,7 @@ def _behind(trace: Trace) -> list[Section]:
 
 
 def _heads(trace: Trace) -> list[Section]:
-    """What each head of each layer looked at."""
+    """The attention of each head of each layer."""
     if not trace.heads:
         return []
     text = "What each head of each layer looked at: queries down, positions across."
@@ -175,7 +175,7 @@ def _heads(trace: Trace) -> list[Section]:
 
 
 def prediction_fragment(prediction: Prediction) -> str:
-    """What a notebook shows for a prediction: the answer, its score, and its figure."""
+    """The notebook view of a prediction: the answer, its score, and its figure."""
     parts = [
         f"<div><strong>{_text(prediction.text)}</strong> <small>log p = {prediction.score:.3f}</small></div>"
     ]
@@ -189,7 +189,7 @@ def prediction_fragment(prediction: Prediction) -> str:
 
 
 def _card(one: Scene | Trace | Card) -> Card:
-    """A trace becomes its figure; its own title is left out where the card has a heading."""
+    """A trace becomes its figure, without its own title if the card has a heading."""
     card = one if isinstance(one, Card) else Card(one)
     if isinstance(card.figure, Trace):
         title = "" if card.heading or card.answer else None
@@ -223,7 +223,7 @@ def _section(section: Section, cards: Sequence[Card]) -> str:
 
 
 def _stepper(cards: Sequence[Card]) -> str:
-    """The figures one at a time, chosen by a slider; the last is shown first."""
+    """Figures one at a time, chosen by a slider; the last is shown first."""
     count = len(cards)
     slider = (
         f'<label class="slider">step <input type="range" min="1" max="{count}" value="{count}">'
@@ -268,5 +268,5 @@ def _paragraph(text: str, kind: str = "") -> str:
 
 
 def _text(text: str) -> str:
-    """Escaped; controls go, but lines stay lines."""
+    """Escaped text without control characters, except line breaks."""
     return escape("\n".join(map(printable, text.split("\n"))))

@@ -1,4 +1,4 @@
-"""The look of a page, and the few lines that let a pointer ask a heatmap where it looked."""
+"""The style sheet of a page, and the script that highlights rows of a heatmap."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """The colors of every figure, for light paper and for dark screens.
 
-A mark names a color by its role ("ink", "accent", "series-2") or by its place on a scale (`Shade`); a theme turns
-that into "#rrggbb". So one scene can be drawn light and dark, and nothing but this file knows a color.
+A mark names a color by its role ("ink", "accent", "series-2") or by its position on a scale (`Shade`); a theme turns
+that into "#rrggbb". One scene can thus be drawn light and dark, and only this module defines colors.
 
-The sequential scale is a curve through a few points of OKLCH (Ottosson 2020: lightness, chroma, hue in degrees),
-whose lightness is linear in the value: equal steps of weight look equally large, in color and in gray print.
+The sequential scale is a curve through a few points of OKLCH (Ottosson 2020: lightness, chroma, hue in degrees).
+Lightness is linear in the value, so equal differences of weight look equal, in color and in gray print.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ from functools import cache
 from itertools import pairwise
 
 LEVELS = 100
-"""Steps of the sequential scale; a hundredth of a weight cannot be told from its neighbour by eye."""
+"""Steps of the sequential scale; smaller differences are invisible."""
 
 
 @dataclass(frozen=True)
 class Shade:
-    """A place on the sequential scale, 0 (nothing) to 1 (everything)."""
+    """A position on the sequential scale, from 0 to 1."""
 
     value: float
 
     @property
     def level(self) -> int:
-        """0 to LEVELS; what is not a number counts as nothing."""
+        """0 to LEVELS; NaN counts as 0."""
         return 0 if math.isnan(self.value) else round(LEVELS * min(1.0, max(0.0, self.value)))
 
 
 @dataclass(frozen=True)
 class Over:
-    """The color of text written over a shade: the darker or the lighter ink, whichever reads better."""
+    """The color of text on a shade: the darker or the lighter ink, whichever has more contrast."""
 
     shade: Shade
 
 
 Color = str | Shade | Over
-"""A role of the theme, "#rrggbb" (the same in every theme), a place on the scale, or the ink that reads over it."""
+"""A role of the theme, "#rrggbb" (the same in every theme), a position on the scale, or the ink for text on it."""
 
 Oklch = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
 class Theme:
-    """What each role looks like: paper, ink, muted (secondary text), faint (rules), accent, truth, series-0 to 7."""
+    """The color of each role: paper, ink, muted (secondary text), faint (rules), accent, truth, series-0 to 7."""
 
     name: str
     roles: Mapping[str, str]
@@ -62,8 +62,8 @@ class Theme:
         return color if color.startswith("#") else self.roles[color]
 
 
-# Categorical colors: the order of Okabe and Ito (2008), told apart by people with any of the common color
-# blindnesses, adjusted so that each stands out from the paper it is drawn on.
+# Categorical colors in the order of Okabe and Ito (2008), distinguishable with any of the common color blindnesses,
+# adjusted for contrast with the background.
 LIGHT = Theme(
     "light",
     {
@@ -88,12 +88,12 @@ SERIES = 8
 
 
 def series_color(index: int) -> str:
-    """The role of the i-th system in a chart; after the eighth they begin again."""
+    """The role of the i-th system in a chart; repeats after the eighth."""
     return f"series-{index % SERIES}"
 
 
 def contrast(first: str, second: str) -> float:
-    """The contrast ratio of two colors, 1 to 21 (WCAG 2.1: text wants at least 4.5)."""
+    """The contrast ratio of two colors, 1 to 21 (WCAG 2.1 requires at least 4.5 for text)."""
     light, dark = sorted((_luminance(first), _luminance(second)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
@@ -120,13 +120,13 @@ def _shades(anchors: tuple[Oklch, ...]) -> list[str]:
 
 
 def _on_curve(anchors: tuple[Oklch, ...], value: float) -> tuple[float, float, float]:
-    """The OKLab point at a share of the way, in lightness, from the first anchor to the last."""
+    """The OKLab point at a fraction of the lightness from the first anchor to the last."""
     first, last = anchors[0][0], anchors[-1][0]
     lightness = first + value * (last - first)
     segments = list(pairwise(anchors))
     reached = sum(
         (lightness - upper[0]) * (last - first) > 0 for _, upper in segments
-    )  # segments left behind
+    )  # number of segments passed
     (l0, c0, h0), (l1, c1, h1) = segments[min(reached, len(segments) - 1)]
     share = (lightness - l0) / (l1 - l0)
     a0, b0 = c0 * math.cos(math.radians(h0)), c0 * math.sin(math.radians(h0))

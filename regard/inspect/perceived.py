@@ -1,4 +1,4 @@
-"""What a trace saw, drawn with where it looked: pictures, films, sounds and points."""
+"""Images, videos, audio and points of a trace, drawn with the attention."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ END = "</s>"
 
 
 def seen(trace: Trace, *, over: str | None = None, style: Style = "smooth", title: str = "") -> Scene:
-    """What was seen, and where each output piece looked at it; the end of a text is left out.
+    """The input with the attention of each output piece; the end of a text is left out.
 
-    over    the input to show, where several were seen; the first otherwise
-    style   of attention over pictures: "smooth" interpolates between the cells of the grid, "grid" shows them
+    over    the input to show if there are several; default: the first
+    style   attention to images: "smooth" interpolates between grid cells, "grid" shows them
     """
     name = over if over is not None else next(iter(trace.seen), None)
     if name is None or name not in trace.seen:
@@ -39,7 +39,7 @@ def seen(trace: Trace, *, over: str | None = None, style: Style = "smooth", titl
 
 
 def sight(trace: Trace, name: str, *, style: Style = "smooth", small: bool = False, title: str = "") -> Sight:
-    """One of the things a trace saw, with the attention over it, if there was any."""
+    """An image, video, audio or list of points of a trace, with its attention, if any."""
     if style not in STYLES:
         raise RegardError(f"no style {style!r}; there are {', '.join(STYLES)}.")
     what, looks = trace.seen[name], _looks(trace, name, small, title)
@@ -62,7 +62,7 @@ def sight(trace: Trace, name: str, *, style: Style = "smooth", small: bool = Fal
 
 
 def _looks(trace: Trace, name: str, small: bool, title: str) -> dict[str, Any]:
-    """The words and their weights; none where this input was not attended to."""
+    """The words and their weights; empty if the input was not attended to."""
     if name not in trace.attention:
         return {"words": (), "weights": np.zeros((0, len(trace.input[name]))), "small": small, "title": title}
     rows = looked(trace, name)
@@ -79,7 +79,7 @@ def _looks(trace: Trace, name: str, small: bool, title: str) -> dict[str, Any]:
 
 
 def _boxes(trace: Trace, what: SeenPicture, looks: dict[str, Any]) -> tuple[tuple[Box, ...], ...]:
-    """For each look the boxes of what it should have seen; empty where places and looks do not match."""
+    """The true boxes of each output piece; empty if regions and pieces do not match."""
     count = len(looks["words"])
     if not what.places or looks.get("truth") is None:
         return ()
@@ -100,7 +100,7 @@ def _check_grid(what: SeenPicture, looks: dict[str, Any]) -> None:
 
 
 def draw_sight(found: Sight) -> Block:
-    """Without its legend."""
+    """The drawing, without its legend."""
     if isinstance(found, PictureLooks):
         return draw_picture(found)
     if isinstance(found, PlaneLooks):
@@ -109,7 +109,7 @@ def draw_sight(found: Sight) -> Block:
 
 
 def tell_sight(found: Sight) -> str:
-    """What the drawing shows, in words."""
+    """The content of the drawing in words."""
     if isinstance(found, PictureLooks):
         return tell_picture(found)
     if isinstance(found, PlaneLooks):
@@ -118,7 +118,7 @@ def tell_sight(found: Sight) -> str:
 
 
 def sight_legends(shown: Sequence[Sight]) -> list[Block]:
-    """What the signs mean, once for each kind of thing that was looked at."""
+    """The legends, once per kind of input."""
     looked = [found for found in shown if found.words]
     pictures = [found for found in looked if isinstance(found, PictureLooks)]
     films = [found for found in looked if isinstance(found, FilmLooks)]
@@ -133,5 +133,5 @@ def sight_legends(shown: Sequence[Sight]) -> list[Block]:
 
 
 def draw_sights(shown: Sequence[Sight], *, gap: float = 16.0) -> Block:
-    """One below the other, and what their signs mean."""
+    """All drawings, stacked, with their legends."""
     return below([*map(draw_sight, shown), *sight_legends(shown)], gap=gap)

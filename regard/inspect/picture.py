@@ -1,9 +1,7 @@
-"""Where each word looked at a picture: the picture first, then once more for every word, as in Show, Attend and Tell
-(Xu et al. 2015).
+"""Attention to an image: the image first, then once more for every word, as in Show, Attend and Tell (Xu et al. 2015).
 
-A veil lies over the picture and is lifted where the word looked: smoothed between the cells of the grid, or cell by
-cell as the attention truly is. The true place is outlined where it is known: the box of the thing itself, or cell by
-cell the cells that hold it.
+The image is dimmed by a veil, which is transparent where the word attends: smoothed between the cells of the grid, or
+cell by cell. The true region is outlined, if known: by its box, or by the cells that it contains.
 """
 
 from __future__ import annotations
@@ -22,21 +20,21 @@ from regard.inspect.sights import PictureLooks
 from regard.inspect.writing import is_special, text_width, visible, wrap
 
 WIDEST = 880.0
-"""Of a row of pictures."""
+"""Width of a row of images."""
 LONGEST = 320
-"""Pixels of the longer side of a picture that is put into a file."""
+"""Longer side of an image in a file, in pixels."""
 VEIL_PIXELS = 48
-"""Pixels of the longer side of a smoothed veil; the renderer interpolates further."""
+"""Longer side of a smoothed veil, in pixels; the renderer interpolates further."""
 CELLS_UP_TO = 1500
-"""Cells of all words together that are still drawn one by one, each with its weight: beyond, files would grow large."""
+"""Maximum number of cells of all words that are drawn separately, with their weights; with more, files grow large."""
 GAP = 14.0
 LINE = 20.0
-"""Height of a word above its picture."""
+"""Height of a word above its image."""
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """Pictures of width × height, `across` in a row, under a line for the word."""
+    """Images of width × height, `across` in a row, each below a line for the word."""
 
     width: float
     height: float
@@ -45,7 +43,7 @@ class _Plan:
 
 
 def draw_picture(looks: PictureLooks) -> Block:
-    """The pictures as a block; its baseline is the upper edge of the first picture."""
+    """The images as a block; its baseline is the upper edge of the first image."""
     plan = _plan(looks)
     top = 24.0 if looks.title else 0.0
     marks: list[Mark] = [Text(0, 12, looks.title, size=13, bold=True)] if looks.title else []
@@ -68,7 +66,7 @@ def draw_picture(looks: PictureLooks) -> Block:
 
 
 def _plan(looks: PictureLooks) -> _Plan:
-    """Smaller pictures where there are more of them, of about one area whatever their proportions."""
+    """The layout: the more images, the smaller; all of about the same area, whatever their aspect ratio."""
     count = len(looks.words) + 1
     side = 78.0 if looks.small else 200.0 if count <= 3 else 132.0 if count <= 12 else 108.0
     width = min(1.9 * side, WIDEST, max(side / 2, side * math.sqrt(looks.aspect)))
@@ -104,7 +102,7 @@ def _label(looks: PictureLooks, word: int, plan: _Plan) -> list[Mark]:
 
 
 def _cut(text: str, width: float, size: float) -> str:
-    """The text in one line, with … in place of what does not fit."""
+    """The text on one line, with … in place of the part that does not fit."""
     if text_width(text, size * BOLDER) <= width:
         return text
     return wrap(text, width - size, size * BOLDER, lines=1)[0].rstrip("…") + "…"
@@ -131,8 +129,8 @@ def _veil(looks: PictureLooks, word: int, plan: _Plan, gray: int) -> list[Mark]:
 
 
 def _truth(looks: PictureLooks, word: int, plan: _Plan) -> list[Mark]:
-    """The border of the true place, on a light line so that it shows on any picture: of the thing itself where its
-    box is known, and cell by cell of the cells that count as right."""
+    """The outline of the true region, on a light line that is visible on any image: its box, if known, and the cells
+    that count as correct."""
     true = looks.laid(looks.true(word))
     if not true.any():
         return []
@@ -154,10 +152,10 @@ def _truth(looks: PictureLooks, word: int, plan: _Plan) -> list[Mark]:
 
 
 def border(cells: NDArray[np.bool_]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """The border of a set of cells, as segments between corners (x, y) of the grid, each as long as it is straight."""
+    """The border of a set of cells, as maximal straight segments between corners (x, y) of the grid."""
     framed = np.pad(cells, 1)
     segments: list[tuple[tuple[int, int], tuple[int, int]]] = []
-    # Two cells, one above the other, have a piece of border between them where one is inside and the other is not.
+    # Between two vertically adjacent cells there is a border if exactly one of them is inside.
     for y, line in enumerate(framed[1:, 1:-1] != framed[:-1, 1:-1]):
         segments += [((first, y), (last, y)) for first, last in stretches(line)]
     for x, line in enumerate((framed[1:-1, 1:] != framed[1:-1, :-1]).T):
@@ -166,7 +164,7 @@ def border(cells: NDArray[np.bool_]) -> list[tuple[tuple[int, int], tuple[int, i
 
 
 def stretches(line: Sequence[bool] | NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Where each run of true values begins, and where it has ended."""
+    """Start and end (exclusive) of each run of true values."""
     turns = np.flatnonzero(np.diff(np.concatenate([[0], np.asarray(line, dtype=int), [0]])))
     return [(int(first), int(last)) for first, last in zip(turns[::2], turns[1::2], strict=True)]
 
@@ -182,7 +180,7 @@ def _tip(looks: PictureLooks, word: int) -> str:
 
 
 def picture_legend(shown: Sequence[PictureLooks]) -> Block:
-    """What the light and the outline mean."""
+    """The legend of brightness and outline."""
     size, text = 11.0, "clear where it looked, veiled where it did not"
     marks: list[Mark] = [Text(0, 9, text, size=size, color="muted")]
     x = text_width(text, size)
@@ -195,7 +193,7 @@ def picture_legend(shown: Sequence[PictureLooks]) -> Block:
 
 
 def tell_picture(looks: PictureLooks) -> str:
-    """Where each word looked most, in words."""
+    """The most attended position of each word, in words."""
     if not looks.words:
         return f"A picture of {looks.pixels.shape[1]} by {looks.pixels.shape[0]} pixels."
     return " · ".join(_tip(looks, word).replace("\n", " ") for word in range(len(looks.words)))

@@ -1,7 +1,7 @@
-"""Points in the plane and what an output makes of them: a polygon, a tour, triangles, or a way from point to point.
+"""Points in the plane and the figure an output forms: a polygon, a tour, triangles, or a path.
 
-The points are shaded by how much they were pointed at in all, and numbered; what was pointed at is drawn through them.
-The true figure, where it is known and another one, is dashed.
+Points are numbered and shaded by their largest pointer weight. The predicted figure is drawn through them. The true
+figure, if known and different, is dashed.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from regard.trace import written
 
 SIDE, SMALL_SIDE = 360.0, 170.0
 MARGIN = 26.0
-"""Air around the points, for their numbers."""
+"""Margin around the points, for their numbers."""
 
 Place = tuple[float, float]
 
 
 def draw_plane(looks: PlaneLooks) -> Block:
-    """The plane, y upwards; its baseline is the upper edge."""
+    """The plane, with y upward; its baseline is the upper edge."""
     side = SMALL_SIDE if looks.small else SIDE
     top = 24.0 if looks.title else 0.0
     width, height, places = _laid(looks, side)
@@ -55,7 +55,7 @@ def draw_plane(looks: PlaneLooks) -> Block:
 
 
 def _laid(looks: PlaneLooks, side: float) -> tuple[float, float, list[Place]]:
-    """Width, height, and where each point lies: one scale for both directions."""
+    """Width, height, and the position of each point, with the same scale on both axes."""
     points = looks.points
     low, high = points.min(0), points.max(0)
     extent = np.maximum(high - low, 1e-12)
@@ -67,7 +67,7 @@ def _laid(looks: PlaneLooks, side: float) -> tuple[float, float, list[Place]]:
 
 
 def _outwards(places: Sequence[Place], number: int) -> Place:
-    """The direction away from the nearest other points, for a number beside its point."""
+    """The direction away from the nearest other points, in which to place a point's number."""
     x, y = places[number]
     pull = np.zeros(2)
     for other, (a, b) in enumerate(places):
@@ -87,7 +87,7 @@ def _figure(
     dashes: tuple[float, ...] = (),
     fill: bool = False,
 ) -> list[Mark]:
-    """A path for each piece of the figure."""
+    """A path for each component of the figure."""
     if form == "triangles":
         pieces = [chosen[low : low + 3] for low in range(0, len(chosen), 3)]
     else:
@@ -107,7 +107,7 @@ def _figure(
 
 
 def plane_legend(shown: Sequence[PlaneLooks]) -> Block:
-    """What shades and lines mean."""
+    """The legend of shades and lines."""
     scale = color_scale(name="pointed at", limit=1.0)
     marks, x = list(scale.marks), scale.width
     lines: list[tuple[str, Color, tuple[float, ...]]] = [("answer", "accent", ())]
@@ -122,7 +122,7 @@ def plane_legend(shown: Sequence[PlaneLooks]) -> Block:
 
 
 def tell_plane(looks: PlaneLooks) -> str:
-    """What is seen, in words."""
+    """The content in words."""
     count = len(looks.points)
     if not looks.places:
         return f"{count} points in the plane."

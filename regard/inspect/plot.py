@@ -1,4 +1,4 @@
-"""A plot: curves and points over two numeric axes, linear or logarithmic, in a block no wider than a phone."""
+"""A plot: curves and points over two numeric axes, linear or logarithmic, in a block that fits on a phone."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from regard.inspect.writing import text_width, wrap
 from regard.trace import Array
 
 WIDTH, HEIGHT = 350.0, 150.0
-"""Of a whole block with the numbers of its axis, and of the area inside the axes."""
+"""Width of a block including tick labels, and height of the area within the axes."""
 DECADES = 6
-"""Powers of ten that are written along a logarithmic axis, at most."""
+"""Maximum number of labeled powers of ten on a logarithmic axis."""
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One line of a plot: x (N,) and y (N,), NaN where there is no value.
+    """One line of a plot: x (N,) and y (N,), NaN for missing values.
 
-    role   of the color; default: that of its place among the curves
+    role   role of its color; default: by its position among the curves
     """
 
     x: Array
@@ -56,9 +56,9 @@ def draw_plot(
 ) -> Block:
     """The curves by name over shared axes, with a legend above.
 
-    y_range, x_range   what the axes show at least and at most; default: all that is there
+    y_range, x_range   ranges of the axes; default: all values
     dot                radius of the points of a curve of dots
-    equal              whether a unit is as long on both axes, whose ranges must then be the same
+    equal              use the same unit length on both axes, whose ranges must then be the same
     """
     xs = _range(x_range, [curve.x for curve in curves.values()], log_x)
     ys = _range(y_range, [curve.y for curve in curves.values()], log_y)
@@ -67,7 +67,7 @@ def draw_plot(
     left = max(text_width(_written(tick, log_y), FONT) for tick in y_ticks) + 12
     names = [
         name for name in curves if not name.startswith("_")
-    ]  # `_` marks what needs no entry in the legend
+    ]  # `_` marks curves without an entry in the legend
     legend, top = _legend(curves, names, title, y_name, width)
     ends_x, ends_y = _ends(xs, x_ticks), _ends(ys, y_ticks)
     last = text_width(_written(x_ticks[-1], log_x), FONT) / 2
@@ -97,7 +97,7 @@ def draw_plot(
 
 
 def caption(text: str, width: float = WIDTH, *, size: float = 12.5, color: str = "muted") -> Block:
-    """A paragraph, broken into lines of this width."""
+    """A paragraph, wrapped to this width."""
     lines = wrap(text, width, size, lines=20)
     marks = tuple(
         Text(0, (i + 0.8) * size * 1.4, written, size=size, color=color) for i, written in enumerate(lines)
@@ -115,7 +115,7 @@ def draw_bars(
     mark: float | None = None,
     mark_name: str = "",
 ) -> Block:
-    """A horizontal bar and a number for each name; `mark` is a value to compare with, drawn as a dashed line."""
+    """A horizontal bar and a number for each name; `mark` is a reference value, drawn as a dashed line."""
     room = 1.1 * max(text_width(name, 12) for name in values) + 10
     number = max(text_width(digits.format(value), 12) for value in values.values()) + 6
     full = width - room - number
@@ -140,7 +140,7 @@ def draw_bars(
 def draw_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], *, size: float = 12.0, width: float = WIDTH
 ) -> Block:
-    """Words and numbers in columns: the first from the left, the others towards the right."""
+    """A table of text and numbers: the first column is aligned left, the others right."""
     columns = list(zip(*(head, *rows), strict=True))
     room = [max(text_width(cell, size) for cell in column) for column in columns]
     gap = min(22.0, max(8.0, (width - sum(room)) / max(1, len(room) - 1)))
@@ -169,7 +169,7 @@ def _finite(values: Array, log: bool) -> Array:
 
 
 def _range(asked: tuple[float, float] | None, values: Sequence[Array], log: bool) -> tuple[float, float]:
-    """The smallest and the largest value, as powers of ten on a logarithmic axis."""
+    """The smallest and the largest value; on a logarithmic axis, their exponents of ten."""
     if asked is not None:
         return (math.log10(asked[0]), math.log10(asked[1])) if log else asked
     found = np.concatenate([_finite(one, log) for one in values] or [np.zeros(0)])
@@ -195,7 +195,7 @@ def _ticks(low: float, high: float, *, log: bool, count: int, inside: bool) -> l
 
 
 def _ends(values: tuple[float, float], found: Sequence[float]) -> tuple[float, ...]:
-    """The first and the last value of an axis: those of the ticks, unless the values reach beyond them."""
+    """The first and the last value of an axis: those of the ticks, unless values lie beyond them."""
     return (min(values[0], found[0]), max(values[1], found[-1]))
 
 
@@ -215,8 +215,7 @@ def _written(tick: float, log: bool) -> str:
 def _legend(
     curves: Mapping[str, Curve], names: Sequence[str], title: str, y_name: str, width: float
 ) -> tuple[list[Mark], float]:
-    """The title, the name of the vertical axis, and a swatch with a name for each curve, on as many lines as it
-    takes."""
+    """The title, the name of the vertical axis, and a swatch with a name for each curve, on as many lines as needed."""
     marks: list[Mark] = []
     y = 0.0
     if title:
@@ -266,7 +265,7 @@ def _curve(
 
 
 def _points(curve: Curve, logs: tuple[bool, bool]) -> list[tuple[float, float] | None]:
-    """The points in the units of the axes; None where there is none."""
+    """The points in axis units; None for missing ones."""
     found: list[tuple[float, float] | None] = []
     for values in zip(map(float, curve.x), map(float, curve.y), strict=True):
         a, b = (
@@ -278,7 +277,7 @@ def _points(curve: Curve, logs: tuple[bool, bool]) -> list[tuple[float, float] |
 
 
 def _visible(points: Sequence[tuple[float, float] | None], axes: Axes) -> list[list[tuple[float, float]]]:
-    """Runs of points inside the axes; a line that leaves them ends where it crosses their upper or lower edge."""
+    """Runs of points within the axes; a line that leaves them is clipped at the upper or lower edge."""
     low, high = axes.y_ticks[0] - 1e-9, axes.y_ticks[-1] + 1e-9
     left, right = axes.x_ticks[0] - 1e-9, axes.x_ticks[-1] + 1e-9
     runs: list[list[tuple[float, float]]] = [[]]
@@ -323,14 +322,14 @@ def draw_raster(
     scale: bool = True,
     terminal: bool = True,
 ) -> Block:
-    """A field of numbers between 0 and 1 as an image, dark for 0, with axes and the scale under it.
+    """An array of numbers between 0 and 1 as an image, dark for 0, with axes and the color scale below.
 
-    values    (H, W), the first row at the top, or (H, W, 3) pixels of their own colors, which have no scale
-    ends      what 0 and 1 are, written at the ends of the scale; `name` says of what
-    y_range   the value at the bottom and the one at the top
+    values    (H, W), first row at the top, or (H, W, 3) pixels in their own colors, without a scale
+    ends      the meanings of 0 and 1, at the ends of the scale; `name` is the quantity
+    y_range   the values at the bottom and at the top
     over      curves drawn over the image
-    scale     whether the scale stands below; where several share one, see `draw_scale`
-    terminal  whether a terminal shows it too
+    scale     whether to draw the scale; if several images share one, see `draw_scale`
+    terminal  whether a terminal shows the image too
     """
     high = size if height is None else height
     x_ticks, y_ticks = (
@@ -383,7 +382,7 @@ def draw_scale(name: str, ends: tuple[str, str], width: float) -> Block:
 
 
 def _coarse(values: Array, title: str, x_range: tuple[float, float], y_range: tuple[float, float]) -> Matrix:
-    """The image for a terminal: at most 12 rows and 24 columns, each the mean of what lies in it."""
+    """The image for a terminal: at most 12 rows and 24 columns, each the mean of its area."""
     bands = [
         np.array_split(np.arange(size), min(size, most))
         for size, most in zip(values.shape, (12, 24), strict=True)
@@ -402,7 +401,7 @@ def _coarse(values: Array, title: str, x_range: tuple[float, float], y_range: tu
 
 
 def _scale(name: str, ends: tuple[str, str], left: float, y: float, width: float) -> tuple[list[Mark], float]:
-    """The colors of an image from 0 to 1, what they stand for at both ends, and of what."""
+    """The colors from 0 to 1, the meaning of both ends, and the quantity."""
     first, last = (text_width(end, FONT) for end in ends)
     bar = max(40.0, width - first - last - 12)
     strip = shaded_pixels(np.linspace(0, 1, 64)[None])

@@ -1,6 +1,6 @@
 """Scene → PNG and PDF, with matplotlib (the extra `figures`).
 
-Figures are made and written without `matplotlib.pyplot`: no window, no state that a notebook shares.
+Figures are created and written without `matplotlib.pyplot`: no window, and no state shared with a notebook.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ FONTS = (
     "WenQuanYi Zen Hei", "Noto Sans Symbols", "Noto Sans Symbols 2", "Noto Emoji", "Segoe UI Emoji",
     "Arial Unicode MS", "Unifont",
 )  # fmt: skip
-"""Tried in order for every character, where installed. matplotlib keeps a list of the fonts it has seen: delete its
+"""Installed fonts are tried in this order for every character. matplotlib caches the list of fonts: delete its
 fontlist file after installing new ones."""
 
 
 def png(scene: Scene, *, scale: float = 2.0, theme: Theme = LIGHT) -> bytes:
-    """The scene as a PNG of `scale` pixels per unit."""
+    """The scene as a PNG with `scale` pixels per unit."""
     buffer = io.BytesIO()
     _write(scene, theme, buffer, format="png", dpi=UNITS_PER_INCH * scale, metadata={"Software": None})
     return buffer.getvalue()
 
 
 def pdf(scene: Scene, *, theme: Theme = LIGHT) -> bytes:
-    """The scene as a PDF of its own size."""
+    """The scene as a PDF in its own size."""
     buffer = io.BytesIO()
     _write(
         scene, theme, buffer, format="pdf", metadata={"CreationDate": None, "Title": printable(scene.title)}
@@ -56,7 +56,7 @@ def _write(scene: Scene, theme: Theme, buffer: io.BytesIO, **options: Any) -> No
             missing.append(chr(int(found[1])))
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    if missing:  # one warning: matplotlib has one for each sign, and draws a box
+    if missing:  # one warning in place of matplotlib's one per character
         signs = list(dict.fromkeys(missing))
         warnings.warn(
             f"No installed font has {' '.join(signs[:8])}{' …' if len(signs) > 8 else ''} ({_scripts(signs)}); "
@@ -66,13 +66,13 @@ def _write(scene: Scene, theme: Theme, buffer: io.BytesIO, **options: Any) -> No
 
 
 def _scripts(signs: list[str]) -> str:
-    """The scripts of some signs, as Unicode begins their names: Devanagari, CJK."""
+    """The scripts of some characters, by the first word of their Unicode names: Devanagari, CJK."""
     named = [unicodedata.name(sign, "unknown").split()[0].capitalize() for sign in signs]
     return ", ".join(dict.fromkeys("CJK" if name == "Cjk" else name for name in named))
 
 
 def figure(scene: Scene, theme: Theme = LIGHT) -> Any:
-    """The scene as a matplotlib `Figure`, for those who want to add to it."""
+    """The scene as a matplotlib `Figure`, for further additions."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -87,7 +87,7 @@ def figure(scene: Scene, theme: Theme = LIGHT) -> Any:
 
 
 def installed_fonts() -> list[str]:
-    """The families of FONTS that are there; matplotlib looks a character up in each in turn."""
+    """The installed families of FONTS; matplotlib looks up a character in each in turn."""
     from matplotlib import font_manager
 
     present = {font.name for font in font_manager.fontManager.ttflist}
@@ -95,7 +95,7 @@ def installed_fonts() -> list[str]:
 
 
 class _Painter:
-    """Adds artists to axes in the order of the marks: matplotlib would otherwise sort them by kind."""
+    """Adds artists to axes in the order of the marks, because matplotlib would sort them by kind."""
 
     def __init__(self, axes: Any, theme: Theme) -> None:
         self.axes, self.theme = axes, theme

@@ -1,4 +1,4 @@
-"""The n-best list of a search, and the probabilities of labels: texts with bars, best first."""
+"""N-best lists of a search and probabilities of labels: texts with bars, best first."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ LINE = 26.0
 def beam(
     hypotheses: Trace | Sequence[Alternative] | Sequence[tuple[str, float]], *, title: str = ""
 ) -> Scene:
-    """What the search kept, best first: text, log-probability, and a bar for its share of all that it kept.
+    """The hypotheses of a search, best first: text, log-probability, and a bar for the share of each.
 
-    The share of hypothesis k is exp(score_k) / Σ_j exp(score_j) over the list: how clear the decision was.
+    The share of hypothesis k is exp(score_k) / Σ_j exp(score_j) over the list, a measure of certainty.
     """
     listed = hypotheses.hypotheses if isinstance(hypotheses, Trace) else hypotheses
     pairs = [
@@ -42,7 +42,7 @@ def beam(
 
 
 def labels(probabilities: Mapping[str, float], *, title: str = "", most: int = 10) -> Scene:
-    """The probabilities of a label's classes, largest first, at most `most` of them."""
+    """The probabilities of the classes of a label, largest first, at most `most` of them."""
     ordered = sorted(probabilities.items(), key=lambda item: -item[1])[:most]
     shares = tuple(share for _, share in ordered)
     ranking = Ranking(tuple(name for name, _ in ordered), shares, shares, score_name="p")

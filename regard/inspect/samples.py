@@ -1,4 +1,4 @@
-"""Samples of a structure as small drawings of it: what else it might have been, and how often."""
+"""Samples of a structure as small drawings, with their frequencies."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from regard.trace import Arcs, Hops, Segments, Trace, TracedStructure
 
 
 def samples(trace: Trace, *, over: str | None = None, most: int = 6, title: str = "") -> Scene:
-    """The samples a trace holds, each different one drawn once, the most frequent first, with its count.
+    """The distinct samples in a trace, most frequent first, each with its count.
 
-    over   the input, where several structures have samples; the first otherwise
-    most   drawings at most
+    over   the input if several structures have samples; default: the first
+    most   maximum number of drawings
     """
     found = {name: one for name, one in trace.structures.items() if one.samples is not None}
     name = over if over is not None else next(iter(found), None)
@@ -35,7 +35,7 @@ def samples(trace: Trace, *, over: str | None = None, most: int = 6, title: str 
 
 
 def draw_samples(trace: Trace, name: str, most: int) -> tuple[Block, str, int]:
-    """The drawings, how often each sample came, in words, and how many different ones are not drawn."""
+    """The drawings, the count of each sample in words, and the number of distinct samples not drawn."""
     drawn = counted_samples(trace.structures[name])
     total = sum(count for _, count in drawn)
     captions = [f"{count} of {total}" for _, count in drawn[:most]]
@@ -47,7 +47,7 @@ def draw_samples(trace: Trace, name: str, most: int) -> tuple[Block, str, int]:
 
 
 def counted_samples(structure: TracedStructure) -> list[tuple[TracedStructure, int]]:
-    """Each different sample as a structure of its own, with how often it came, the most frequent first."""
+    """Each distinct sample as a structure, with its count, most frequent first."""
     if structure.samples is None:
         return []
     arrays = {sample.tobytes(): sample for sample in structure.samples}

@@ -1,4 +1,4 @@
-"""Figures and pages as files; the ending of the name says which kind."""
+"""Write figures and pages to files, in the format of the extension."""
 
 from __future__ import annotations
 
@@ -13,10 +13,7 @@ ENDINGS = (".svg", ".html", ".png", ".pdf")
 
 
 def save(figure: Scene | str, path: str | PathLike[str]) -> Path:
-    """Write a scene, or the text of a page, to .svg, .html, .png or .pdf.
-
-    The file is written atomically.
-    """
+    """Write a scene, or the text of a page, to .svg, .html, .png or .pdf, atomically."""
     target = Path(path)
     ending = check_target(target)
     if isinstance(figure, str) and ending != ".html":
@@ -28,7 +25,7 @@ def save(figure: Scene | str, path: str | PathLike[str]) -> Path:
 
 
 def check_target(target: Path) -> str:
-    """The kind of file a name asks for, by its ending; a RegardError where there is none such, or no such folder."""
+    """The format of a file by its extension; a RegardError if it is unknown or the folder does not exist."""
     ending = ".html" if target.suffix.lower() == ".htm" else target.suffix.lower()
     if ending not in ENDINGS:
         known = ", ".join(ENDINGS)

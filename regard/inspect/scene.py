@@ -1,11 +1,11 @@
-"""The scene: a figure as a list of marks, before anyone decides what draws it.
+"""The scene: a figure as a list of marks, independent of the renderer.
 
-Coordinates are those of a screen: x to the right, y downwards, the origin at the top left, one unit a CSS pixel.
-Marks are painted in order. Nothing here knows SVG, the terminal or matplotlib, and marks know nothing of attention:
+Coordinates are those of a screen: x to the right, y downward, the origin at the top left, one unit per CSS pixel.
+Marks are painted in order. This module does not know SVG, the terminal or matplotlib, and marks do not know attention:
 figures (heatmap, chart, …) are functions that place marks.
 
-A terminal has no pixels to place marks in. A `Group` can therefore carry `content`: what its marks show (a matrix, a
-chart, shaded words), for renderers that draw in cells of characters, and for readers who cannot see the picture.
+A terminal has no pixels for marks. A `Group` can therefore carry `content`, the data that its marks show (a matrix, a
+chart, shaded words), for renderers in character cells, and for readers who cannot see the figure.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Anchor = Literal["start", "middle", "end"]
 Tags = tuple[tuple[str, str], ...]
-"""Names and values that stay with a mark (row, column, value): `data-…` attributes in SVG."""
+"""Names and values attached to a mark (row, column, value): `data-…` attributes in SVG."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Rect:
 
 @dataclass(frozen=True)
 class Text:
-    """One line of text. (x, y) is on its baseline, at its start, middle or end in *visual* left-to-right terms,
-    whichever way the script runs. `rotate` turns it about (x, y), in degrees clockwise."""
+    """One line of text. (x, y) is on its baseline, at its start, middle or end in *visual* left-to-right terms, in
+    either direction of the script. `rotate` turns it about (x, y), in degrees clockwise."""
 
     x: float
     y: float
@@ -70,7 +70,7 @@ Step = tuple[Literal["M", "L", "Q", "C", "Z"], tuple[float, ...]]
 
 @dataclass(frozen=True)
 class Path:
-    """Lines and curves, open or closed, stroked and filled as asked."""
+    """Lines and curves, open or closed, stroked and filled."""
 
     steps: tuple[Step, ...]
     stroke: Color | None = "ink"
@@ -84,7 +84,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Circle:
-    """A filled or outlined disc about (x, y)."""
+    """A filled or outlined disc with center (x, y)."""
 
     x: float
     y: float
@@ -114,7 +114,7 @@ class Image:
 
 @dataclass(frozen=True)
 class Group:
-    """Marks that belong together, moved by (dx, dy). `kind` names what they are ("row", "matrix")."""
+    """Marks that belong together, shifted by (dx, dy). `kind` names them ("row", "matrix")."""
 
     marks: tuple[Mark, ...]
     dx: float = 0.0
@@ -142,8 +142,8 @@ def polyline(points: Sequence[tuple[float, float]], *, color: Color = "ink", wid
 
 def arc(x1: float, x2: float, y: float, height: float, *, color: Color = "ink", width: float = 1.5,
         opacity: float = 1.0, tip: str = "") -> Path:  # fmt: skip
-    """A bow from (x1, y) to (x2, y) whose crown is `height` above them (below, if negative)."""
-    top = y - height * 4 / 3  # a cubic reaches three quarters of the way to its handles
+    """An arc from (x1, y) to (x2, y), whose top is `height` above them (below, if negative)."""
+    top = y - height * 4 / 3  # a cubic curve reaches 3/4 of the height of its control points
     return Path(
         (("M", (x1, y)), ("C", (x1, top, x2, top, x2, y))),
         stroke=color,
@@ -155,7 +155,7 @@ def arc(x1: float, x2: float, y: float, height: float, *, color: Color = "ink", 
 
 @dataclass(frozen=True)
 class Scene:
-    """A figure: its size, its marks, what it is called and what it shows, in words, for those who cannot see it."""
+    """A figure: its size, marks and title, and a description in words for readers who cannot see it."""
 
     width: float
     height: float
@@ -168,7 +168,7 @@ class Scene:
         return _walk(self.marks)
 
     def contents(self) -> Iterator[Content]:
-        """What the groups say they show, in painting order."""
+        """The contents of the groups, in painting order."""
         return (mark.content for mark in self.walk() if isinstance(mark, Group) and mark.content is not None)
 
     def svg(self) -> str:
@@ -178,7 +178,7 @@ class Scene:
         return svg(self)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it as .svg, .html, .png or .pdf, by the ending of the name."""
+        """Write the figure as .svg, .html, .png or .pdf, by the extension."""
         from regard.inspect.saving import save
 
         save(self, path)

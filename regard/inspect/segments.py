@@ -1,7 +1,7 @@
-"""Segments: under the source, a band for each output piece, shaded by p(inside), its segments marked.
+"""Segments: below the source, a band for each output piece, shaded by p(inside), with its segments marked.
 
-The best segmentation is a bar under the band, the true one an outline around it, each drawn once for every run of
-neighbouring positions: that is what a segment is.
+The best segmentation is a bar below the band, the true one an outline around it. Each run of neighboring positions is
+one segment.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from regard.inspect.writing import is_special, text_width, visible
 from regard.trace import Segments, Trace
 
 WIDEST = 980.0
-"""Of the source, where it can be kept to this by smaller letters."""
+"""Maximum width of the source, if smaller letters can achieve it."""
 
 
 def segments(trace: Trace, *, over: str | None = None, title: str = "") -> Scene:
-    """Where each output piece looked, as segments of an input.
+    """The attention of each output piece as segments of an input.
 
-    over   the input to show, where several have segments; the first otherwise
+    over   the input to show if several have segments; default: the first
     """
     found = {name: one for name, one in trace.structures.items() if isinstance(one, Segments)}
     name = over if over is not None else next(iter(found), None)
@@ -43,7 +43,7 @@ def segments(trace: Trace, *, over: str | None = None, title: str = "") -> Scene
 
 
 def bands_of(trace: Trace, name: str, *, title: str = "") -> SegmentBands:
-    """The segments over an input, or its attention seen as such; their truth, or else that of the trace."""
+    """The segments over an input, or its attention in the same form; with their truth, or else that of the trace."""
     found = trace.structures.get(name)
     if not isinstance(found, Segments):
         found = Segments(trace.attention[name])
@@ -53,7 +53,7 @@ def bands_of(trace: Trace, name: str, *, title: str = "") -> SegmentBands:
 
 
 def runs(inside: Sequence[int] | NDArray[Any], order: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """First and last place, in drawing order, of each run of positions that are inside."""
+    """First and last position, in drawing order, of each run of positions inside a segment."""
     start = None
     for place, position in enumerate(order):
         if inside[position] and start is None:
@@ -80,7 +80,7 @@ def _sizes(bands: SegmentBands) -> _Sizes:
 
 
 def _cells(bands: SegmentBands, font: float) -> list[float]:
-    """The width of each source piece, in drawing order: letters get even cells, words as much as they need."""
+    """The width of each source piece, in drawing order: equal for letters, as needed for words."""
     labels = [visible(bands.sources[i]) for i in bands.order]
     widths = [text_width(label, font) for label in labels]
     if all(len(bands.sources[i]) <= 1 for i in bands.order):
@@ -89,7 +89,7 @@ def _cells(bands: SegmentBands, font: float) -> list[float]:
 
 
 def draw_segments(bands: SegmentBands, *, row_labels: bool = True) -> Block:
-    """The source above, the bands below; the baseline is the upper edge of the first band."""
+    """The source with the bands below; the baseline is the upper edge of the first band."""
     sizes = _sizes(bands)
     cells = _cells(bands, sizes.font)
     names = [visible(target) if target else "" for target in bands.targets]
@@ -127,7 +127,7 @@ def _band(
 ) -> Group:
     target, found = bands.targets[row], bands.segments
     whole = sizes.band + sizes.gap
-    # Nothing to see, but the whole row answers to a pointer, gaps included.
+    # Invisible, but makes the whole row respond to a pointer, gaps included.
     marks: list[Mark] = [Rect(0, y - sizes.gap / 2, edges[-1], whole, fill="paper", opacity=0)]
     if label:
         color = "muted" if is_special(target) else "ink"
@@ -160,10 +160,10 @@ def _cell(bands: SegmentBands, row: int, source: int, x: float, end: float, y: f
     piece = visible(bands.sources[source])
     tip = f"{visible(bands.targets[row])} ← {piece}  {weight:.3f}"
     tags = (("column", str(source)), ("value", f"{weight:.6g}"))
-    # Each cell reaches under the next one, so that no hairline shows between them.
+    # Each cell extends below the next one, so that no gap shows between them.
     reach = 0.6 if source != bands.order[-1] else 0.0
     marks: list[Mark] = [Rect(x, y, end - x + reach, sizes.band, fill=shade, tip=tip, tags=tags)]
-    if shade.value >= 0.2:  # what was looked at can be read where it was looked at
+    if shade.value >= 0.2:  # repeat the source piece in cells with attention
         marks.append(
             Text((x + end) / 2, y + sizes.band / 2 + sizes.font * 0.31, piece, size=sizes.font * 0.86, anchor="middle",
                  color=Over(shade))
@@ -194,10 +194,10 @@ def _word(text: str, x: float) -> Text:
 
 
 def tell_segments(bands: SegmentBands) -> str:
-    """For each output piece the segments it looked at: the best ones, or what is more likely inside than not."""
+    """The segments of each output piece in words: the best ones, or positions with p(inside) above 1/2."""
     found = bands.segments
     inside = found.best if found.best is not None else found.weights >= 0.5 * bands.limit
-    places = list(range(len(bands.sources)))  # as read, whichever way they are drawn
+    places = list(range(len(bands.sources)))  # in reading order, whatever the drawing direction
     parts = []
     for row, target in enumerate(bands.targets):
         texts = [

@@ -1,5 +1,5 @@
-"""Where in a series of vectors each piece looked: the vectors as a picture (of a sound its spectrogram), the time, and
-under it a row of shaded cells for each piece."""
+"""Attention to a series of vectors: the vectors as an image (for audio, the spectrogram), the time axis, and below them
+a row of shaded cells for each output piece."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from regard.inspect.writing import text_width
 
 WIDEST, NARROWEST = 820.0, 460.0
 FINEST = 800
-"""Frames of a spectrogram in a file; of more, neighbours are averaged."""
+"""Maximum number of frames of a spectrogram in a file; with more, neighbors are averaged."""
 
 
 def draw_series(looks: SeriesLooks) -> Block:
-    """The spectrogram above, the rows below; the baseline is its upper edge."""
+    """The spectrogram with the rows below; the baseline is its upper edge."""
     frames = len(looks.values)
     width = min(WIDEST, max(NARROWEST, 4.0 * frames)) * (0.6 if looks.small else 1.0)
     high = 64.0 if looks.small else 110.0
@@ -39,7 +39,7 @@ def draw_series(looks: SeriesLooks) -> Block:
 
 
 def spectrogram(looks: SeriesLooks) -> np.ndarray:
-    """(D, F, 3): loud is light; long sounds with neighbouring frames averaged."""
+    """(D, F, 3): loud is light; in long audio, neighboring frames are averaged."""
     values = looks.strengths
     if values.shape[1] > FINEST:
         edges = np.linspace(0, values.shape[1], FINEST + 1).astype(int)
@@ -48,7 +48,7 @@ def spectrogram(looks: SeriesLooks) -> np.ndarray:
 
 
 def _seconds(looks: SeriesLooks, left: float, width: float, y: float) -> list[Mark]:
-    """The axis of time under the spectrogram; in frames where the duration is not known."""
+    """The time axis below the spectrogram; in frames if the duration is unknown."""
     whole, unit = (looks.seconds, "s") if looks.seconds > 0 else (float(len(looks.values)), "frames")
     marks: list[Mark] = []
     for tick in ticks(0.0, whole, count=4 if looks.small else 8) if whole > 0 else ():
@@ -63,6 +63,6 @@ def _seconds(looks: SeriesLooks, left: float, width: float, y: float) -> list[Ma
 
 
 def tell_series(looks: SeriesLooks) -> str:
-    """What is seen, in words."""
+    """The content in words."""
     lasting = f" over {looks.seconds:.2f} seconds" if looks.seconds > 0 else ""
     return tell_rows(looks) or f"A series of {len(looks.values)} vectors{lasting}."

@@ -1,4 +1,4 @@
-"""A table of numbers with their intervals, each shaded by how good it is; on a narrow page every row is a list."""
+"""A table of numbers with intervals, shaded by how good they are; on a narrow page, every row is a list."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regard.terminal import printable
 
 @dataclass(frozen=True)
 class ShadedCell:
-    """A number as it is shown, its interval in small letters, and its shade from 0 to 1; None: no shade."""
+    """A formatted number, its interval in small letters, and its shade from 0 to 1; None: no shade."""
 
     text: str = ""
     small: str = ""
@@ -20,7 +20,7 @@ class ShadedCell:
 
 @dataclass(frozen=True)
 class ShadedRow:
-    """The name of a row, a line about it, its cells, and whether a rule stands above it."""
+    """The name of a row, a description, its cells, and whether there is a rule above it."""
 
     name: str
     small: str
@@ -30,7 +30,7 @@ class ShadedRow:
 
 @dataclass(frozen=True)
 class ShadedTable:
-    """head: the corner, and a name for each column of cells."""
+    """head: the corner, and a name for each column."""
 
     head: Sequence[str]
     rows: Sequence[ShadedRow]

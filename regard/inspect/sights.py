@@ -1,7 +1,7 @@
-"""What was seen and where a model looked at it, as data: a picture, the frames of a film, the spectrogram of a sound.
+"""Attention to an image, a video or a series, as data.
 
-For each of T output pieces there are weights over the S positions of what was seen: the cells of a grid laid over a
-picture, row by row, or stretches of time. T may be 0: then there is only something to see.
+Each of T output pieces has weights over the S positions of the input: the cells of a grid over an image, row by row, or
+spans of time. With T = 0, there is only the input to show.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Box = tuple[float, float, float, float]
 """Left, top, right, bottom, as fractions of width and height."""
 Style = Literal["smooth", "grid"]
 STYLES: tuple[Style, ...] = ("smooth", "grid")
-"""How attention lies over a picture: interpolated between the cells, or as the cells it truly has."""
+"""How attention to an image is drawn: interpolated between the cells, or as the cells."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Looks:
-    """words (T), weights (T, S); truth (T, S), above zero where the word should have looked; probabilities (T,).
+    """words (T), weights (T, S); truth (T, S), above zero where the word should attend; probabilities (T,).
 
-    outlined   what the cells of the truth are
+    outlined   the meaning of the true cells
     """
 
     words: tuple[str, ...]
@@ -38,23 +38,23 @@ class _Looks:
     outlined: str = "true place"
 
     def share(self, word: int) -> Array:
-        """(S,) between 0 and 1: the weights as shares of the largest that this word has anywhere."""
+        """(S,) between 0 and 1: the weights of this word, relative to its largest."""
         weights = np.clip(np.nan_to_num(self.weights[word]), 0.0, None)
         return np.asarray(weights / max(float(weights.max(initial=0.0)), 1e-12))
 
     def true(self, word: int) -> NDArray[np.bool_]:
-        """(S,) where the word should have looked; nowhere, if that is not known."""
+        """(S,) where the word should attend; all False if unknown."""
         if self.truth is None:
             return np.zeros(self.weights.shape[1], dtype=bool)
         return np.asarray(self.truth[word] > 0)
 
     def hits(self, word: int) -> bool | None:
-        """Whether the most attended position is a true one; None where none is known."""
+        """Whether the most attended position is a true one; None if none is known."""
         true = self.true(word)
         return bool(true[self.best(word)]) if true.any() else None
 
     def best(self, word: int) -> int:
-        """The most attended position; the first of several."""
+        """The most attended position; the first in case of a tie."""
         return int(np.nan_to_num(self.weights[word]).argmax())
 
     @property
@@ -64,10 +64,10 @@ class _Looks:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PictureLooks(_Looks):
-    """A picture and where each word looked at it; S = rows × columns of the grid.
+    """An image and the attention of each word; S = rows × columns of the grid.
 
-    small   drawn small: one of many pictures
-    boxes   for each word left, top, right, bottom of what it should have seen, as fractions; empty: not known
+    small   draw it small, as one of many images
+    boxes   for each word, left, top, right, bottom of its true regions, as fractions; empty: unknown
     """
 
     pixels: Pixels  # (H, W, 3)
@@ -88,18 +88,18 @@ class PictureLooks(_Looks):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _TimedLooks(_Looks):
-    """Weights over S stretches of time, one after another, which share the duration evenly."""
+    """Weights over S consecutive spans of time, which divide the duration evenly."""
 
     small: bool = False
 
     @property
     def bounds(self) -> Array:
-        """(S + 1,) where the stretches begin and end, from 0 to 1."""
+        """(S + 1,) the boundaries of the spans, from 0 to 1."""
         return np.linspace(0.0, 1.0, self.weights.shape[1] + 1)
 
     @property
     def limit(self) -> float:
-        """The largest weight of all words, which gets the full shade; rounded up to two digits for the legend."""
+        """The largest weight of all words, which has the full shade; rounded up to two digits for the legend."""
         largest = float(np.nan_to_num(self.weights).max(initial=0.0))
         return min(1.0, float(np.ceil(100 * largest - 1e-9) / 100)) or 1.0
 
@@ -118,24 +118,24 @@ class _TimedLooks(_Looks):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FilmLooks(_TimedLooks):
-    """The frames of a film and where in time each word looked."""
+    """The frames of a video and the attention of each word over time."""
 
     frames: Pixels  # (F, H, W, 3)
 
     def shown(self, most: int) -> list[int]:
-        """Which frames stand for all, at equal distances, when there is room for `most`."""
+        """The frames to show, evenly spaced, if there is room for `most`."""
         return list(range(0, len(self.frames), self.every(most)))
 
     def every(self, most: int) -> int:
-        """How many frames each of those shown stands for."""
+        """The number of frames that each shown frame stands for."""
         return max(1, -(-len(self.frames) // max(1, most)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SeriesLooks(_TimedLooks):
-    """Vectors in time (F, D), such as those of a sound, low frequencies first, and where in time each piece looked.
+    """Vectors in time (F, D), such as those of audio, low frequencies first, and the attention of each piece over time.
 
-    seconds   how long it lasts; 0 where that is not known
+    seconds   the duration; 0 if unknown
     """
 
     values: Array  # (F, D)
@@ -143,7 +143,7 @@ class SeriesLooks(_TimedLooks):
 
     @property
     def strengths(self) -> Array:
-        """(D, F), the last feature above: the values between their 2nd and 99th percentile, as 0 to 1."""
+        """(D, F), last feature at the top: the values from their 2nd to their 99th percentile, scaled to 0 … 1."""
         values = np.nan_to_num(self.values)
         low, high = np.percentile(values, [2, 99]) if values.size else (0.0, 1.0)
         return np.clip((values.T[::-1] - low) / max(high - low, 1e-9), 0.0, 1.0)
@@ -151,10 +151,10 @@ class SeriesLooks(_TimedLooks):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PlaneLooks(_Looks):
-    """Points in the plane (S, 2), how much each piece pointed at them, and what it made of them.
+    """Points in the plane (S, 2), the pointer weights of each piece, and the figures they form.
 
-    places   the points of the answer, from 0, and `true_places`, those of the truth, where it is known
-    form     what they make: a "sequence", a closed "polygon" or "tour", or "triangles"
+    places   the points of the prediction, from 0; `true_places` are those of the truth, if known
+    form     the figure: a "sequence", a closed "polygon" or "tour", or "triangles"
     """
 
     points: Array
@@ -165,11 +165,11 @@ class PlaneLooks(_Looks):
 
     @property
     def right(self) -> bool:
-        """Whether the answer is the truth, as it is written."""
+        """Whether the prediction equals the truth, as written."""
         return self.true_places == self.places
 
     def pointed_at(self, point: int) -> float:
-        """Between 0 and 1: the most that any piece pointed at it."""
+        """Between 0 and 1: the largest pointer weight of a point."""
         return float(np.nan_to_num(self.weights[:, point]).max(initial=0.0))
 
 

@@ -1,7 +1,7 @@
-"""Scene → SVG, written by hand: no library, no external resource, one file that any browser opens.
+"""Scene → SVG, without a library or external resources: one file that any browser opens.
 
-Every color is written twice: as an attribute for light paper, which every program that reads SVG understands, and,
-by class, in a style sheet for dark screens, which browsers do.
+Every color is written twice: as an attribute for light paper, which every SVG reader understands, and by class in a
+style sheet for dark screens, which browsers understand.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', 'Noto
 def svg(scene: Scene, *, standalone: bool = True) -> str:
     """The scene as an SVG element.
 
-    standalone   with paper behind it and its own style sheet; without, it takes both from the page it stands in
-                 (see `stylesheet`)
+    standalone   include a background and a style sheet; without, both come from the enclosing page (see `stylesheet`)
     """
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="regard" role="img" width="{_number(scene.width)}" '
@@ -56,7 +55,7 @@ def svg(scene: Scene, *, standalone: bool = True) -> str:
 
 
 def stylesheet(scenes: Iterable[Scene]) -> str:
-    """How scenes change on dark screens, and when a pointer rests on a row or an arc."""
+    """The style sheet of scenes for dark screens, and for hovering over a row or an arc."""
     rules = [f".f-{role}{{fill:{DARK.hex(role)}}}.s-{role}{{stroke:{DARK.hex(role)}}}" for role in DARK.roles]
     used = {color for scene in scenes for mark in scene.walk() for color in _colors(mark)}
     for color in sorted((c for c in used if not isinstance(c, str)), key=_class):
@@ -89,7 +88,7 @@ def _class(color: Color) -> str:
 
 
 def _several(scene: Scene) -> dict[Image, str]:
-    """A name for each picture that is there more than once, without its place: a file holds it once."""
+    """A name for each image that occurs more than once, whatever its position: a file stores it once."""
     counts = Counter(_placeless(mark) for mark in scene.walk() if isinstance(mark, Image))
     return {
         one: "picture-"
@@ -154,7 +153,7 @@ def _path(mark: Path) -> str:
 def _text(mark: Text) -> str:
     anchor, direction = mark.anchor, ""
     if right_to_left(mark.text):
-        # In SVG, "start" is where reading starts: for these scripts the right end. A mark's anchor is visual.
+        # In SVG, "start" is where reading starts, the right end for these scripts. The anchor of a mark is visual.
         anchor = {"start": "end", "end": "start", "middle": "middle"}[anchor]  # type: ignore[assignment]
         direction = ' direction="rtl" unicode-bidi="embed"'
     attributes = f'<text x="{_number(mark.x)}" y="{_number(mark.y)}" font-size="{_number(mark.size)}"'
@@ -190,7 +189,7 @@ def _image(mark: Image, *, named: str = "") -> str:
 
 
 def _again(mark: Image, name: str) -> str:
-    """A picture that is defined elsewhere in the file."""
+    """A reference to an image that is defined elsewhere in the file."""
     place = f'<use href="#{name}" x="{_number(mark.x)}" y="{_number(mark.y)}"'
     return _close(place + _rest(mark.opacity, mark.tags), "use", mark.tip)
 
@@ -227,7 +226,7 @@ def _close(opened: str, name: str, tip: str) -> str:
 
 
 def _number(value: float) -> str:
-    """Two decimals are finer than any screen, and keep files small."""
+    """Two decimals: finer than any screen, and files stay small."""
     return f"{value:.2f}".rstrip("0").rstrip(".") if value % 1 else str(int(value))
 
 
@@ -240,5 +239,5 @@ def _attribute(text: str) -> str:
 
 
 def _lines(text: str) -> str:
-    """Tooltips may have several lines; every other control character is refused by XML."""
+    """Keep the line breaks of tooltips; XML refuses other control characters."""
     return "\n".join(map(printable, text.split("\n")))

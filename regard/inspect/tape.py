@@ -1,7 +1,7 @@
-"""The tape of an external memory, as Graves et al. 2014 draw it: slots down, time across, writing beside reading.
+"""The tape of an external memory, as in Graves et al. 2014: slots by time, writing beside reading.
 
-Of a memory that keeps the order of writing, the links between slots at the end; of heads that move in a plane, their
-paths there.
+For a memory that tracks the order of writing, also the final links between slots; for heads that move in a plane, their
+paths.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from regard.trace import Array, Tape, Trace
 
 WIDEST = 1040.0
 SEEN = 0.02
-"""A slot that no head ever weighted so much is left out."""
+"""Minimum weight that some head must give to a slot for it to be shown."""
 CELLS_WITH_TIPS = 10_000
 BLANK = "_"
 
 
 def draw_tape(trace: Trace, name: str) -> Block:
-    """What the heads did while the input `name` was read."""
+    """The weights of the heads while the input `name` was read."""
     tape = trace.tapes[name]
     panels = tape_panels(trace, name)
     matrices = [matrix for one in panels for matrix in one.matrices]
@@ -34,7 +34,7 @@ def draw_tape(trace: Trace, name: str) -> Block:
 
 
 def tape_panels(trace: Trace, name: str) -> list[HeadPanels]:
-    """The weights of all heads, and the links where there are any; slots are counted from 1."""
+    """The weights of all heads, and the links if there are any; slots are counted from 1."""
     tape = trace.tapes[name]
     slots = used_slots(tape)
     labels = tuple(str(slot + 1) for slot in slots)
@@ -61,7 +61,7 @@ def tape_panels(trace: Trace, name: str) -> list[HeadPanels]:
 
 
 def used_slots(tape: Tape) -> list[int]:
-    """The slots that a head ever weighted; all of them where none was."""
+    """The slots that some head used; all slots if none was used."""
     most = np.concatenate([tape.writes, tape.reads]).max(axis=(0, 1), initial=0.0)
     return [int(slot) for slot in np.flatnonzero(most >= SEEN)] or list(range(len(most)))
 
@@ -77,7 +77,7 @@ def _time(steps: tuple[str, ...]) -> str:
 
 
 def head_paths_of(tape: Tape) -> HeadPaths | None:
-    """The paths of the heads, where they move in a plane."""
+    """The paths of the heads, if they move in a plane."""
     if tape.write_path is None or tape.read_path is None:
         return None
     paths: dict[str, Array] = {}
@@ -90,7 +90,7 @@ def head_paths_of(tape: Tape) -> HeadPaths | None:
 
 
 def tell_tape(trace: Trace, name: str) -> str:
-    """The tape in words: how sharp the heads are, and where they were at the beginning and the end."""
+    """The tape in words: the sharpness of the heads, and their first and last positions."""
     parts = []
     for panels in tape_panels(trace, name)[:1]:
         for matrix in panels.matrices:

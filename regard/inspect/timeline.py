@@ -1,6 +1,6 @@
-"""Rows of shaded cells under something that runs in time: one row for each word, the time from left to right.
+"""Rows of shaded cells over time: one row per word, with time from left to right.
 
-Frames of a film and the spectrogram of a sound both stand on them.
+Frames of a video and spectrograms of audio are drawn above them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BAR = 44.0
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of a row: the height of its cells, the air below them, and its letters."""
+    """Sizes of a row: the height of its cells, the gap below them, and its font."""
 
     high: float
     gap: float
@@ -33,7 +33,7 @@ class Sizes:
 
 
 def sizes(looks: Timed) -> Sizes:
-    """Rows that get lower as they become many: words of a caption, or the letters of a sentence."""
+    """Row sizes; the more rows, the lower: words of a caption, or letters of a sentence."""
     for most, fitting in ((16, Sizes(22, 4, 14)), (32, Sizes(15, 3, 12)), (64, Sizes(11, 2, 10))):
         if len(looks.words) <= most:
             return Sizes(15, 3, 11) if looks.small else fitting
@@ -41,7 +41,7 @@ def sizes(looks: Timed) -> Sizes:
 
 
 def label_room(looks: Timed) -> float:
-    """The width of the words on the left, with air; nothing where there are no words."""
+    """The width of the words on the left, with padding; 0 if there are no words."""
     size = sizes(looks).font
     return max((1.06 * text_width(visible(word), size) for word in looks.words), default=-11.0) + 11
 
@@ -59,7 +59,7 @@ def draw_rows(looks: Timed, left: float, width: float, top: float) -> Block:
 
 
 def _row(looks: Timed, word: int, left: float, width: float, y: float, shape: Sizes) -> Group:
-    # Nothing to see, but the whole row answers to a pointer, gaps included.
+    # Invisible, but makes the whole row respond to a pointer, gaps included.
     marks: list[Mark] = [Rect(0, y - shape.gap / 2, left + width, shape.pitch, fill="paper", opacity=0)]
     label = visible(looks.words[word])
     color = "muted" if is_special(looks.words[word]) else "ink"
@@ -78,7 +78,7 @@ def _row(looks: Timed, word: int, left: float, width: float, y: float, shape: Si
 
 
 def _cells(looks: Timed, word: int, left: float, width: float, y: float, shape: Sizes) -> list[Mark]:
-    """The cells with any shade; the ground of the row shows the others."""
+    """The cells with any shade; the background of the row shows the others."""
     bounds = looks.bounds
     overlap = 0.0 if width / max(1, len(bounds) - 1) > 4 else 0.3  # no hairlines between narrow cells
     marks: list[Mark] = []
@@ -97,7 +97,7 @@ def _cells(looks: Timed, word: int, left: float, width: float, y: float, shape: 
 
 
 def _when(looks: Timed, position: int) -> str:
-    """The time of a position, as people say it: films are counted from 1, vectors without seconds from 0."""
+    """The time of a position: frames of videos are counted from 1, vectors without seconds from 0."""
     begin, end = float(looks.bounds[position]), float(looks.bounds[position + 1])
     if isinstance(looks, SeriesLooks) and looks.seconds > 0:
         return f"{begin * looks.seconds:.2f} to {end * looks.seconds:.2f} s"
@@ -107,7 +107,7 @@ def _when(looks: Timed, position: int) -> str:
 
 
 def _sure(value: float, x: float, y: float, shape: Sizes) -> list[Mark]:
-    """A bar as long as the probability is large, and the number."""
+    """A bar whose length shows the probability, and the number."""
     thick, middle, size = max(2.0, shape.high * 0.2), y + shape.high / 2, min(11.0, shape.font)
     share = min(1.0, max(0.0, value))
     return [
@@ -118,7 +118,7 @@ def _sure(value: float, x: float, y: float, shape: Sizes) -> list[Mark]:
 
 
 def time_legend(shown: Sequence[Timed]) -> Block:
-    """The scale of the shades, which each drawing has of its own, and what the outline means."""
+    """The scale of the shades, one per drawing, and the meaning of the outline."""
     limits = {looks.limit for looks in shown}
     return color_scale(
         name="weight",
@@ -129,7 +129,7 @@ def time_legend(shown: Sequence[Timed]) -> Block:
 
 
 def tell_rows(looks: Timed) -> str:
-    """Where in time each word looked most, in words."""
+    """The most attended time of each word, in words."""
     parts = []
     for word, weights in enumerate(looks.weights):
         if not len(weights):

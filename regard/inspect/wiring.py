@@ -1,8 +1,8 @@
-"""Boxes in rows and columns with wires between them that touch no box and no writing.
+"""Boxes in rows and columns, with wires between them that touch no box and no text.
 
-Between two rows runs a channel of horizontal *rails*, between two columns one of vertical *lanes*. A wire leaves a box
-below, follows a rail to a lane and a lane to a rail, and enters another box from above. Each wire has a rail and a lane
-of its own, so that wires cross but never lie upon each other. Neighbors are joined by a straight line.
+Between two rows there is a channel of horizontal *rails*, between two columns one of vertical *lanes*. A wire leaves a
+box at the bottom, follows a rail to a lane and a lane to a rail, and enters another box from above. Each wire has its
+own rail and lane, so that wires may cross but never overlap. Neighbors are joined by a straight line.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from regard.inspect.palette import Color
 from regard.inspect.scene import Group, Mark, Path, Step, Tags, Text
 
 RAIL, LANE, PORT, ROOM = 5.0, 6.0, 8.0, 9.0
-"""Distances between rails, lanes and ports, and the room for the head of an arrow."""
+"""Distances between rails, lanes and ports, and the space for an arrowhead."""
 LABEL = 11.0
 
 
 @dataclass
 class PlacedBox:
-    """What stands at a place of the grid.
+    """A box at a position of the grid.
 
-    draw     marks of it, its upper left corner at (0, 0), for the width it gets
-    label    what leaves it, written below it
-    head     height of what is written above its row
-    span     columns it goes over
+    draw     its marks, with the upper left corner at (0, 0), for a given width
+    label    the name of its output, written below it
+    head     height of the text above its row
+    span     number of columns it covers
     """
 
     key: str
@@ -44,7 +44,7 @@ class PlacedBox:
 
 @dataclass(frozen=True)
 class Wire:
-    """From one box to another. side: the channel it takes where both stand in one column."""
+    """From one box to another. side: the channel it uses if both are in one column."""
 
     source: str
     target: str
@@ -55,7 +55,7 @@ class Wire:
 
 @dataclass
 class _Net:
-    """All wires of one kind that leave a box: they share their rails and lanes."""
+    """All wires of one kind that leave a box; they share their rails and lanes."""
 
     source: PlacedBox
     targets: list[PlacedBox]
@@ -75,9 +75,9 @@ def wired(
     straight: Callable[[PlacedBox, PlacedBox], bool] = lambda _source, _target: True,
     least: float = 14.0,
 ) -> tuple[Block, dict[int, tuple[float, float]]]:
-    """(the drawing, {row: from where to where it goes, with what is written above it}).
+    """(the drawing, {row: its vertical extent, including the text above it}).
 
-    heads      room above rows, for a title
+    heads      space above rows, for a title
     straight   whether neighbors may be joined by a straight line
     """
     return _Grid(list(boxes), wires, heads or {}, straight, least).drawn()
@@ -101,8 +101,8 @@ class _Grid:
         self.nets: list[_Net] = []
         self.below: dict[int, int] = dict.fromkeys(
             range(self.rows + 1), 0
-        )  # rails of what leaves the row above
-        self.above: dict[int, int] = dict.fromkeys(range(self.rows + 1), 0)  # rails of what enters the row
+        )  # rails of wires that leave the row above
+        self.above: dict[int, int] = dict.fromkeys(range(self.rows + 1), 0)  # rails of wires into the row
         self.beside: dict[int, list[list[tuple[int, int]]]] = {c: [] for c in range(self.columns + 1)}
         self.tops: dict[str, list[tuple[str, int]]] = {box.key: [] for box in boxes}
         self.bottoms: dict[str, list[tuple[str, int]]] = {box.key: [] for box in boxes}
@@ -110,7 +110,7 @@ class _Grid:
         self._route()
         self._place()
 
-    # Which wires are straight, and what the others have in common
+    # Straight wires, and the shared nets of the others
 
     def _sort(self, wires: Sequence[Wire]) -> None:
         found: dict[tuple[str, str, bool], _Net] = {}
@@ -150,7 +150,7 @@ class _Grid:
                 net.lanes[gutter] = self._lane(gutter, min(rows), max(rows))
 
     def _gutter(self, net: _Net, target: PlacedBox) -> int:
-        """The channel left of a column by which a target is reached: one for all targets of a row."""
+        """The channel to the left of a column through which a target is reached: one for all targets of a row."""
         row = [one for one in net.targets if one.row == target.row]
         first = min(row, key=lambda one: one.column)
         if first.column == net.source.column and first.span == net.source.span:
@@ -165,7 +165,7 @@ class _Grid:
         return "left" if self._gutter(net, target) <= target.column else "right"
 
     def _lane(self, gutter: int, first: int, last: int) -> int:
-        """A lane of the gutter that is free from one row to another."""
+        """A lane of the gutter that is free between two rows."""
         for place, taken in enumerate(self.beside[gutter]):
             if all(last < start or first > end for start, end in taken):
                 taken.append((first, last))
@@ -219,7 +219,7 @@ class _Grid:
             box.width = self.left[last] + widths[last] - box.x
 
     def _port(self, box: PlacedBox, side: str, place: int, among: list[tuple[str, int]]) -> float:
-        """The x of a wire at the edge of a box, counted from the corner of its side."""
+        """The x coordinate of a wire at the edge of a box, counted from the corner of its side."""
         same = [number for where, number in among if where == side]
         step = min(PORT, (box.width / 2 - 10) / max(1, len(same)))
         distance = 9 + step * same.index(place)
@@ -289,7 +289,7 @@ class _Grid:
 
 
 def arrow(points: Sequence[tuple[float, float]], dashed: bool, color: Color, tags: Tags = ()) -> list[Mark]:
-    """A line through points with its head at the last."""
+    """A line through points, with an arrowhead at the last."""
     kept = [points[0]]
     for point in points[1:]:
         if abs(point[0] - kept[-1][0]) + abs(point[1] - kept[-1][1]) > 0.01:

@@ -1,4 +1,4 @@
-"""Labels as they are written: how wide they are, which way they run, and how what cannot be seen is shown."""
+"""Labels as text: their width, their direction, and signs for invisible characters."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from regard.terminal import printable
 
 _VISIBLE = {"": "∅", " ": "␣", "\u00a0": "⍽", "\u3000": "␣", "\t": "⇥", "\n": "⏎", "\r": "␍"}
 JOINER = "￭"
-"""Stands on that side of a word where no blank was (`split: punctuation`)."""
+"""Marks the side of a word on which there was no blank (`split: punctuation`)."""
 _NARROW = frozenset("iljtfI.,;:'|!()[]{}/\\-` ")
 _BROAD = frozenset("mwMW@%—…")
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 
 
 def visible(piece: str) -> str:
-    """A piece as a label that can be seen: blanks get a sign, a lone combining mark a ring to sit on."""
+    """A piece as a visible label: blanks become a sign, a lone combining mark gets a base."""
     if piece in _VISIBLE:
         return _VISIBLE[piece]
     piece = "".join(
@@ -31,12 +31,12 @@ def visible(piece: str) -> str:
 
 
 def is_special(piece: str) -> bool:
-    """Whether a piece is a sign of the vocabulary (</s>, <unk>) and not part of the text."""
+    """Whether a piece is a special entry of the vocabulary (</s>, <unk>), not part of the text."""
     return len(piece) > 2 and piece[0] == "<" and piece[-1] == ">"
 
 
 def right_to_left(text: str) -> bool:
-    """Whether the text runs right to left: its first letter with a direction decides (Unicode's rule P2)."""
+    """Whether the text runs right to left, by its first letter with a direction (rule P2 of Unicode)."""
     for character in text:
         direction = unicodedata.bidirectional(character)
         if direction in ("R", "AL"):
@@ -47,10 +47,10 @@ def right_to_left(text: str) -> bool:
 
 
 def linked(parts: Iterable[str], sign: str) -> str:
-    """The parts with a sign between them, in this order on the page whichever way each of them runs.
+    """The parts joined by a sign, in this order on the page, whatever the direction of each part.
 
-    Between two right-to-left texts a sign turns around with them, and what was written stands before what was read;
-    marks (U+200E) hold it.
+    Between two right-to-left texts, the sign would be reversed and the output would precede the input; direction marks
+    (U+200E) prevent this.
     """
     found = list(parts)
     if any(unicodedata.bidirectional(character) in ("R", "AL") for part in found for character in part):
@@ -59,7 +59,7 @@ def linked(parts: Iterable[str], sign: str) -> str:
 
 
 def runs_right_to_left(pieces: tuple[str, ...]) -> bool:
-    """Whether a sequence of pieces is to be laid out from right to left: most pieces with a direction are."""
+    """Whether to lay out pieces from right to left: most pieces with a direction are right-to-left."""
     directed = [piece for piece in pieces if not is_special(piece) and any(map(_has_direction, piece))]
     return 2 * sum(map(right_to_left, directed)) > len(directed)
 
@@ -69,9 +69,10 @@ def _has_direction(character: str) -> bool:
 
 
 def clusters(text: str) -> list[str]:
-    """The text cut where a reader sees one sign after another: marks, joiners and Indic conjuncts stay together.
+    """The text split into visible characters; combining marks, joiners and Indic conjuncts stay together.
 
-    A plain approximation of Unicode's grapheme clusters (UAX 29), enough to stack a word's letters vertically.
+    A simple approximation of Unicode's grapheme clusters (UAX 29), sufficient to stack the letters of a word
+    vertically.
     """
     result: list[str] = []
     for character in text:
@@ -95,7 +96,7 @@ def _is_flag(character: str) -> bool:
 
 
 def shorten(text: str, width: int) -> str:
-    """The text in at most `width` terminal cells, with … in place of what was cut."""
+    """The text in at most `width` terminal cells, with … in place of the part that is cut."""
     text = printable(text)
     if cell_len(text) <= width:
         return text
@@ -109,7 +110,8 @@ def shorten(text: str, width: int) -> str:
 
 @cache
 def _advance(character: str) -> float:
-    """The rough width of a character in em, for a plain sans-serif: layout leaves room, renderers draw exactly."""
+    """The approximate width of a character in em, for a plain sans-serif: layout leaves room, renderers draw
+    exactly."""
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0.0
     if unicodedata.east_asian_width(character) in "WF":
@@ -124,20 +126,20 @@ def _advance(character: str) -> float:
 
 
 def text_width(text: str, size: float) -> float:
-    """About how wide the text is at a font size, in the unit of the size."""
+    """The approximate width of the text at a font size, in the unit of the size."""
     return size * sum(_cluster_advance(cluster) for cluster in clusters(text))
 
 
 def _cluster_advance(cluster: str) -> float:
     if len(cluster) > 1 and (cluster[-1] == "\ufe0f" or "\u200d" in cluster or _is_flag(cluster[0])):
-        return 1.3  # an emoji, however many characters it is made of
+        return 1.3  # an emoji, whatever its number of characters
     return sum(map(_advance, cluster))
 
 
 def wrap(text: str, width: float, size: float, *, lines: int = 3) -> list[str]:
-    """The text in at most `lines` lines of about `width`; what does not fit is cut with …
+    """The text in at most `lines` lines of about `width`; the rest is cut with …
 
-    Lines break at blanks, and within what is wider than a line: writing that has no blanks.
+    Lines break at blanks, or within a word that is wider than a line, as in scripts without blanks.
     """
     result: list[str] = []
     for word in text.split(" "):
@@ -147,7 +149,7 @@ def wrap(text: str, width: float, size: float, *, lines: int = 3) -> list[str]:
             result[-1] += f" {word}"
             continue
         result.append("")
-        advance = 0.0  # of the line so far, in em
+        advance = 0.0  # width of the line so far, in em
         for cluster in clusters(word):
             advance += (wide := _cluster_advance(cluster))
             if result[-1] and size * advance > width:
@@ -160,6 +162,6 @@ def wrap(text: str, width: float, size: float, *, lines: int = 3) -> list[str]:
 
 
 def signed(value: float, decimals: int) -> str:
-    """A number with a true minus sign, which is as wide as a digit; "−∞" for what cannot be."""
+    """A number with a true minus sign, which is as wide as a digit; "−∞" for negative infinity."""
     text = f"{value:.{decimals}f}" if math.isfinite(value) else f"{value}".replace("inf", "∞")
     return text.replace("-", "−")

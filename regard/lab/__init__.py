@@ -1,6 +1,6 @@
-"""The laboratory: what gradients, gates and tables do, one lab a file.
+"""The laboratory: small experiments on gradients, gates and dynamic programs, one lab per file.
 
-A lab computes what a lecture claims and draws it: `regard lab jacobian -o jacobian.svg --set steps=100`, or
+A lab computes a lecture's claim and draws it: `regard lab jacobian -o jacobian.svg --set steps=100`, or
 
     from regard.lab import run
     run("jacobian", steps=100).figure

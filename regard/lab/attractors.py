@@ -25,7 +25,7 @@ Row = tuple[Number, Number]
 REACH = 1.2
 """The map shows starts from −REACH to REACH in both units."""
 SAME = 0.05
-"""Ends closer than this are one attractor."""
+"""End points closer than this count as one attractor."""
 
 
 @register("lab", "attractors")
@@ -145,16 +145,16 @@ def follow(weights: Array, starts: Array, steps: int) -> tuple[Array, Array]:
 
 
 def _spectral(matrices: Array) -> Array:
-    """The largest singular value of (…, 2, 2): of a 2 × 2 matrix by the formula, from ‖A‖² and det A."""
+    """The largest singular value of (…, 2, 2) matrices, in closed form from ‖A‖² and det A."""
     square = (matrices**2).sum((-2, -1))
     determinant = matrices[..., 0, 0] * matrices[..., 1, 1] - matrices[..., 0, 1] * matrices[..., 1, 0]
     return np.asarray(np.sqrt((square + np.sqrt(np.maximum(square**2 - 4 * determinant**2, 0))) / 2))
 
 
 def basins(ends: Array) -> tuple[Array, Array]:
-    """The number of the attractor of each of (…, 2) ends, and the attractors (A, 2), the most frequent first.
+    """The attractor of each end point (…, 2), by number, and the attractors (A, 2), the most frequent first.
 
-    Starts on a boundary itself may end nowhere near an attractor; each such end is given to the nearest."""
+    Starts exactly on a boundary may end far from every attractor; such ends belong to the nearest."""
     flat = ends.reshape(-1, 2)
     found: list[Array] = []
     for candidate, count in zip(*np.unique(flat.round(2), axis=0, return_counts=True), strict=True):

@@ -45,17 +45,17 @@ EQUATIONS = {
 
 @register("lab", "bptt")
 class BpttLab(Lab):
-    """Gradients through time, by hand beside autograd."""
+    """Gradients through time, by hand and by autograd."""
 
     class Options(Lab.Options):
-        """Gradients through time, by hand beside autograd."""
+        """Gradients through time, by hand and by autograd."""
 
         network: Literal["scalar", "rnn", "lstm", "gru"] = "scalar"
-        """The lecture's network of three numbers u, v, w, or one of vectors."""
+        """The lecture's network with three scalar weights u, v, w, or one of vectors."""
         inputs: Annotated[tuple[Number, ...], Field(min_length=1, max_length=8)] = (1.0, 0.5, -1.0, 2.0)
-        """x of each step of the scalar network; of the others only their number counts."""
+        """x of each step of the scalar network; for the others only the number of steps counts."""
         targets: Annotated[tuple[Number, ...], Field(max_length=8)] = ()
-        """Of the scalar network, a number for each step; default: 0.5 at every step."""
+        """Targets of the scalar network, one for each step; default: 0.5 at every step."""
         u: Number = 0.8
         """Weight of the input."""
         v: Number = 1.2
@@ -65,9 +65,9 @@ class BpttLab(Lab):
         activation: Literal["tanh", "sigmoid", "identity"] = "tanh"
         """φ of the scalar network."""
         size: Annotated[int, Field(ge=1, le=64)] = 5
-        """Units of the networks of vectors."""
+        """Units of the vector networks."""
         seed: Annotated[int, Field(ge=0)] = 0
-        """Of the weights, inputs and classes of the networks of vectors."""
+        """Seed of the weights, inputs and classes of the vector networks."""
 
     summary = "backpropagation through time, filled in step by step: gradients by hand beside autograd"
 
@@ -160,7 +160,7 @@ def _gradients(leaves: Mapping[str, torch.Tensor]) -> dict[str, Array]:
 
 
 def _size(value: Array) -> float:
-    """A number as it is, of an array its norm."""
+    """The value of a number, or the norm of an array."""
     return float(value) if value.ndim == 0 else float(np.linalg.norm(value))
 
 
@@ -179,7 +179,7 @@ class _Table:
         self.steps = len(next(iter(self.forward.values())))
 
     def block(self, step: int) -> Block:
-        """The table after so many steps, of which the first half are forward."""
+        """The table after `step` steps, the first half of which are forward."""
         T = self.steps
         names, lines = [], []
         for group, filled in (
@@ -216,7 +216,7 @@ def _norms(values: Array) -> Array:
 
 
 def _worked(options: Any, found: Pass) -> list[str]:
-    """The equations of the backward pass with their numbers in them, from the last step to the first."""
+    """The equations of the backward pass with their numbers, from the last step to the first."""
     r, h, z = (found.backward[name] for name in "rhz")
     lines = []
     for t in reversed(range(len(r))):

@@ -1,8 +1,8 @@
 """Backpropagation through time, by hand: forward and backward passes of four networks, written out in numpy.
 
-Beside each stands the same forward pass in torch (`FORWARD`), whose gradients are autograd's.
+`scalar_loss` and `network_loss` are the same forward passes in torch, for autograd.
 
-The scalar network (inputs x, hidden h, output y, all numbers; φ is tanh, σ or nothing):
+The scalar network (input x, hidden state h, output y, all numbers; φ is tanh, σ or the identity):
 
     z_t = u x_t + w h_{t−1},  h_t = φ(z_t),  r_t = v h_t,  y_t = φ(r_t),  L = Σ ½ (y_t − target_t)²
 
@@ -45,9 +45,9 @@ SLOPE: dict[str, Callable[[Any], Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """What one pass through time computed.
+    """The result of a forward and a backward pass.
 
-    forward, backward   (T, …) each, by name; those of `backward` are the gradients of the loss, x̄ in the lecture
+    forward, backward   (T, …) each, by name; `backward` holds the gradients of the loss, x̄ in the lecture
     gradients           of the parameters
     """
 
@@ -123,7 +123,7 @@ def rnn(p: Parameters, inputs: Array, classes: Classes) -> Pass:
 
 
 def lstm(p: Parameters, inputs: Array, classes: Classes) -> Pass:
-    """m̄_t = h̄_t ⊙ o ⊙ (1 − tanh² m_t) + f_{t+1} ⊙ m̄_{t+1}; every gate then as in the rnn."""
+    """m̄_t = h̄_t ⊙ o ⊙ (1 − tanh² m_t) + f_{t+1} ⊙ m̄_{t+1}; each gate then as in the rnn."""
     size = len(p["W_i"])
     h, m, gates = [np.zeros(size)], [np.zeros(size)], []
     sigmoid = SQUASH["sigmoid"]
@@ -159,7 +159,7 @@ def lstm(p: Parameters, inputs: Array, classes: Classes) -> Pass:
 
 
 def gru(p: Parameters, inputs: Array, classes: Classes) -> Pass:
-    """h̄_{t−1} has four parts: past the gates, through n, through r and through z."""
+    """h̄_{t−1} has four terms: the direct path, and the paths through n, r and z."""
     size = len(p["W_n"])
     h, gates = [np.zeros(size)], []
     sigmoid = SQUASH["sigmoid"]

@@ -1,10 +1,10 @@
 """The constant error carousel: with f = 1, i = 0 and o = 0 the gradient of the memory passes unchanged.
 
     c_t = f_t ⊙ c_{t−1} + i_t ⊙ g_t,   h_t = o_t ⊙ tanh(c_t)
-    c̄_{t−1} = f_t ⊙ c̄_t          where o_{t−1} = 0 (nothing is seen of c_{t−1}) and the gates do not see c
+    c̄_{t−1} = f_t ⊙ c̄_t          where o_{t−1} = 0 (c_{t−1} is not output) and the gates do not read c
 
-The gates are those of regard's own LSTM cell, held by their biases. In floating point σ(40) is exactly 1 and σ(−800)
-exactly 0, so that the gradient passes exactly, not nearly.
+The gates are those of regard's own LSTM cell, held constant by their biases. In floating point σ(40) is
+exactly 1 and σ(−800) exactly 0, so the gradient passes exactly, not approximately.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ OPEN, SHUT = 40.0, -800.0
 
 @register("lab", "carousel")
 class CarouselLab(Lab):
-    """The gradient of an LSTM's memory over time, its gates held by hand."""
+    """The gradient of an LSTM's memory over time, with its gates held constant."""
 
     class Options(Lab.Options):
-        """The gradient of an LSTM's memory over time, its gates held by hand."""
+        """The gradient of an LSTM's memory over time, with its gates held constant."""
 
         steps: Annotated[int, Field(ge=1, le=1000)] = 100
         """Steps the gradient travels back."""
         forget: Annotated[tuple[Share, ...], Field(min_length=1, max_length=6)] = (1.0, 0.99, 0.9, 0.5)
-        """Values of the forget gate f, a curve each."""
+        """Values of the forget gate f, one curve each."""
         seed: Annotated[int, Field(ge=0)] = 0
-        """Of the other weights and the inputs, which change nothing."""
+        """Seed of the other weights and the inputs, which have no effect."""
 
     summary = "with f = 1, i = 0, o = 0 an LSTM passes the gradient of its memory on unchanged, exactly"
 
@@ -81,7 +81,7 @@ def memory_gradient(forget: float, steps: int, seed: int = 0) -> Array:
         cell.weight_ih.zero_()
         cell.bias_ih.zero_()
         cell.bias_hh.zero_()
-        cell.weight_ih[2] = torch.randn(2, dtype=torch.float64)  # what would be written, were the gate i open
+        cell.weight_ih[2] = torch.randn(2, dtype=torch.float64)  # the candidate, which i = 0 blocks
         cell.bias_ih[0], cell.bias_ih[3] = SHUT, SHUT
         cell.bias_ih[1] = _bias(forget)
     inputs = torch.randn(steps, 1, 2, dtype=torch.float64)

@@ -1,12 +1,12 @@
-"""What single cells of a recurrent network know (after Karpathy, Johnson and Fei-Fei 2015).
+"""What single cells of a recurrent network represent (after Karpathy, Johnson and Fei-Fei 2015).
 
-A small LSTM learns to predict the next character of a text, in seconds. Then each of its memories, tanh(c), is compared
-with what is known of every character: its place in the line, its place in the word, whether it is inside quotes or
-brackets. For each such feature the cell with the largest correlation is drawn over the text.
+A small LSTM learns to predict the next character of a text, in seconds. Then each of its memories, tanh(c),
+is compared with features of every character: its place in the line, its place in the word, whether it is
+inside quotes or brackets. For each feature the cell with the largest correlation is drawn over the text.
 
     r = cov(tanh(c), feature) / (σ σ)
 
-`run=RUN` looks at the states of a trained model's encoder instead.
+`run=RUN` uses the states of a trained model's encoder instead.
 """
 
 from __future__ import annotations
@@ -53,32 +53,32 @@ WORDS = (
 CALLS = ("go", "stop", "now", "here", "yes", "no", "look", "come")
 BATCH, SPAN, RATE = 16, 48, 0.02
 CHARACTER, LINE, FONT = 8.2, 17.0, 11.5
-"""Width and height of a character's field, and the size of its letter."""
+"""Width and height of a character cell, and the font size."""
 BLANK = "␣"
-"""How a column of characters shows a blank."""
+"""The token of a space in a text column of characters."""
 
 
 @register("lab", "cells")
 class CellsLab(Lab):
-    """Cells of an LSTM over a text, and what each seems to know."""
+    """Cells of an LSTM over a text, and the feature that each follows."""
 
     class Options(Lab.Options):
-        """Cells of an LSTM over a text, and what each seems to know."""
+        """Cells of an LSTM over a text, and the feature that each follows."""
 
         text: str = ""
-        """File to learn and look at; default: lines of words, (numbers) and "calls", made on the spot."""
+        """File to train on and to draw; default: generated lines of words, (numbers) and "calls"."""
         run: str = ""
-        """Folder of a trained model whose encoder reads text, to look at instead of training."""
+        """Folder of a trained model whose encoder reads text, to use instead of training one."""
         size: Annotated[int, Field(ge=1, le=512)] = 32
         """Units of the LSTM."""
         updates: Annotated[int, Field(ge=1, le=5000)] = 90
-        """Updates of the training."""
+        """Number of training updates."""
         characters: Annotated[int, Field(ge=50, le=100_000)] = 2000
-        """Characters over which cells are compared with features."""
+        """Number of characters on which cells are compared with features."""
         lines: Annotated[int, Field(ge=1, le=20)] = 4
-        """Lines of text that are drawn for each cell."""
+        """Lines of text to draw for each cell."""
         seed: Annotated[int, Field(ge=0)] = 0
-        """Of the first weights, and of the text that is made."""
+        """Seed of the initial weights and of the generated text."""
 
     summary = "Karpathy's cells: which unit of a character LSTM knows quotes, brackets, the place in the line"
 
@@ -119,7 +119,7 @@ class CellsLab(Lab):
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """A feature, and the cell that follows it most closely; `correlation` is negative where it falls as it rises."""
+    """A feature and the cell that follows it most closely; `correlation` is negative if they are opposed."""
 
     feature: str
     cell: int
@@ -128,7 +128,7 @@ class Match:
 
 
 def made_text(seed: int, characters: int = 20_000) -> str:
-    """Lines of some words, some (numbers) and some "calls"."""
+    """Generate lines of words, (numbers) and "calls"."""
     draw = random.Random(seed)
     lines, length = [], 0
     while length < characters:
@@ -184,7 +184,7 @@ def best_cells(memories: Array, known: Mapping[str, Array]) -> list[Match]:
 
 
 def train_and_read(text: str, characters: int, options: Any) -> tuple[Array, float]:
-    """Train an LSTM on a text; its memories tanh(c), (characters, H), over the beginning, and its last loss."""
+    """Train an LSTM on a text; return tanh(c) over its beginning, (characters, H), and the last loss."""
     letters = sorted(set(text))
     places = {letter: i for i, letter in enumerate(letters)}
     ids = torch.tensor([places[letter] for letter in text])
@@ -216,7 +216,7 @@ def _step(
     moments: list[tuple[Tensor, Tensor]],
     update: int,
 ) -> None:
-    """One update by Adam, clipped. torch.optim has it too, and takes seconds to load, as long as the whole training."""
+    """One clipped Adam update. Importing torch.optim would take seconds, as long as the whole training."""
     norm = float(torch.stack([gradient.norm() for gradient in gradients]).norm())
     with torch.no_grad():
         for parameter, gradient, (mean, square) in zip(parameters, gradients, moments, strict=True):
@@ -228,8 +228,8 @@ def _step(
 
 
 def _memories(network: nn.LSTM, inputs: Tensor) -> Tensor:
-    """tanh(c) after each of the inputs (N, I): torch's LSTM keeps its memories to itself, so its gates are computed
-    again, from the outputs that it shows."""
+    """tanh(c) after each of the inputs (N, I). torch's LSTM does not return its memories, so its gates are
+    recomputed from its outputs."""
     outputs = network(inputs)[0]
     before = torch.cat([torch.zeros_like(outputs[:1]), outputs[:-1]])
     weights = dict(network.named_parameters())
@@ -244,7 +244,7 @@ def _memories(network: nn.LSTM, inputs: Tensor) -> Tensor:
 
 
 def states_of_run(folder: Path, text: str) -> tuple[list[str], Array]:
-    """The pieces a trained model's encoder reads of a text, and its states (N, H) over them."""
+    """The tokens of a text that a trained model's encoder reads, and its states (N, H) over them."""
     from regard.data.columns import TextColumn
     from regard.model import Model
     from regard.model.modes import answering
@@ -289,7 +289,7 @@ def _panel(match: Match, characters: list[str], memories: Array, lines: int) -> 
             break
         shade = Shade(
             round(LEVELS * float(share) / 5) * 5 / LEVELS
-        )  # in steps of five, so that the style stays short
+        )  # in steps of five, to keep the style sheet short
         left, top = x * CHARACTER, 20 + line * LINE
         shown = "⏎" if character == "\n" else character
         marks.append(Rect(left, top, CHARACTER + 0.4, LINE - 1, fill=shade))

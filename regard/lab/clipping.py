@@ -1,8 +1,9 @@
-"""Gradient clipping: a step off a cliff, and the training of a real RNN, with and without.
+"""Gradient clipping: descent at a cliff and training of a real RNN, with and without it.
 
     if ‖g‖ > η:  g ← η g / ‖g‖
 
-The cliff is the one of `surface.py`. The RNN predicts the next character of a text by stochastic gradient descent.
+The cliff is that of the surface in `surface.py`. The RNN predicts the next character of a text by stochastic
+gradient descent.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ START = (5.3, -2.4)
 """(w, b) near the cliff, on its low side."""
 WINDOW = ((4.0, 6.0), (-3.2, -1.8))
 DESCENT, RATE, NORM = 60, 0.3, 0.1
-"""Steps, rate and largest norm of the descent on the surface."""
+"""Steps, learning rate and maximum norm of the descent on the surface."""
 
 
 @register("lab", "clipping")
@@ -36,7 +37,7 @@ class ClippingLab(Lab):
         """Gradient descent with and without clipping, on a cliff and on a text."""
 
         clip: Positive = 1.0
-        """η, the largest norm of a gradient."""
+        """η, the maximum norm of a gradient."""
         rate: Positive = 1.0
         """Learning rate of the two runs that are compared."""
         small_rate: Positive = 0.3
@@ -46,9 +47,9 @@ class ClippingLab(Lab):
         size: Annotated[int, Field(ge=1, le=512)] = 48
         """Units of the RNN."""
         text: str = ""
-        """File to learn; default: the source of Python's `textwrap`."""
+        """File to train on; default: the source of Python's `textwrap`."""
         seed: Annotated[int, Field(ge=0)] = 0
-        """Of the weights and of the order of the text."""
+        """Seed of the weights and of the order of the text."""
 
     summary = "with and without clipping: a step off a cliff, and real training curves of an RNN"
 
@@ -134,13 +135,13 @@ class ClippingLab(Lab):
 
 
 def clipped(gradient: Array, most: float | None) -> Array:
-    """The gradient, shortened to a norm of `most` where it is longer; its direction stays."""
+    """The gradient, scaled down to a norm of `most` if it is longer."""
     norm = float(np.linalg.norm(gradient))
     return gradient if most is None or norm <= most else most * gradient / norm
 
 
 def descend(most: float | None) -> Array:
-    """(DESCENT + 1, 2): the way of (w, b) by gradient descent on the surface."""
+    """(DESCENT + 1, 2): the path of (w, b) in gradient descent on the surface."""
     place = np.array(START)
     found = [place]
     for _ in range(DESCENT):
@@ -155,7 +156,7 @@ def _path(points: Array, role: str) -> Curve:
 
 
 def _inside(path: Array) -> Array:
-    """The path up to its first point outside the window, brought to its edge."""
+    """The path up to its first point outside the window, which is moved to the edge."""
     (w_low, w_high), (b_low, b_high) = WINDOW
     outside = [i for i, (w, b) in enumerate(path) if not (w_low <= w <= w_high and b_low <= b <= b_high)]
     if not outside:
@@ -201,7 +202,7 @@ def train(
         loss.backward()
         norm = float(nn.utils.clip_grad_norm_(parameters, float("inf") if clip is None else clip))
         if not np.isfinite(norm):
-            break  # the weights are lost; what follows is not a number
+            break  # the training has diverged: all further losses would be NaN
         losses[step], norms[step] = float(loss.detach()), norm
         with torch.no_grad():
             for parameter in parameters:

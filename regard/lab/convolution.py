@@ -1,4 +1,4 @@
-"""Convolution and pooling, a window at a time.
+"""Convolution and pooling, one window at a time.
 
     y[i, j] = Σ_{a, b} kernel[a, b] · x[s i + a − p, s j + b − p]        (cross-correlation, as networks compute it)
 
@@ -49,23 +49,23 @@ CELL = 24.0
 
 @register("lab", "convolution")
 class ConvolutionLab(Lab):
-    """A convolution and a pooling of a small picture, as tables."""
+    """Convolution and pooling of a small image, as tables."""
 
     class Options(Lab.Options):
-        """A convolution and a pooling of a small picture, as tables."""
+        """Convolution and pooling of a small image, as tables."""
 
         picture: Literal["seven", "cross", "square"] = "seven"
-        """The picture of 8 × 8 pixels that is read."""
+        """The input image of 8 × 8 pixels."""
         kernel: Literal["vertical", "horizontal", "blur", "sharpen", "diagonal"] = "vertical"
         """The 3 × 3 weights: edges, a blur, …"""
         stride: Annotated[int, Field(ge=1, le=4)] = 1
         """Pixels from one window to the next."""
         padding: Annotated[int, Field(ge=0, le=3)] = 0
-        """Zeros around the picture."""
+        """Width of the border of zeros around the image."""
         pool: Literal["max", "mean"] = "max"
-        """What is kept of each window of the result."""
+        """Keep the maximum or the mean of each window of the result."""
         window: Annotated[int, Field(ge=1, le=4)] = 2
-        """Side of the windows that are pooled."""
+        """Side of the pooling windows."""
 
     summary = "one kernel slides over a picture, and pooling keeps one number of each window"
 
@@ -140,7 +140,7 @@ def convolve(picture: Array, kernel: Array, stride: int = 1, padding: int = 0) -
 
 
 def pool(values: Array, window: int, how: str) -> Array:
-    """The largest or the mean of each window; what is left over at the edges is dropped."""
+    """The maximum or the mean of each window; incomplete windows at the edges are dropped."""
     height, width = (side // window for side in values.shape)
     blocks = values[: height * window, : width * window].reshape(height, window, width, window)
     return np.asarray(blocks.max((1, 3)) if how == "max" else blocks.mean((1, 3)))
@@ -176,7 +176,7 @@ def _drawn(
 
 
 def _grid(title: str, values: Array, limit: float, outlined: Array | None = None) -> Block:
-    """Small cells, so that the picture and its kernel stand side by side on a narrow screen."""
+    """A grid of small cells, so that the image and its kernel fit side by side on a narrow screen."""
     matrix = Matrix(
         tuple(str(i + 1) for i in range(values.shape[0])),
         tuple(str(j + 1) for j in range(values.shape[1])),

@@ -1,6 +1,6 @@
 """Gradient against path length: a chain composes n leaves in n − 1 steps, a balanced tree in log₂ n.
 
-p = tanh(W [left; right])        ∂root/∂leaf is a product of one Jacobian for each composition on the way
+p = tanh(W [left; right])        ∂root/∂leaf is a product of one Jacobian for each composition on the path
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from regard.trace import Array
 
 @register("lab", "depth")
 class DepthLab(Lab):
-    """What reaches each leaf of a chain and of a balanced tree."""
+    """The gradient at each leaf of a chain and of a balanced tree."""
 
     class Options(Lab.Options):
-        """What reaches each leaf of a chain and of a balanced tree."""
+        """The gradient at each leaf of a chain and of a balanced tree."""
 
         leaves: Annotated[int, Field(ge=2, le=512)] = 64
         """Leaves n of the longest input."""
@@ -33,7 +33,7 @@ class DepthLab(Lab):
         gain: Positive = 0.8
         """Scale of W, in units of 1/√size."""
         seed: Annotated[int, Field(ge=0)] = 0
-        """Of W and the leaves."""
+        """Seed of W and the leaves."""
 
     summary = "gradient against path length: n − 1 compositions in a chain, log₂ n in a balanced tree"
 
@@ -87,7 +87,7 @@ def leaf_gradients(leaves: int, shape: str, size: int, gain: float, seed: int) -
     generator = torch.Generator().manual_seed(seed)
     weight = gain * torch.randn(size, 2 * size, generator=generator, dtype=torch.float64) / size**0.5
     nodes = list(torch.randn(leaves, size, generator=generator, dtype=torch.float64))
-    # A node is its vector, and of each leaf below it ∂node/∂leaf.
+    # A node holds its vector, and ∂node/∂leaf for each leaf below it.
     whole = [(node, {i: torch.eye(size, dtype=torch.float64)}) for i, node in enumerate(nodes)]
     while len(whole) > 1:
         if shape == "chain":

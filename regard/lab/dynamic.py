@@ -1,4 +1,4 @@
-"""What the labs of dynamic programs share: words, tables of logarithms, and how they are drawn while they fill."""
+"""Shared by the labs of dynamic programs: words, and tables of logarithms drawn as they fill."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_WORDS = 12
 
 
 def words_of(sentence: str, *, least: int = 1) -> tuple[str, ...]:
-    """The words of a sentence, at most so many that their table fits on a page."""
+    """Split a sentence into words; an error unless there are `least` to MOST_WORDS of them."""
     words = tuple(sentence.split())
     if not least <= len(words) <= MOST_WORDS:
         raise RegardError(
@@ -26,7 +26,7 @@ def words_of(sentence: str, *, least: int = 1) -> tuple[str, ...]:
 
 
 def log_sum(values: Array) -> float:
-    """log Σ exp; −inf where there are no values."""
+    """log Σ exp; −inf for no values."""
     top = float(np.max(values, initial=-np.inf))
     return top if not np.isfinite(top) else top + float(np.log(np.exp(np.asarray(values) - top).sum()))
 
@@ -41,7 +41,7 @@ def draw_log_table(
     outlined: Array | None = None,
     digits: str = "{:.1f}",
 ) -> Block:
-    """A table whose cells hold `values`, NaN where nothing has been filled in yet, shaded by `shades`."""
+    """Draw a table of `values`, NaN for cells not filled yet, shaded by `shades`."""
     return draw_matrix(
         Matrix(
             rows,
@@ -59,7 +59,7 @@ def draw_log_table(
 
 
 def checked_step(step: int | None, most: int) -> int:
-    """How many steps to show; all where none is asked for."""
+    """The number of steps to show; default: all."""
     if step is not None and step > most:
         raise RegardError(
             f"there are {most} steps here, received {step}.", where="--set step", fix=f"Give 0 to {most}."

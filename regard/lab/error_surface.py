@@ -30,13 +30,13 @@ class ErrorSurfaceLab(Lab):
         steps: Annotated[int, Field(ge=1, le=500)] = 50
         """T, the number of steps."""
         target: Annotated[float, Field(gt=0, lt=1)] = 0.7
-        """What σ(x_T) should be."""
+        """The target of σ(x_T)."""
         start: Number = 0.5
         """x_0."""
         weights: tuple[Number, Number] = (2.0, 8.0)
-        """The range of w that is drawn."""
+        """The range of w to draw."""
         biases: tuple[Number, Number] = (-5.0, 1.0)
-        """The range of b that is drawn."""
+        """The range of b to draw."""
         bias: Number = -2.5
         """b of the slice below the map."""
         grid: Annotated[int, Field(ge=10, le=400)] = 120
@@ -122,7 +122,7 @@ class ErrorSurfaceLab(Lab):
 
 
 def refined(ends: tuple[float, float], bias: float, given: dict[str, Any]) -> Array:
-    """Weights along a slice, closer and closer together where the slope is steepest."""
+    """Weights along a slice, refined where the slope is steepest."""
     found = low_high = np.array(ends)
     for _ in range(4):
         fine = np.linspace(low_high[0], low_high[1], 400)

@@ -1,4 +1,4 @@
-"""The forward-backward algorithm on a sentence: its tables, filling.
+"""The forward-backward algorithm on a sentence: its tables as they fill.
 
     score(z) = Σ_t node_t(z_t) + Σ_t edge(z_t, z_{t+1})
     α_t(j) = node_t(j) + log Σ_i exp(α_{t−1}(i) + edge(i, j))          from left to right
@@ -32,7 +32,7 @@ NODES: Mapping[str, Mapping[str, float]] = {
     "saw": {"V": 1.0, "N": 0.5},
     "can": {"V": 0.5, "N": 0.5},
 }
-"""Potentials of some words where the user gives none; other words have 0 everywhere."""
+"""Default potentials of some words; other words have 0 everywhere."""
 EDGES: Mapping[str, Mapping[str, float]] = {
     "D": {"N": 1.5, "D": -1.0, "V": -1.0},
     "N": {"V": 1.0},
@@ -48,15 +48,15 @@ class ForwardBackwardLab(Lab):
         """The tables α, β and p of a chain over a sentence."""
 
         sentence: Annotated[str, Field(max_length=400)] = "the dog saw the cat"
-        """The words, with blanks between them; at most 12."""
+        """The words, separated by spaces; at most 12."""
         states: Annotated[tuple[str, ...], Field(min_length=2, max_length=6)] = ("D", "N", "V")
         """Names of the states: determiner, noun, verb."""
         nodes: dict[str, dict[str, Potential]] = {}
-        """Potentials of words, or of places from 1: `--set nodes.saw.N=3`, `--set nodes.3.N=3`."""
+        """Potentials of words, or of positions counted from 1: `--set nodes.saw.N=3`, `--set nodes.3.N=3`."""
         edges: dict[str, dict[str, Potential]] = {}
-        """Potentials of a state after another: `--set edges.D.N=2`."""
+        """Potentials of one state followed by another: `--set edges.D.N=2`."""
         step: Annotated[int | None, Field(ge=0)] = None
-        """Show the tables after so many steps: α of each word, then β of each, then p. Default: all."""
+        """Show the tables after this many steps: α of each word, then β of each, then p. Default: all."""
 
     summary = "the forward-backward tables of your own sentence, filling step by step; potentials by --set"
 
@@ -114,7 +114,7 @@ def potentials(
     nodes: Mapping[str, Mapping[str, float]],
     edges: Mapping[str, Mapping[str, float]],
 ) -> tuple[Array, Array]:
-    """nodes (T, C) and edges (C, C): what is given, over what is known of some words and states."""
+    """nodes (T, C) and edges (C, C): the given potentials, and defaults for some words and states."""
     known = [*dict.fromkeys(words), *(str(t + 1) for t in range(len(words)))]
     for name, of in (("nodes", nodes), ("edges", edges)):
         for key, values in of.items():
@@ -169,7 +169,7 @@ def best_states(nodes: Array, edges: Array) -> list[int]:
 
 
 class _Drawing:
-    """α, β and p under each other, as far as they are filled: T steps of α, T of β, then p."""
+    """Draws α, β and p below each other as they fill: T steps of α, T of β, then p."""
 
     def __init__(
         self, words: tuple[str, ...], states: tuple[str, ...], alpha: Array, beta: Array, marginals: Array
@@ -218,7 +218,7 @@ class _Drawing:
 
 
 def _column_shares(values: Array) -> Array:
-    """How much of its column's sum each cell has: the shade of a logarithm."""
+    """The share of each cell in the sum of its column, given logarithms: its shade."""
     shifted = np.exp(values - values.max(0, keepdims=True))
     return np.asarray(shifted / shifted.sum(0, keepdims=True))
 
@@ -231,7 +231,7 @@ def _worked(
     alpha: Array,
     marginals: Array,
 ) -> list[str]:
-    """One cell of α of each word, the most probable state's, with its numbers."""
+    """For each word, α of its most probable state as an equation with numbers."""
     lines = []
     for t, word in enumerate(words):
         j = int(marginals[t].argmax())

@@ -2,7 +2,7 @@
 
     c' = f · c + i · g
 
-Beside the formula, regard's own LSTM cell with its gates opened and shut by their biases.
+The formula is compared with regard's own LSTM cell, whose biases hold its gates open or closed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from regard.nn.cells import make_cell
 from regard.parts import register
 
 SETTINGS = {"remember": (0, 1), "add": (1, 1), "erase": (0, 0), "overwrite": (1, 0)}
-"""What i and f do."""
+"""{name: (i, f)}."""
 Number = Annotated[float, Field(ge=-100, le=100)]
 
 
@@ -33,9 +33,9 @@ class GatesLab(Lab):
         """What the input and the forget gate do to a memory."""
 
         memory: Number = 0.6
-        """c, what is remembered."""
+        """c, the memory before the step."""
         new: Annotated[float, Field(gt=-1, lt=1)] = 0.3
-        """g, what is offered; tanh has made it, so it lies between −1 and 1."""
+        """g, the candidate value; a tanh produces it, so it lies between −1 and 1."""
 
     summary = "i and f at 0 or 1: an LSTM remembers, adds, erases or overwrites"
 

@@ -2,8 +2,8 @@
 
     loss_t = ½ ‖h_t − y_t‖²        ∂loss_t/∂s_s = J_sᵀ ⋯ J_{t−1}ᵀ ∂loss_t/∂s_t        J_s = ∂s_{s+1}/∂s_s
 
-s is the whole state a cell carries on: h, and of the LSTM [h; c]. The forward pass goes through squashing functions and
-stays bounded; the backward pass is a product of matrices and does not.
+s is the whole state of a cell: h, or [h; c] for the LSTM. The forward pass goes through squashing functions
+and stays bounded; the backward pass is a product of matrices and does not.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class GradientFlowLab(Lab):
         size: Annotated[int, Field(ge=1, le=128)] = 24
         """Units of each cell."""
         gain: Positive = 1.0
-        """Standard deviation of the recurrent weights, in units of 1/√size: larger explodes."""
+        """Standard deviation of the recurrent weights, in units of 1/√size; large values explode."""
         forget_bias: Annotated[float, Field(ge=-20, le=20)] = 2.0
         """Bias that holds the LSTM's forget gate and the GRU's update gate open."""
         seed: Annotated[int, Field(ge=0)] = 0
-        """Of weights, inputs and targets."""
+        """Seed of weights, inputs and targets."""
 
     summary = "‖∂loss_t/∂h_s‖ for every t and s: an RNN forgets, gates remember; forward norms stay bounded"
 
@@ -134,7 +134,7 @@ def flow(name: str, *, steps: int, size: int, gain: float, bias: float, seed: in
 
 
 def random_cell(name: str, size: int, gain: float, bias: float, seed: int) -> Cell:
-    """A cell with normal weights; of gated ones the gates that keep the state have a bias."""
+    """A cell with normally distributed weights; in gated cells, the gates that keep the state have a bias."""
     generator = torch.Generator().manual_seed(seed)
     cell = make_cell(name, size, size).double()
     with torch.no_grad():
@@ -144,15 +144,15 @@ def random_cell(name: str, size: int, gain: float, bias: float, seed: int) -> Ce
             )
         cell.bias_ih.zero_()
         cell.bias_hh.zero_()
-        if name != "rnn":  # of both the second block of rows: f of the LSTM, z of the GRU keep the old state
+        if name != "rnn":  # the second block of rows keeps the old state: f of the LSTM, z of the GRU
             cell.bias_ih[size : 2 * size] = bias
     return cell
 
 
 def _jacobian(cell: Cell, inputs: Tensor, state: Tensor) -> Tensor:
-    """[i, k] ∂s_i/∂(s before)_k: as many rows with the same state, and of row i the gradient of its number i.
+    """∂s_i/∂(s before)_k at [i, k]: a batch of copies of the state, in which row i gives the gradient of s_i.
 
-    torch's own jacobian would first load an algebra system, for two thirds of a second."""
+    torch's own jacobian would first import a computer algebra system, which takes two thirds of a second."""
     size = len(state)
     states = state.repeat(size, 1).requires_grad_()
     (found,) = torch.autograd.grad(cell(inputs.expand(size, -1), states).diagonal().sum(), states)
@@ -160,7 +160,7 @@ def _jacobian(cell: Cell, inputs: Tensor, state: Tensor) -> Tensor:
 
 
 def _panel(name: str, gradients: Array, top: float) -> Block:
-    """Rows t downwards, columns s: dark where nothing of the loss reaches."""
+    """A heatmap with rows t and columns s, dark where no gradient arrives."""
     shares = 1 + np.log10(np.maximum(gradients / top, 10.0**-DECADES)) / DECADES
     steps = len(gradients)
     return draw_raster(

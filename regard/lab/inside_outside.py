@@ -1,4 +1,4 @@
-"""The inside-outside algorithm on a sentence: its charts, filling.
+"""The inside-outside algorithm on a sentence: its charts as they fill.
 
     score(tree) = Σ span(i, j) over the spans of a binary tree, single words and the whole included
     inside(i, j) = span(i, j) + log Σ_k exp(inside(i, k) + inside(k+1, j))                    from short spans to long
@@ -42,12 +42,12 @@ class InsideOutsideLab(Lab):
         """The charts of all binary trees over a sentence."""
 
         sentence: Annotated[str, Field(max_length=400)] = SENTENCE
-        """The words, with blanks between them; at most 12."""
+        """The words, separated by spaces; at most 12."""
         spans: dict[str, Potential] = {}
-        """Potentials of spans by their first and last word, from 1: `--set spans.2-3=4`. Others have 0; of the default
-        sentence those of its phrases are set."""
+        """Potentials of spans by their first and last word, from 1: `--set spans.2-3=4`. Others have 0,
+        except the phrases of the default sentence."""
         step: Annotated[int | None, Field(ge=0)] = None
-        """Show the charts after so many steps: inside by width, outside by width, then p. Default: all."""
+        """Show the charts after this many steps: inside by width, outside by width, then p. Default: all."""
 
     summary = "the inside-outside charts of your own sentence, filling step by step; potentials by --set"
 
@@ -103,7 +103,7 @@ class InsideOutsideLab(Lab):
 
 
 def potentials(n: int, given: Mapping[str, float]) -> Array:
-    """(n, n) at [first, last], zero where nothing is given."""
+    """(n, n) at [first, last], zero by default."""
     found = np.zeros((n, n))
     for key, value in given.items():
         match = SPAN.fullmatch(key)
@@ -153,14 +153,14 @@ def best_tree(words: tuple[str, ...], spans: Array) -> tuple[str, float]:
 
 
 class _Drawing:
-    """inside, outside and p under each other, as far as they are filled: n steps each of the first two, then p."""
+    """Draws inside, outside and p below each other as they fill: n steps each of the first two, then p."""
 
     def __init__(self, words: tuple[str, ...], inside: Array, outside: Array, marginals: Array) -> None:
         self.words, self.tables = words, (inside, outside, marginals)
 
     def blocks(self, step: int) -> list[Block]:
         n = len(self.words)
-        width = np.arange(n)[None] - np.arange(n)[:, None]  # of the span at [first, last], less 1
+        width = np.arange(n)[None] - np.arange(n)[:, None]  # width of the span at [first, last], minus 1
         filled = (width < step, width >= 2 * n - step, np.full((n, n), step > 2 * n))
         newest = (width == step - 1, width == 2 * n - step, np.zeros((n, n), bool))
         titles = ("inside (log)", "outside (log)", "marginal p")
@@ -194,7 +194,7 @@ class _Drawing:
 
 
 def _worked(words: tuple[str, ...], spans: Array, inside: Array) -> list[str]:
-    """inside of the spans that begin the sentence, with their numbers."""
+    """inside of the spans from the first word, as equations with numbers."""
     lines = []
     for j in range(1, len(words)):
         splits = " + ".join(f"e^({inside[0, k]:.2f} + {inside[k + 1, j]:.2f})" for k in range(j))

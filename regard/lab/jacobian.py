@@ -2,8 +2,8 @@
 
     h_t = φ(w h_{t−1} + u x_t)        ∂h_T/∂h_1 = w^{T−1} φ'(z_2) ⋯ φ'(z_T)
 
-With a linear φ that is w^{T−1}: at T = 50, 106.7 for w = 1.1 and 0.00573 for w = 0.9 (w^50, which is often printed in
-its place, is 117.4 and 0.00515).
+With a linear φ this is w^{T−1}: at T = 50, 106.7 for w = 1.1 and 0.00573 for w = 0.9 (w^50, which is often
+printed instead, is 117.4 and 0.00515).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class JacobianLab(Lab):
         """∂h_T/∂h_1 of a recurrence of one unit, over T."""
 
         weights: Annotated[tuple[Weight, ...], Field(min_length=1, max_length=6)] = (1.1, 0.9)
-        """Recurrent weights w, a curve each."""
+        """Recurrent weights w, one curve each."""
         steps: Annotated[int, Field(ge=2, le=1000)] = 50
         """T, the number of steps."""
         toy: Annotated[tuple[Weight, ...], Field(max_length=6)] = (1.0, 1.01, 0.99, 0.01)
@@ -37,7 +37,7 @@ class JacobianLab(Lab):
         toy_steps: Annotated[int, Field(ge=2, le=5000)] = 1000
         """T of the toy example."""
         start: Weight = 0.5
-        """h_1, which matters to tanh only."""
+        """h_1, which matters only for tanh."""
 
     summary = "∂h_T/∂h_1 = w^(T−1): gradients explode above w = 1 and vanish below it"
 
@@ -84,7 +84,7 @@ class JacobianLab(Lab):
 
 
 def jacobian(weight: float, steps: int, *, start: float = 0.0, squash: bool = False) -> Array:
-    """∂h_t/∂h_1 for t = 1 … steps of h_t = φ(w h_{t−1}), φ being tanh or nothing."""
+    """∂h_t/∂h_1 for t = 1 … steps of h_t = φ(w h_{t−1}), where φ is tanh or the identity."""
     found, state, factor = [1.0], start, 1.0
     for _ in range(steps - 1):
         state = np.tanh(weight * state) if squash else weight * state
@@ -99,7 +99,7 @@ def _power(weight: float, exponent: int) -> float:
 
 
 def told_power(weight: float, exponent: int) -> str:
-    """w^n with its size even where no float is so small or so large: 1e−1998."""
+    """Format w^n, even if it is too small or too large for a float: 1e−1998."""
     value = _power(weight, exponent)
     if weight == 0 or (value != 0 and np.isfinite(value)):
         return written(value)
@@ -108,7 +108,7 @@ def told_power(weight: float, exponent: int) -> str:
 
 
 def _window(found: list[Array]) -> tuple[float, float]:
-    """What is drawn: all values, but not the last of a curve that falls for ever."""
+    """The range of the y axis: all values, limited to 1e−12 … 1e12."""
     values = np.abs(np.concatenate(found))
     values = values[np.isfinite(values) & (values > 0)]
     if not len(values):

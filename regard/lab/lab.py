@@ -1,4 +1,4 @@
-"""A lab: a small computation of what a lecture claims, drawn as a figure, with one sentence that says what to see."""
+"""A lab: a small computation of a lecture's claim, with a figure and one sentence that says what to see."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from regard.inspect.plot import WIDTH, caption
 from regard.inspect.scene import Scene
 
 Table = tuple[Sequence[str], Sequence[Sequence[object]]]
-"""A head and rows: the key numbers of a lab."""
+"""Header and rows: the key numbers of a lab."""
 
 
 @dataclass(frozen=True, eq=False)
 class LabResult:
-    """What a lab found.
+    """The result of a lab.
 
     see       one sentence: what to see in the figure
     blocks    the drawings, from top to bottom
     table     the key numbers, printed under the figure
     numbers   everything that was computed, as plain data for --json
-    worked    equations with their numbers, a line each, where the lab writes them out
-    steps     the figure as it fills, for a page with a slider; empty where nothing fills
+    worked    equations with their numbers, one per line; empty if the lab has none
+    steps     the figure at each step, for a page with a slider; empty if there is only one
     """
 
     title: str
@@ -41,7 +41,7 @@ class LabResult:
 
     @property
     def description(self) -> str:
-        """What is read to those who cannot see the figure: the sentence and the key numbers."""
+        """The alternative text of the figure: the sentence and the key numbers."""
         head, rows = self.table
         facts = "; ".join(
             ", ".join(f"{name} {written(cell)}" for name, cell in zip(head, row, strict=True) if str(cell))
@@ -51,18 +51,18 @@ class LabResult:
 
     @property
     def figure(self) -> Scene:
-        """The whole figure, with its title above and its sentence under it."""
+        """The whole figure, with its title above and its sentence below."""
         width = max([WIDTH, *(block.width for block in self.blocks)])
         whole = below([*self.blocks, caption(self.see, width, color="ink")], gap=18)
         return frame(whole, title=self.title, description=self.description)
 
     def page(self) -> str:
-        """The figure, or its steps with a slider, the equations and the key numbers as one page."""
+        """One HTML page with the figure (or its steps with a slider), the key numbers and the equations."""
         head, rows = self.table
         shown = [[written(cell) for cell in row] for row in rows]
         drawing = frame(
             below(self.blocks, gap=18), description=self.description
-        )  # title and sentence are the page's
+        )  # the page has its own title and sentence
         sections = [
             Section(steps=self.steps) if self.steps else Section(figures=[drawing]),
             Section("Numbers", table=(head, shown)) if rows else Section(),
@@ -72,24 +72,24 @@ class LabResult:
 
 
 class Lab:
-    """A lab derives from this class, has options with a default each, and writes `run`.
+    """Base class of labs. A lab defines options, each with a default, and `run`.
 
-    summary   what it shows, in one line
+    summary   what the lab shows, in one line
     """
 
     class Options(parts.Options):
-        """A lab has the options its own file names."""
+        """Each lab defines its own options."""
 
     summary: ClassVar[str] = ""
 
     @classmethod
     def run(cls, options: Any) -> LabResult:
-        """Compute, and draw what was found."""
+        """Compute the numbers and draw the figure."""
         raise NotImplementedError
 
 
 def written(value: object) -> str:
-    """A number as people write it: 20,752, 117.4, 0.00515, 3.2e-16."""
+    """Format a number for people: 20,752, 117.4, 0.00515, 3.2e-16."""
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, int | np.integer):
@@ -105,7 +105,7 @@ def written(value: object) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Arrays and numbers as JSON has them; what is not finite is null."""
+    """Convert arrays and numbers to JSON types; numbers that are not finite become null."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

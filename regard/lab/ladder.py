@@ -6,10 +6,11 @@
          4   c = f ⊙ c + i ⊙ c̃                          4   h = (1 − z) ⊙ h + z ⊙ h̃
          5   h = o ⊙ tanh(c)
 
-The first input is one of several symbols, all others are distractors; at the end the symbol is asked for. All rungs of
-a family, each with several learning rates, are trained at once as one batch of matrices; every rung is judged by the
-rate that suits it best on held-out sequences, and then measured on others. Gates that keep a memory begin with a bias
-of log T and those that write to it with −log T (Tallec and Ollivier 2018): they forget over T steps, not at once.
+The first input is one of several symbols, and all others are distractors; at the end the network must name
+the symbol. All rungs of a family, each with several learning rates, are trained together as one batch of
+matrices. Held-out sequences choose the best rate of each rung, which is then evaluated on new ones. Gates
+that keep a memory start with a bias of log T, and gates that write to it with −log T (Tallec and Ollivier
+2018), so they forget over T steps, not at once.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ GRU = {
     "4 + copy": "(1 − z) ⊙ h + z ⊙ h̃",
 }
 DISTRACTORS, BATCH, MEASURED = 4, 16, 256
-"""Kinds of distractors, sequences of an update, and sequences of each measurement."""
+"""Kinds of distractors, sequences per update, and sequences per measurement."""
 
 
 @register("lab", "ladder")
@@ -56,15 +57,15 @@ class LadderLab(Lab):
         steps: Annotated[int, Field(ge=2, le=400)] = 100
         """Steps between the symbol and the question."""
         symbols: Annotated[int, Field(ge=2, le=16)] = 4
-        """How many symbols there are to recall."""
+        """Number of symbols."""
         size: Annotated[int, Field(ge=1, le=128)] = 16
         """Units of every rung."""
         updates: Annotated[int, Field(ge=1, le=5000)] = 100
-        """Updates of the training."""
+        """Number of training updates."""
         rates: Annotated[tuple[Positive, ...], Field(min_length=1, max_length=5)] = (0.003, 0.01, 0.03)
         """Learning rates that each rung is trained with; the best one counts."""
         seed: Annotated[int, Field(ge=0)] = 0
-        """Of the first weights and of the sequences."""
+        """Seed of the initial weights and of the sequences."""
 
     summary = "LSTM in five rungs and GRU in four, each trained to recall a symbol after 100 steps"
 
@@ -116,7 +117,7 @@ class LadderLab(Lab):
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """Of each rung at its best rate: accuracy (R,) on new sequences, losses (R, updates), and the rate (R,)."""
+    """Per rung at its best rate: accuracy (R,) on new sequences, losses (R, updates), rate (R,)."""
 
     accuracy: Array
     losses: Array
@@ -126,8 +127,8 @@ class Trained:
 class _Product(torch.autograd.Function):
     """h W of every network, (N, B, H) and (N, H, G) → (N, B, G).
 
-    Its backward copies what it transposes: batched products of transposed factors take a hundred times as long in some
-    of the libraries torch is built with."""
+    The backward pass copies transposed factors: without the copy, batched products take a hundred times as
+    long in some of the libraries torch is built with."""
 
     @staticmethod
     def forward(context: Any, state: Tensor, weight: Tensor) -> Tensor:
@@ -153,7 +154,7 @@ def product(state: Tensor, weight: Tensor) -> Tensor:
 class Rungs:
     """All rungs of a family at several rates: N = R · rates networks, whose weights are stacked.
 
-    `forward` takes (N, B, T, I) and gives (N, B, symbols), the scores at the end.
+    `forward` maps (N, B, T, I) to the scores at the end, (N, B, symbols).
     """
 
     def __init__(self, family: str, options: Any) -> None:
@@ -185,10 +186,10 @@ class Rungs:
         rung = torch.arange(self.count).repeat_interleave(rates)[:, None, None]
 
         def has(level: int) -> Tensor:
-            """1 for networks from the rung `level` + 1 on."""
+            """1 for networks from rung `level` + 1 on, else 0."""
             return (rung >= level).float()
 
-        # What a gate is where a rung lacks it: 1, but nothing is kept of the state on the first rung of the LSTM.
+        # The constant value of a gate that a rung lacks: 1, but 0 for f on the first rung of the LSTM.
         levels = (3, 2, 4) if family == "LSTM" else (1, 2)
         self.learned = torch.cat([has(level).expand(-1, 1, size) for level in levels], -1)
         self.absent = torch.ones_like(self.learned)
@@ -219,12 +220,12 @@ class Rungs:
         return torch.addcmul(z * new, self.adds * (1 - z), h), h
 
     def _opened(self, preactivations: Tensor) -> Tensor:
-        """The gates where the rung has them, what stands for them where it does not."""
+        """The gates that each rung has, and constants for those that it lacks."""
         return torch.lerp(self.absent, torch.sigmoid(preactivations), self.learned)
 
 
 def sequences(count: int, options: Any, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Inputs (count, T + 1, symbols + distractors) as one-hot rows, and the symbols (count,) that stood first."""
+    """One-hot inputs (count, T + 1, symbols + distractors), and the symbols (count,) that come first."""
     symbols = torch.randint(0, options.symbols, (count,), generator=generator)
     others = options.symbols + torch.randint(0, DISTRACTORS, (count, options.steps), generator=generator)
     rows = torch.cat([symbols[:, None], others], 1)
@@ -287,7 +288,7 @@ def _adam(
 
 
 def _smooth(values: Array, width: int = 9) -> Array:
-    """Running means, so that one can follow each curve among several."""
+    """Running means, to keep several curves distinguishable."""
     width = min(width, len(values))
     padded = np.concatenate([np.full(width - 1, values[0]), values])
     return np.convolve(padded, np.ones(width) / width, "valid")

@@ -1,12 +1,12 @@
 """The state is a lossy summary: copying n symbols through one vector of D numbers.
 
-A linear recurrence h_t = R h_{t−1} + E x_t (R orthogonal) writes all n symbols into one vector; a linear map reads them
-back, the least squares one:
+A linear recurrence h_t = R h_{t−1} + E x_t (R orthogonal) writes all n symbols into one vector; the
+least-squares linear map reads them back:
 
     x̂ = A⁺ h,   A = [R^{n−1} E, …, R E, E]   (D × n V)        rank A ≤ D
 
-n symbols out of V have n (V − 1) degrees of freedom. D numbers hold at most D of them, so that on average the share
-min(1, D / n (V − 1)) of the variance comes back; the rest is lost, whatever the weights.
+n symbols out of V have n (V − 1) degrees of freedom. D numbers hold at most D of them, so on average the
+share min(1, D / n (V − 1)) of the variance is recovered; the rest is lost, whatever the weights are.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ class LossyLab(Lab):
         """How much of a sequence one vector holds."""
 
         symbols: Annotated[int, Field(ge=2, le=32)] = 5
-        """V, how many symbols there are."""
+        """V, the number of symbols."""
         lengths: Annotated[tuple[Length, ...], Field(min_length=1, max_length=9)] = (1, 2, 4, 6, 8, 12, 16)
-        """n, the lengths that are copied."""
+        """n, the lengths to copy."""
         sizes: Annotated[tuple[Length, ...], Field(min_length=1, max_length=9)] = (4, 8, 16, 32, 64)
         """D, the sizes of the state."""
         rows: Annotated[int, Field(ge=10, le=5000)] = 400
         """Random sequences on which the accuracy is measured."""
         seed: Annotated[int, Field(ge=0)] = 0
-        """Of R, E and the sequences."""
+        """Seed of R, E and the sequences."""
 
     summary = "copying through one vector: exact while D ≥ n (V − 1), lossy beyond, whatever the weights"
 
@@ -110,7 +110,7 @@ class LossyLab(Lab):
 
 
 def copying(length: int, size: int, symbols: int, rows: int, seed: int) -> tuple[float, float]:
-    """The accuracy of a linear copy of random sequences, and the share of their variance that comes back."""
+    """The accuracy of a linear copy of random sequences, and the recovered share of their variance."""
     generator = np.random.default_rng(seed)
     rotation, _ = np.linalg.qr(generator.standard_normal((size, size)))
     embedding = generator.standard_normal((size, symbols))
@@ -125,6 +125,6 @@ def copying(length: int, size: int, symbols: int, rows: int, seed: int) -> tuple
     reading = np.linalg.pinv(writing, rcond=1e-10)
     returned = centered @ writing.T @ reading.T
     chosen = returned.reshape(rows, length, symbols).argmax(-1)
-    # Every direction of the sequences has the same variance 1/V, so that a projection of rank k keeps k of n (V − 1).
+    # All n (V − 1) directions of the sequences have variance 1/V; a projection of rank k keeps k of them.
     kept = float(np.trace(reading @ writing)) / (length * (symbols - 1))
     return float((chosen == drawn).mean()), kept

@@ -1,4 +1,4 @@
-"""The labs as a page, made from the labs themselves: `python -m regard.lab.reference docs` runs each and writes
+"""The documentation page of the labs: `python -m regard.lab.reference docs` runs each lab and writes
 docs/lab.md with the figures in docs/figures/lab."""
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ is one file: [extending.md](extending.md#a-lab)."""
 
 
 def page(results: dict[str, LabResult] | None = None) -> str:
-    """Heading, summary, command and settings of each lab, and where results are given their sentence, figure and key
+    """Heading, summary, command and settings of each lab; with `results`, also its sentence, figure and key
     numbers."""
     lines = [HEAD]
     for name in names("lab"):
@@ -65,7 +65,7 @@ def _result(name: str, found: LabResult) -> list[str]:
 
 
 def write(folder: Path) -> None:
-    """Run every lab with its defaults; its figure and the page into a folder of documents."""
+    """Run every lab with its defaults, and write the figures and the page to a documentation folder."""
     figures = folder / "figures" / "lab"
     figures.mkdir(parents=True, exist_ok=True)
     results = {}

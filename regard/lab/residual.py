@@ -1,8 +1,8 @@
-"""Residual blocks: the identity at initialization, and a gradient that always has a way past.
+"""Residual blocks: the identity at initialization, and a gradient that can bypass every block.
 
     x_{ℓ+1} = x_ℓ + F(x_ℓ),   F(x) = W₂ φ(W₁ x + b₁)        x̄_ℓ = (I + ∂F/∂x)ᵀ x̄_{ℓ+1}
 
-Where W₂ = 0 every block is the identity, however many there are. The plain network x_{ℓ+1} = F(x_ℓ) loses the I.
+If W₂ = 0, every block is the identity, at any depth. The plain network x_{ℓ+1} = F(x_ℓ) lacks the I.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class ResidualLab(Lab):
         """Gradients through a deep stack with and without skip connections."""
 
         layers: Annotated[int, Field(ge=1, le=500)] = 50
-        """Blocks above each other."""
+        """Number of stacked blocks."""
         size: Annotated[int, Field(ge=1, le=256)] = 32
         """Features of every layer."""
         gain: NotNegative = 0.3
         """Scale of W₂, in units of 1/√size; 0 makes every residual block the identity."""
         seed: Annotated[int, Field(ge=0)] = 0
-        """Of weights and inputs."""
+        """Seed of weights and inputs."""
 
     summary = "y = x + F(x): the identity at initialization, and a gradient multiplied by I + ∂F/∂x"
 
@@ -94,7 +94,7 @@ def block_jacobian(x: Tensor, first: Tensor, bias: Tensor, second: Tensor) -> Te
 
 
 def gradients(layers: int, size: int, gain: float, skip: bool, seed: int) -> Array:
-    """(L + 1,) norms of ∂loss/∂x_ℓ, ℓ = 0 at the input; the loss is a fixed direction of the output, of length 1."""
+    """(L + 1,) norms of ∂loss/∂x_ℓ, ℓ = 0 at the input; the loss is the output along a fixed unit vector."""
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(size, generator=generator, dtype=torch.float64).requires_grad_()
     states = [x]
@@ -106,7 +106,7 @@ def gradients(layers: int, size: int, gain: float, skip: bool, seed: int) -> Arr
 
 
 def identity_error(layers: int, size: int, seed: int) -> float:
-    """How far blocks with W₂ = 0 move an input: by nothing."""
+    """The largest change of an input by blocks with W₂ = 0; expected: 0."""
     generator = torch.Generator().manual_seed(seed)
     first = x = torch.randn(size, generator=generator, dtype=torch.float64)
     for _ in range(layers):
@@ -115,7 +115,7 @@ def identity_error(layers: int, size: int, seed: int) -> float:
 
 
 def block_difference(size: int, gain: float, seed: int) -> float:
-    """I + ∂F/∂x written out against autograd's Jacobian: the largest difference."""
+    """The largest difference between `block_jacobian` and autograd's Jacobian."""
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(size, generator=generator, dtype=torch.float64)
     made = weights(size, gain, generator)

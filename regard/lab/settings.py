@@ -15,7 +15,7 @@ from regard.spec.spec import apply_overrides
 
 
 def lab_and_options(name: str, settings: Sequence[str] = ()) -> tuple[type[Lab], Any]:
-    """The lab of that name and its options from `key=value`; what is unknown is answered with the nearest."""
+    """The lab of that name and its options from `key=value`; errors suggest the nearest known name."""
     chosen: type[Lab] = find("lab", name)
     return chosen, _checked(chosen, apply_overrides(Document({}), settings))
 

@@ -2,8 +2,8 @@
 
     h_t = W h_{t−1} = W^t h_0          W = Q Λ Qᵀ  ⇒  h_t = Q Λ^t Qᵀ h_0     (W symmetric, Q orthogonal)
 
-Every component of h_0 along an eigenvector grows as its eigenvalue to the power t; what remains is the direction of the
-largest, and h_t·W h_t / h_t·h_t is that eigenvalue.
+Each component of h_0 along an eigenvector grows like its eigenvalue to the power t. In the end the
+eigenvector of the largest eigenvalue dominates, and h_t·W h_t / h_t·h_t converges to that eigenvalue.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ Radius = Annotated[float, Field(gt=0, le=3)]
 
 @register("lab", "spectrum")
 class SpectrumLab(Lab):
-    """The eigenvalues of a recurrent matrix, and the power method that a recurrence is."""
+    """The eigenvalues of a recurrent matrix, and its recurrence as the power method."""
 
     class Options(Lab.Options):
-        """The eigenvalues of a recurrent matrix, and the power method that a recurrence is."""
+        """The eigenvalues of a recurrent matrix, and its recurrence as the power method."""
 
         size: Annotated[int, Field(ge=2, le=200)] = 24
         """Units of the recurrence."""
         radii: Annotated[tuple[Radius, ...], Field(min_length=1, max_length=4)] = (0.9, 1.0, 1.1)
-        """Largest absolute eigenvalues to which W is scaled, a curve each."""
+        """Largest absolute eigenvalues to which W is scaled, one curve each."""
         steps: Annotated[int, Field(ge=2, le=1000)] = 60
         """Steps of the recurrence."""
         symmetric: bool = True
         """Whether W = Wᵀ, so that its eigenvalues are real and its eigenvectors orthogonal."""
         seed: Annotated[int, Field(ge=0)] = 0
-        """Of W and h_0."""
+        """Seed of W and h_0."""
 
     summary = "a linear recurrence is the power method: its largest eigenvalue decides between 0 and ∞"
 
@@ -119,7 +119,7 @@ def norms(matrix: Array, start: Array, steps: int) -> Array:
 
 
 def power_method(matrix: Array, start: Array, steps: int) -> Array:
-    """The Rayleigh quotients hᵀWh / hᵀh on the way of h ← W h / ‖W h‖."""
+    """The Rayleigh quotients hᵀWh / hᵀh along the iteration h ← W h / ‖W h‖."""
     found, state = [], start / np.linalg.norm(start)
     for _ in range(steps + 1):
         following = matrix @ state

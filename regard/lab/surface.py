@@ -2,7 +2,7 @@
 
     x_t = w σ(x_{t−1}) + b,   E(w, b) = (σ(x_T) − target)²
 
-Its gradient is carried forward beside x: ∂x_t/∂w = σ(x_{t−1}) + w σ'(x_{t−1}) ∂x_{t−1}/∂w, and alike for b.
+The gradient is computed forward with x: ∂x_t/∂w = σ(x_{t−1}) + w σ'(x_{t−1}) ∂x_{t−1}/∂w; b likewise.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from regard.trace import Array
 def surface(
     w: Array, b: Array, *, steps: int = 50, start: float = 0.5, target: float = 0.7
 ) -> tuple[Array, Array, Array]:
-    """E, ∂E/∂w and ∂E/∂b, of the shape of w and b together."""
+    """E, ∂E/∂w and ∂E/∂b, in the broadcast shape of w and b."""
     shape = np.broadcast(w, b).shape
     x, dw, db = np.full(shape, start), np.zeros(shape), np.zeros(shape)
     for _ in range(steps):

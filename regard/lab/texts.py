@@ -1,4 +1,4 @@
-"""Text for labs that train on characters: a file of the user's, or the source of a module that every Python has."""
+"""Text for labs that train on characters: a file of the user, or the source of a standard library module."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MODULE = "textwrap"
 
 
 def read_text(path: str) -> str:
-    """The text of a file; of an empty path the source of the standard library's `textwrap`."""
+    """Read the text of a file; for an empty path, the source of the standard library's `textwrap`."""
     if not path:
         found = find_spec(MODULE)
         if found is None or not found.origin or not Path(found.origin).is_file():

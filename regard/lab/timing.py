@@ -2,7 +2,7 @@
 
     recurrence    h_t = tanh(W x_t + U h_{t−1}): step t waits for step t − 1
     convolution   y_t = Σ_k W_k x_{t−k}: all t at once
-    attention     softmax(Q Kᵀ/√D) V: all t at once, though t² products of them
+    attention     softmax(Q Kᵀ/√D) V: all t at once, but with t² products
 
 Measured on this machine, on the CPU; the fastest of several repetitions.
 """
@@ -27,17 +27,17 @@ NAMES = ("recurrence", "convolution", "attention")
 
 @register("lab", "timing")
 class TimingLab(Lab):
-    """Milliseconds by length, measured."""
+    """Measured milliseconds by sequence length."""
 
     class Options(Lab.Options):
-        """Milliseconds by length, measured."""
+        """Measured milliseconds by sequence length."""
 
         longest: Annotated[int, Field(ge=16, le=8192)] = 1024
-        """The longest sequence; from 16 on each is twice as long as the one before."""
+        """The longest sequence; the lengths double from 16 on."""
         size: Annotated[int, Field(ge=1, le=512)] = 64
         """Features of each position."""
         repetitions: Annotated[int, Field(ge=1, le=50)] = 5
-        """Of each measurement, of which the fastest counts."""
+        """Repetitions of each measurement; the fastest counts."""
 
     summary = "a recurrence is O(t) and sequential: measured beside a convolution and an attention"
 
@@ -90,7 +90,7 @@ class TimingLab(Lab):
 
 
 class TimedLayers:
-    """The three layers, of the same width; `steps` counts those that had to wait for the one before."""
+    """The three layers, of the same width; `steps` counts the steps that had to wait for another."""
 
     def __init__(self, size: int) -> None:
         generator = torch.Generator().manual_seed(0)
@@ -111,7 +111,7 @@ class TimedLayers:
         return layers[name](x)
 
     def _recurrence(self, x: Tensor) -> Tensor:
-        projected = x @ self.input.T  # what needs no state is computed at once here too
+        projected = x @ self.input.T  # products that need no state are computed at once
         state, states = torch.zeros(self.size), []
         for one in projected:
             state = torch.tanh(torch.addmv(one, self.state, state))
@@ -133,7 +133,7 @@ class TimedLayers:
 
 
 def _fastest(layers: TimedLayers, name: str, length: int, options: Any) -> float:
-    """Milliseconds, after one run that does not count."""
+    """Milliseconds of the fastest repetition, after one warm-up run."""
     x = torch.randn(length, options.size, generator=torch.Generator().manual_seed(1))
     found = []
     with torch.inference_mode():

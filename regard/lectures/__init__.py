@@ -1,6 +1,7 @@
-"""Five lectures on recurrent networks and attention, claim by claim: what each says, and a computation that shows it.
+"""Five lectures on recurrent networks and attention, claim by claim, each with a computation that shows it.
 
-Entries are data, one YAML a deck: `regard lecture 004` walks through one, `regard lecture --check` runs all quick ones.
+Entries are data, one YAML file per deck. `regard lecture 004` walks through a deck; `regard lecture --check`
+runs all quick entries.
 
     from regard import lectures
     lectures.examine(lectures.entry("000.62")).state

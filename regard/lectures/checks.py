@@ -1,6 +1,6 @@
-"""The kinds of checks: a number of a lab, Python, lines of a board, systems of the zoo, a figure on record.
+"""The kinds of checks: a lab's number, Python code, printed equations, systems of the zoo, a recorded figure.
 
-Each is data of an entry and computes a value through public names; `Truth` says what it ought to be.
+Each is part of an entry and computes a value through public names; `Truth` holds the expected value.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from regard.lectures.truth import Truth, settled
 from regard.parts import Settings
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
-"""The results book, where regard was not installed but cloned."""
+"""The results page; it exists only in a clone of the repository."""
 
 
 PREAMBLE = """\
@@ -32,7 +32,7 @@ from regard.structures import *
 from regard.lectures.instruments import *
 from regard.trace import Trace
 """
-"""What the Python of every entry begins with."""
+"""The first lines of every entry's Python code."""
 
 
 class LabCheck(Truth):
@@ -43,11 +43,11 @@ class LabCheck(Truth):
     set: dict[str, Any] = {}
     """Settings of the lab."""
     row: str | int = ""
-    """A row of its table, by its first cell or by its place from 0; with `column`."""
+    """A row of its table, by its first cell or by its index from 0; needs `column`."""
     column: str | int = ""
-    """The column, by its title or its place."""
+    """The column, by its title or its index."""
     number: tuple[str | int, ...] = ()
-    """Or the way to one of the numbers that --json gives: keys and places."""
+    """Or the path to a number of the --json output: keys and indices."""
 
     @model_validator(mode="after")
     def _one_place(self) -> LabCheck:
@@ -81,17 +81,18 @@ class LabCheck(Truth):
 
 
 def lab_command(name: str, settings: Mapping[str, Any]) -> str:
-    """What to type for a lab with some of its settings."""
+    """The shell command of a lab with some of its settings."""
     return " ".join(
         ["regard lab", name, *(f"--set {_quoted(f'{key}={value}')}" for key, value in settings.items())]
     )
 
 
 class PythonCheck(Truth):
-    """Python that uses public names: the value of its last line. `regard.lectures.instruments` is at hand."""
+    """The value of the last line of Python code, which can use public names and
+    `regard.lectures.instruments`."""
 
     python: str
-    """The lines."""
+    """The code."""
 
     command: ClassVar[str] = ""
 
@@ -108,11 +109,11 @@ class BoardCheck(Settings):
     """Equations that `regard describe` prints, which the tests evaluate with the network's own weights."""
 
     describe: str
-    """The system."""
+    """The system to describe."""
     set: tuple[str, ...] = ()
-    """Its settings, as --set has them."""
+    """Its settings, as for --set."""
     shows: tuple[str, ...] = Field(min_length=1)
-    """Pieces of lines that must be there."""
+    """Substrings that the printed lines must contain."""
 
     @property
     def command(self) -> str:
@@ -136,7 +137,7 @@ class BoardCheck(Settings):
 
 
 class ZooCheck(Settings):
-    """Systems that are there, whose spec is valid and whose network can be made."""
+    """Systems that exist, whose spec is valid and whose network can be built."""
 
     zoo: tuple[str, ...] = Field(min_length=1)
     """Their names."""
@@ -161,14 +162,14 @@ class ZooCheck(Settings):
 
 
 class TrainedCheck(Truth):
-    """A figure of a longer training, taken from docs/results.md: it is on record and not computed again."""
+    """A figure of a longer training, read from docs/results.md and not recomputed."""
 
     trained: str
-    """What was trained: a system of the zoo, or a recipe."""
+    """The trained system of the zoo, or recipe."""
     figure: str
-    """The figure as the results book prints it."""
+    """The figure as the results page prints it."""
     under: str
-    """A piece of the heading it stands under."""
+    """Part of the heading above the figure."""
 
     @property
     def command(self) -> str:
@@ -180,7 +181,7 @@ class TrainedCheck(Truth):
 
     @property
     def on_record(self) -> bool | None:
-        """Whether the book has it; None where there is no book."""
+        """Whether the results page has the figure; None if there is no such page."""
         if not RESULTS.is_file():
             return None
         sections = _sections()
@@ -215,23 +216,23 @@ Check = Annotated[
         custom_error_message="a check has one of the keys lab, python, describe, zoo, trained",
     ),
 ]
-"""One of the kinds, told apart by its first key."""
+"""Any kind of check; its key tells the kind."""
 
 
 def evaluated(code: str) -> Any:
-    """The value of the last line, an expression; the lines before it define what it uses."""
+    """Run Python code and return the value of its last line, an expression."""
     tree = ast.parse(code.strip())
     last = tree.body.pop()
     if not isinstance(last, ast.Expr):
         raise ValueError("the last line is no expression")
     known = dict(_names())
-    exec(compile(tree, "<entry>", "exec"), known)  # written by us, in the deck
+    exec(compile(tree, "<entry>", "exec"), known)  # our own code, from the deck
     return eval(compile(ast.Expression(last.value), "<entry>", "eval"), known)
 
 
 @cache
 def _names() -> dict[str, Any]:
-    """What the Python of an entry finds at hand."""
+    """The names that an entry's Python code can use."""
     known: dict[str, Any] = {}
     exec(PREAMBLE, known)
     return known
@@ -239,14 +240,14 @@ def _names() -> dict[str, Any]:
 
 @cache
 def board(name: str, *settings: str) -> list[str]:
-    """All lines that `regard describe` prints for a system, but the parameters."""
+    """All lines that `regard describe` prints for a system, except the parameters."""
     from regard.describe import answers
 
     return [line for lines in answers(zoo.find(name, settings)).values() for line in lines]
 
 
 class _Held:
-    """Settings that do not count when two calls are compared."""
+    """Settings that are ignored as part of a cache key."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self.settings = settings
@@ -267,7 +268,7 @@ def _lab(name: str, key: str, held: _Held) -> Any:
 
 @cache
 def _sections() -> dict[str, str]:
-    """Heading → what stands below it."""
+    """{heading: the text below it}."""
     found: dict[str, str] = {}
     title = ""
     for line in RESULTS.read_text(encoding="utf-8").splitlines():

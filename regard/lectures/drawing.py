@@ -12,12 +12,12 @@ from regard.lectures.shelf import deck, drawing, entry
 
 
 def has_figure(name: str) -> bool:
-    """Whether --open has something to draw for an entry."""
+    """Whether an entry has a figure for --open."""
     return drawing(name) is not None
 
 
 def drawn(name: str) -> Scene:
-    """The figure of an entry; a RegardError names the nearest that has one where it has none."""
+    """The figure of an entry; if it has none, the RegardError names the nearest entry that has one."""
     entry(name)
     what = drawing(name)
     if what is None:

@@ -1,4 +1,4 @@
-"""An entry: one thing that a lecture shows. A deck: all of a lecture."""
+"""An entry: one claim, equation, system or figure of a lecture. A deck: all entries of a lecture."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ Kind = Literal[
 
 
 class Erratum(Settings):
-    """What a slide prints that is not so: the computation fails as printed and passes corrected."""
+    """An error on a slide: the computation fails as printed and passes when corrected."""
 
     says: str
-    """What is printed and what it ought to be, in our words."""
+    """What the slide prints and what is correct, in our words."""
     printed: Check
-    """Must fail."""
+    """The check as printed, which must fail."""
     corrected: Check
-    """Must pass."""
+    """The corrected check, which must pass."""
 
 
 class EntryFigure(Settings):
-    """A figure of an entry: that of a lab, of Python whose last line is a figure, or the network of a system."""
+    """A figure of an entry: a lab's, the last line of Python code, or the network of a system."""
 
     lab: str = ""
     """The name of the lab."""
     set: dict[str, Any] = {}
     """Settings of the lab."""
     python: str = ""
-    """The lines; the last is a figure, or has a `plot`."""
+    """The code; its last line is a figure, or has a `plot`."""
     network: str = ""
-    """A system of the zoo whose network is drawn."""
+    """A system of the zoo whose network to draw."""
     changes: tuple[str, ...] = ()
-    """What is set otherwise in it, as after --set."""
+    """Settings of the system, as for --set."""
 
     @model_validator(mode="after")
     def _one_source(self) -> EntryFigure:
@@ -48,32 +48,32 @@ class EntryFigure(Settings):
 
 
 class Entry(Settings):
-    """One thing that a lecture shows."""
+    """One claim, equation, system or figure of a lecture."""
 
     number: int = Field(ge=1)
     """From 1, in the order of the lecture."""
     place: str
     """Lines (L) or slides (s) of the lecture's text."""
     kind: Kind
-    """What kind of thing is shown."""
+    """The kind of entry."""
     claim: str
-    """What it says, in our words."""
+    """The claim, in our words."""
     like: str = ""
-    """An entry that shows the same, whose command, checks, errata and figure are used here: "000.60"."""
+    """An entry with the same claim, whose command, checks, errata and figure are used here: "000.60"."""
     command: str = ""
     """The command that shows it; default: that of its first check, or `regard lecture` with its number."""
     before: tuple[str, ...] = ()
-    """What is typed before it, once; default: `regard train NAME` for each runs/NAME of the command."""
+    """Commands to run once before it; default: `regard train NAME` for each runs/NAME of the command."""
     checks: tuple[Check, ...] = ()
-    """Computations that show it."""
+    """Computations that show the claim."""
     errata: tuple[Erratum, ...] = ()
-    """Where the slide is wrong."""
+    """Errors on the slide."""
     figure: EntryFigure | None = None
-    """What --open draws; default: the lab of its first check, or the network of the system its command describes."""
+    """The figure for --open; default: the lab of its first check, or the network of its command."""
     nothing: str = ""
     """Why there is nothing to compute: history, a list of references."""
     note: str = ""
-    """Where our system departs from the slide, and other remarks."""
+    """Differences between our system and the slide, and other remarks."""
 
     @model_validator(mode="after")
     def _answered(self) -> Entry:
@@ -89,11 +89,11 @@ class Deck(Settings):
     deck: str = Field(pattern=r"^\d{3}$")
     """Its number."""
     title: str
-    """What it is about."""
+    """Its topic."""
     course: str
     """Course and lecturer."""
     entries: tuple[Entry, ...] = Field(min_length=1)
-    """All it shows."""
+    """Its entries."""
 
     @model_validator(mode="after")
     def _counted(self) -> Deck:

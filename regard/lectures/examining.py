@@ -1,4 +1,4 @@
-"""An entry put to the test: what was expected, what was found."""
+"""Run the checks of an entry, and compare computed with expected values."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from regard.lectures.entry import Entry
 from regard.lectures.shelf import entry as find
 
 State = Literal["pass", "fail", "record", "nothing"]
-"""record: figures of longer trainings, which are not run again."""
+"""record: figures of longer trainings, which are not rerun."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One check.
+    """The result of one check.
 
     role       "" for a check, "as printed" and "corrected" for the two of an erratum
-    passed     whether it is as it ought to be: "as printed" passes where the computation fails
-    recorded   whether it was found by a longer training and only looked up now
+    passed     whether the result is as expected; "as printed" passes if the computation fails
+    recorded   whether the value comes from a recorded training and was only looked up
     """
 
     expected: str
@@ -36,7 +36,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class EntryResult:
-    """What became of an entry."""
+    """The results of an entry."""
 
     state: State
     findings: tuple[Finding, ...] = ()
@@ -69,16 +69,16 @@ def _finding(check: Check, role: str = "") -> Finding:
     began = time.perf_counter()
     told = check.told()
     try:
-        with plainly():  # each is small: a compiler would take longer than all of them
+        with plainly():  # checks are small: compiling kernels would take longer than all of them
             torch.manual_seed(0)
             value: Any = check.value()
         holds, found = check.holds(value), check.said(value)
-    except Exception as error:  # an entry that cannot be computed has failed, and the others go on
+    except Exception as error:  # an entry that raises has failed; the others continue
         holds, found = False, f"{type(error).__name__}: {error}"
         if role == "as printed":
             return Finding(
                 told, found, False, time.perf_counter() - began, role
-            )  # it must compute, and be wrong
+            )  # the printed version must run and be wrong
     if isinstance(check, TrainedCheck):
         found = f"{found} (docs/results.md: {check.under})"
         holds = holds and check.on_record is not False

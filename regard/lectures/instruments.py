@@ -1,5 +1,5 @@
-"""What the Python of entries is made of: small models, cells with their weights by letter, tiny trainings, finite
-differences. All of it through public names, in double precision, seeded."""
+"""Functions for the Python code of entries: small models, cells with their weights by letter, tiny trainings,
+finite differences. All use public names, double precision and fixed seeds."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 FEW = 6
-"""Rows of a world where an entry does not say how many."""
+"""Default number of rows of a world."""
 
 Array = NDArray[np.float64]
 
@@ -104,7 +104,8 @@ def letters(made: Cell, gates: str) -> dict[str, Array]:
 def attend(
     query: Any, values: Any, *, score: str = "dot", select: str = "softmax", **weights: Any
 ) -> tuple[list[float], list[float]]:
-    """One look of a query at rows of values: (weights, context). `vector=` and the like set parameters of the score."""
+    """Attention of one query over rows of values: (weights, context). Keywords such as `vector=` set
+    parameters of the score."""
     memory_values = torch.as_tensor(np.asarray(values, float))[None]
     asked = torch.as_tensor(np.asarray(query, float))[None, None]
     torch.manual_seed(0)
@@ -118,7 +119,7 @@ def attend(
 
 
 def some_rows(name: str, count: int = FEW, *settings: str) -> list[dict[str, Any]]:
-    """The first rows of the world of a system."""
+    """The first rows of a system's world."""
     return [dict(row) for row in _world(name, count, settings)]
 
 
@@ -142,7 +143,7 @@ def built(
     count: int = FEW,
     seed: int = 0,
 ) -> Model:
-    """A system of the zoo with fresh weights, its vocabularies from a few rows."""
+    """An untrained system of the zoo, with vocabularies fitted to a few rows."""
     torch.manual_seed(seed)
     made = Model.build(zoo.find(name, settings), rows=rows or some_rows(name, count, *settings))
     made.network.double().eval().requires_grad_(False)
@@ -150,18 +151,18 @@ def built(
 
 
 def parameters(name: str, *settings: str) -> dict[str, str]:
-    """How many parameters each part has, the sizes of vocabularies as V(…)."""
+    """The number of parameters of each part, with vocabulary sizes as V(…)."""
     return parameter_counts(zoo.find(name, settings), None)[0]
 
 
 def encoded(model: Model, row: Mapping[str, Any]) -> dict[str, Memory]:
-    """What the encoders leave of one row."""
+    """The memories that the encoders make of one row."""
     with torch.no_grad():
         return model.network.encode(_batch(model, row))
 
 
 def teacher_forced(model: Model, row: Mapping[str, Any]) -> float:
-    """The loss of one row, the true words read at each step: the mean of −log p(y_t | y_<t, x) over t."""
+    """The teacher-forced loss of one row: the mean of −log p(y_t | y_<t, x) over t."""
     with torch.no_grad():
         (loss,) = model.network(_batch(model, row)).values()
     return float(loss.mean)
@@ -172,12 +173,12 @@ def _batch(model: Model, row: Mapping[str, Any]) -> Any:
 
 
 def trained(name: str, *settings: str) -> Model:
-    """A system trained as `regard train` does, in a folder that is removed afterwards."""
+    """A system trained as by `regard train`, in a temporary folder."""
     return _run(name, settings)[0]
 
 
 def logged(name: str, *settings: str) -> list[dict[str, str]]:
-    """The rows of log.csv of such a training."""
+    """The rows of log.csv of a training as in `trained`."""
     return _run(name, settings)[1]
 
 
@@ -211,7 +212,7 @@ def trained_on(text: str, name: str, *settings: str) -> Model:
 def trained_loop(
     model: Model, rows: Sequence[Mapping[str, Any]], *, updates: int = 100, lr: float = 0.01
 ) -> Model:
-    """A model trained on a few rows by a loop of its own."""
+    """A model trained on a few rows by an explicit training loop."""
     model.network.float().train().requires_grad_(True)
     optimizer = torch.optim.Adam(model.network.parameters(), lr=lr)
     batches = model.batches(rows, batch_rows=len(rows), seed=1)
@@ -225,7 +226,7 @@ def trained_loop(
 
 
 def printed_by(program: str) -> list[str]:
-    """The lines that a program of a slide prints."""
+    """The lines that a slide's program prints."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(program, {})  # the programs of the slides, written in the deck

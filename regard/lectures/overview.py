@@ -1,6 +1,6 @@
-"""The overview of docs/results.md: for each lecture the systems it needs and what they reached, made from the entries.
+"""The overview of docs/results.md, generated from the entries: the systems of each lecture and their scores.
 
-python -m regard.lectures.overview docs/results.md      writes it anew, between its two marks
+python -m regard.lectures.overview docs/results.md      rewrites it between its two markers
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ END = "<!-- end of by lecture -->"
 
 
 def overview(book: str) -> str:
-    """A table for each lecture, its figures linked to where the book tells how they came about."""
+    """A table for each lecture, whose figures link to the sections of the page that explain them."""
     sections = {}
     for part in re.split(r"(?m)^(?=##)", book):
         title, _, text = part.partition("\n")
@@ -63,7 +63,7 @@ def _rows(deck: Deck, sections: Mapping[str, str]) -> list[str]:
 
 
 def _anchor(title: str) -> str:
-    """The link to a heading as GitHub makes it."""
+    """GitHub's anchor of a heading."""
     return "".join(sign for sign in title.lower() if sign.isalnum() or sign in " -_").replace(" ", "-")
 
 
@@ -72,7 +72,7 @@ def _safe(text: str) -> str:
 
 
 def renewed(book: str) -> str:
-    """The book with its overview made anew."""
+    """The page with its overview regenerated."""
     if book.count(BEGIN) != 1 or book.count(END) != 1:
         raise RegardError(
             "expected the two marks of the overview, once each.",

@@ -1,4 +1,5 @@
-"""The decks as pages, made from the entries: `python -m regard.lectures.reference docs` writes docs/lectures."""
+"""The pages of the decks, from their entries: `python -m regard.lectures.reference docs` writes
+docs/lectures."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ def pages() -> dict[str, str]:
 
 
 def page(of: Deck) -> str:
-    """All entries of a deck; the errata once more at the top."""
+    """All entries of a deck, with the errata repeated at the top."""
     lines = [
         f"# {of.deck}: {of.title}",
         "",
@@ -96,18 +97,18 @@ def _told(check: Check) -> str:
 
 
 def _anchor(of: Deck, entry: Entry) -> str:
-    """The link to a heading as GitHub makes it: signs that are no letters are dropped, spaces become dashes."""
+    """GitHub's anchor of a heading: punctuation is dropped, spaces become dashes."""
     title = f"{of.deck}.{entry.number} · {entry.place} · {entry.kind}".lower()
     return "".join(sign for sign in title if sign.isalnum() or sign in " -").replace(" ", "-")
 
 
 def _safe(text: str) -> str:
-    """Signs that Markdown would take for its own."""
+    """Escape the characters that Markdown would interpret."""
     return text.replace("*", "\\*").replace("|", "\\|").replace("_", "\\_").replace("<", "&lt;")
 
 
 def write(folder: Path) -> None:
-    """The pages below a folder of documents."""
+    """Write the pages to a documentation folder."""
     for name, text in pages().items():
         write_text(folder / "lectures" / name, text)
 

@@ -1,4 +1,4 @@
-"""What to type to see an entry: the trainings that its command needs, then the command; and how long they take."""
+"""The commands that show an entry: the trainings it needs, then its own command, each with its duration."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ MINUTE = 60
 class CommandLine:
     """A command.
 
-    first    whether it prepares what the command of the entry needs
-    remark   how long it takes and what it needs; "" where it is quick
+    first    whether it must run before the entry's own command
+    remark   its duration and requirements; "" if it is quick
     """
 
     text: str
@@ -32,7 +32,7 @@ class CommandLine:
 
 
 def session(name: str) -> list[CommandLine]:
-    """All lines of an entry; none where there is nothing to type."""
+    """All commands of an entry; an empty list if it has none."""
     line = command(name)
     if not line:
         return []
@@ -42,7 +42,7 @@ def session(name: str) -> list[CommandLine]:
 
 
 def remark(line: str) -> str:
-    """How long a command takes and what it needs, where it is not done at once: "once, about 7 minutes"."""
+    """The duration and requirements of a command that is not quick: "once, about 7 minutes"."""
     words = shlex.split(line)
     if words[0] == "python":
         return str(_times().get(words[1], ""))

@@ -31,7 +31,7 @@ def decks() -> list[Deck]:
 
 @cache
 def deck(name: str) -> Deck:
-    """The deck of that number, its data checked."""
+    """The deck of that number, validated."""
     if name not in names():
         meant = f" Did you mean {name.zfill(3)}?" if name.zfill(3) in names() else ""
         raise RegardError(
@@ -43,7 +43,7 @@ def deck(name: str) -> Deck:
 
 
 def read(path: Path) -> Deck:
-    """The deck of a file; a mistake in it is named with its line."""
+    """Read a deck from a file; an error shows the line."""
     document = parse(path.read_text(encoding="utf-8"), path.name)
     try:
         return Deck.model_validate(document.data)
@@ -65,13 +65,13 @@ def entry(name: str) -> Entry:
 
 
 def answered_by(name: str) -> Entry:
-    """The entry whose checks show this one: itself, or the one it is like."""
+    """The entry whose checks are used: the entry itself, or the one named by `like`."""
     found = entry(name)
     return entry(found.like) if found.like else found
 
 
 def errata(of: Deck) -> list[tuple[Entry, Erratum]]:
-    """Where a deck is wrong, errata that it shares with another deck included."""
+    """The errata of a deck, including those it shares with another deck."""
     return [(one, erratum) for one in of.entries for erratum in answered_by(f"{of.deck}.{one.number}").errata]
 
 
@@ -90,8 +90,8 @@ def command(name: str) -> str:
 
 
 def drawing(name: str) -> EntryFigure | None:
-    """What --open draws for an entry: what it names, the lab of its first check that has one, or the network it is
-    about."""
+    """The figure for --open: the entry's own, the lab of its first lab check, or the network of its
+    command."""
     own, source = entry(name), answered_by(name)
     found = own.figure or source.figure
     if found is not None:
@@ -103,7 +103,7 @@ def drawing(name: str) -> EntryFigure | None:
 
 
 def _network(line: str, kind: str) -> EntryFigure | None:
-    """The network of the system that a command describes, or trains to show a system; None for other commands."""
+    """The network that a command describes or, for entries that show a system, trains; else None."""
     words = shlex.split(line)
     described = words[:2] == ["regard", "describe"]
     trained = words[:2] == ["regard", "train"] and kind in ("figure", "mechanism", "system")

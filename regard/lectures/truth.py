@@ -1,4 +1,4 @@
-"""What a computed value ought to be, and whether it is."""
+"""The expected value of a computation, and whether it holds."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from regard.lab.lab import plain, written
 from regard.parts import NotNegative, Settings
 
 ROUNDING = 1e-9
-"""Of floats where an entry says nothing else, in units of the larger of 1 and the expected value."""
+"""Default tolerance of floats, relative to the larger of 1 and the expected value."""
 LONGEST = 72
-"""Characters of a value that is printed."""
+"""Maximum number of characters of a printed value."""
 
 
 class Truth(Settings):
-    """One of expected, truth, at_least and at_most, or the last two together."""
+    """The expected value: one of expected, truth, at_least and at_most, or the last two together."""
 
     of: str = ""
-    """What the value is."""
+    """The name of the value."""
     expected: Any = None
     """The value itself: a number, a text, true or false, or a list of those."""
     truth: str = ""
-    """The value as an expression of Python in which nothing of regard is known: a closed form, an enumeration."""
+    """The value as a Python expression without access to regard: a closed form, an enumeration."""
     within: NotNegative | None = None
-    """How far a number may be away; default: rounding."""
+    """Tolerance of a number; default: rounding."""
     at_least: float | None = None
-    """The smallest number that will do."""
+    """The smallest accepted number."""
     at_most: float | None = None
-    """The largest number that will do."""
+    """The largest accepted number."""
 
     @model_validator(mode="after")
     def _one_truth(self) -> Truth:
@@ -48,14 +48,14 @@ class Truth(Settings):
         return self
 
     def wanted(self) -> Any:
-        """The expected value; None where only its bounds are known."""
+        """The expected value; None if only bounds are given."""
         if not self.truth:
             return self.expected
         known = {"math": math, "np": np, "itertools": itertools, "Fraction": Fraction}
         return settled(eval(self.truth, known))  # written by us, in the deck
 
     def told(self) -> str:
-        """The expected value in words, after what it is."""
+        """The expected value as text, after its name."""
         return f"{self.of}: {self._wording()}" if self.of else self._wording()
 
     def _wording(self) -> str:
@@ -69,11 +69,11 @@ class Truth(Settings):
         return f"{value} ± {written(self.within)}" if self.within else value
 
     def said(self, found: Any) -> str:
-        """A value that was found, in words."""
+        """A computed value as text."""
         return shown(found)
 
     def holds(self, found: Any) -> bool:
-        """Whether a value, as `settled` leaves it, is as expected."""
+        """Whether a computed value, converted by `settled`, is as expected."""
         if self.at_least is not None or self.at_most is not None:
             if isinstance(found, bool) or not isinstance(found, int | float):
                 return False
@@ -84,7 +84,7 @@ class Truth(Settings):
 
 
 def settled(value: Any) -> Any:
-    """A value as plain data: numbers, texts, lists."""
+    """Convert a value to plain data: numbers, texts, lists."""
     if isinstance(value, Fraction):
         return float(value)
     if hasattr(value, "detach"):
@@ -93,7 +93,7 @@ def settled(value: Any) -> Any:
 
 
 def shown(value: Any) -> str:
-    """A value in a line."""
+    """A value as one line of text."""
     text = _shown(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 

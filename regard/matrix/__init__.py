@@ -1,11 +1,11 @@
-"""The mechanism matrix: one table for a task of everything that can be put between an encoder and a decoder.
+"""The mechanism matrix: one table per task that compares all ways to connect an encoder to a decoder.
 
 mechanism   the rows
-task        what a mechanism changes in a system of the zoo; tasks: the nine
-plan        what all rows share, kept beside them
-budget      how many updates fit into some minutes
-matrix      the rows trained and measured, resumable
-table       what was measured; seeing: what is to be seen in it; writing: HTML, Markdown, JSON, CSV
+task        a system of the zoo, and the changes for each mechanism; tasks: the nine tasks
+plan        the settings that all rows share, saved beside them
+budget      the number of updates that fit into the given minutes
+matrix      trains and evaluates the rows; resumable
+table       the results; seeing: sentences that summarize them; writing: HTML, Markdown, JSON, CSV
 """
 
 from regard.matrix.matrix import MechanismMatrix

@@ -1,4 +1,4 @@
-"""The budget: so many updates for every row that all rows together take the minutes there are."""
+"""The budget: the number of updates per row with which all rows together take the given minutes."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from regard.spec import Spec
 from regard.training import Callback
 
 FIRST, TRIED = 20, 30
-"""Updates after which dev is measured, and the clock is read: kernels are compiled in the first ones."""
+"""Updates before the timing starts, in which kernels are compiled, and updates in total."""
 SOME = 100
-"""Rows of dev that are measured to know how long all of them take."""
+"""Rows of dev that are evaluated to estimate the time for all of them."""
 FEWEST = 10
-"""Updates below which a matrix says nothing."""
+"""Fewest updates for a meaningful matrix."""
 ENTRY = 1.5
-"""Seconds to build a row and to keep its weights, beside its updates and evaluations."""
+"""Seconds to build a row and to save its weights, besides its updates and evaluations."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds of an update, and of measuring dev once."""
+    """Seconds per update, and per evaluation on dev."""
 
     update: float
     evaluation: float
 
     def cost(self, updates: int, *, shares: float) -> float:
-        """Seconds of a row; `shares`: how many rows test has for each of dev."""
+        """Seconds of a row; `shares`: the number of test rows per dev row."""
         return updates * self.update + self.fixed(shares=shares)
 
     def fixed(self, *, shares: float) -> float:
-        """What a row takes however many updates it has."""
+        """Seconds of a row besides its updates."""
         return (EVALUATIONS + shares) * self.evaluation + ENTRY
 
 
@@ -55,7 +55,7 @@ class _Clock(Callback):
 
 
 def pace_of(spec: Spec, splits: Splits, folder: Path, device: str | None) -> Pace:
-    """Measured by a few updates and an evaluation on some rows, in a folder that goes when they are made."""
+    """Measure the pace of a few updates and an evaluation on some rows, in a temporary folder."""
     tried = spec.changed(f"training.steps={TRIED}", f"training.evaluate_every={FIRST}")
     dev = list(splits["dev"])
     some = dev[:SOME]
@@ -72,7 +72,7 @@ def pace_of(spec: Spec, splits: Splits, folder: Path, device: str | None) -> Pac
 
 
 def shared_updates(paces: Mapping[str, Pace], seconds: float, *, shares: float) -> int:
-    """The most updates that every row can have; a RegardError where there is time for next to none."""
+    """The most updates that every row can have; a RegardError if there is time for fewer than FEWEST."""
     fixed = sum(pace.fixed(shares=shares) for pace in paces.values())
     each = sum(pace.update for pace in paces.values())
     updates = int((seconds - fixed) / each)

@@ -1,4 +1,4 @@
-"""A matrix: the rows of a task trained one after the other, each kept as soon as it is finished."""
+"""A matrix: trains the rows of a task one after the other, and saves each as soon as it is finished."""
 
 from __future__ import annotations
 
@@ -38,12 +38,13 @@ class MechanismMatrix:
     matrix.run()
     matrix.table
 
-    Every row has the same number of updates, seed and batches. Either it is given (`updates`), or it is chosen so
-    that all rows of this call take `minutes` together; a folder that has rows already goes on with theirs.
+    Every row has the same number of updates, seed and batches. The number is either given (`updates`) or
+    chosen so that all rows of this call take `minutes` together; a folder that already has rows keeps their
+    number.
 
     folder     where the rows are kept; default: runs/matrix-TASK
-    only       mechanisms; default: all that the task can have
-    settings   further changes of every spec, as `--set` takes them
+    only       mechanisms; default: all that fit the task
+    settings   further changes of every spec, as for `--set`
     """
 
     def __init__(
@@ -75,11 +76,11 @@ class MechanismMatrix:
         else:
             self._spec(
                 self.wanted[0], updates or 1
-            )  # what is wrong with the settings shows before anything is made
+            )  # report errors in the settings before anything is written
 
     @property
     def table(self) -> MatrixTable:
-        """All rows of the folder that are finished, and those of this call that are not."""
+        """The finished rows of the folder, and the unfinished ones of this call."""
         return MatrixTable(
             task=self.task,
             seed=self.seed,
@@ -94,7 +95,7 @@ class MechanismMatrix:
         )
 
     def run(self) -> MatrixTable:
-        """Train the rows that are not finished. What ends it early, Ctrl-C say, leaves those that are."""
+        """Train the unfinished rows. An interruption, such as Ctrl-C, keeps the finished ones."""
         pending = [mechanism for mechanism in self.wanted if mechanism.name not in self.rows]
         if not pending:
             return self.table
@@ -120,7 +121,7 @@ class MechanismMatrix:
         return self.table
 
     def _refuse_strangers(self, pending: Sequence[Mechanism]) -> None:
-        """Nothing is written over that no matrix has written."""
+        """Refuse to overwrite files that no matrix has written."""
         known = {} if self.plan is None else self.plan.digests
         for mechanism in pending:
             path = self._file(mechanism.name)
@@ -132,7 +133,7 @@ class MechanismMatrix:
                 )
 
     def _open(self, mechanism: Mechanism) -> Splits:
-        """The rows of the data, once for all rows of the table."""
+        """Load the data, once for all rows of the table."""
         splits = open_splits(self._spec(mechanism, 1))
         for split in ("dev", TEST):
             if split not in splits:
@@ -140,7 +141,7 @@ class MechanismMatrix:
         return splits
 
     def _planned(self, pending: Sequence[Mechanism], splits: Splits) -> MatrixPlan:
-        """The number of updates, given or found by a few of each row."""
+        """The plan, with the number of updates as given or computed from a few timed updates of each row."""
         plan = MatrixPlan(self.task.name, self.seed, self._asked or 0, self.settings)
         if self._asked:
             return plan
@@ -186,7 +187,7 @@ class MechanismMatrix:
         watch.end(f"{title(self.task.metric)} {value} [{bounds}]")
 
     def _experiment(self, name: str, spec: Spec, splits: Splits) -> Experiment:
-        """A new run of the row, or the one that was interrupted."""
+        """A new run of the row, or the interrupted one."""
         place, folder = self.folder / name, None
         with suppress(RegardError):  # there is none, or it has no checkpoint yet
             folder = RunFolder.resume(place)
@@ -205,7 +206,7 @@ class MechanismMatrix:
         return self.folder / f"{name}.json"
 
     def _read_rows(self, plan: MatrixPlan) -> None:
-        """The rows that are finished."""
+        """Read the finished rows."""
         for mechanism in MECHANISMS:
             path = self._file(mechanism.name)
             if mechanism.name not in plan.digests or not path.is_file():
@@ -221,13 +222,13 @@ class MechanismMatrix:
 
 
 def used_parameters(network: nn.Module) -> int:
-    """Of the whole network, less the scores of selections that look at none."""
+    """The number of parameters of the network, without the scores of selections that use none."""
     looks = [part for part in network.modules() if isinstance(part, Attention) and not part.select.learns]
     return count_parameters(network) - sum(count_parameters(look.score) for look in looks)
 
 
 def chosen_rows(task: Task, only: Sequence[str]) -> list[Mechanism]:
-    """The mechanisms asked for, all the task can have where none is named, in the order of the table."""
+    """The requested mechanisms in table order; default: all that fit the task."""
     known = {mechanism.name: mechanism for mechanism in MECHANISMS}
     for name in only:
         if name not in known:

@@ -1,4 +1,4 @@
-"""The mechanisms: everything that can be put between an encoder and a decoder."""
+"""The mechanisms: all ways to connect an encoder to a decoder."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class Mechanism:
     """One row of a matrix.
 
     what        what it does, in one line
-    ways        how the encoding reaches the decoder where there is no attention: `decoder.condition`
-    attention   what makes this attention this one: its score, its selection, its guide
-    uses_truth  whether it knows the true alignment, in training or always
+    ways        how the encoding reaches a decoder without attention: `decoder.condition`
+    attention   the options of this attention: score, selection, guide
+    uses_truth  whether it uses the true alignment, in training or always
     """
 
     name: str

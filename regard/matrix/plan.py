@@ -1,4 +1,4 @@
-"""The plan of a matrix: what all its rows share, kept in their folder so that a second call goes on with it."""
+"""The plan of a matrix: the settings that all rows share, saved in their folder for later calls."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from regard.zoo import find
 
 PLAN = "matrix.json"
 EVALUATIONS = 5
-"""Times that dev is measured while a row is trained."""
+"""Number of dev evaluations while a row is trained."""
 WARMUP = 10
-"""The warm-up of a learning rate takes at most one of so many updates."""
+"""The learning-rate warm-up takes at most 1/WARMUP of the updates."""
 
 
 @dataclass(frozen=True)
 class MatrixPlan:
-    """The budget that every row has, and what else all share.
+    """The budget of every row, and the other settings that all rows share.
 
-    updates    of every row
+    updates    of each row
     settings   further changes of every spec, by the user
-    costs      {mechanism: seconds that its row takes}, as measured before; empty where they were not
-    digests    {mechanism: of its spec}
+    costs      {mechanism: estimated seconds of its row}; empty if they were not measured
+    digests    {mechanism: digest of its spec}
     """
 
     task: str
@@ -47,7 +47,7 @@ class MatrixPlan:
         write_text(folder / PLAN, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
     def with_specs(self, specs: dict[str, Spec]) -> MatrixPlan:
-        """Knowing these rows too; refused where one of them was another when it was planned."""
+        """The plan with these rows added; an error if a planned row now has another spec."""
         found = {name: digest(spec) for name, spec in specs.items()}
         for name, one in found.items():
             if self.digests.get(name, one) != one:
@@ -60,7 +60,7 @@ class MatrixPlan:
 
 
 def read_plan(folder: Path) -> MatrixPlan | None:
-    """The plan of a folder; None where there is none yet."""
+    """The plan of a folder; None if there is none yet."""
     path = folder / PLAN
     if not path.exists():
         return None
@@ -113,7 +113,7 @@ def row_settings(
 
 
 def digest(spec: Spec) -> str:
-    """Of everything a spec says."""
+    """Digest of a whole spec."""
     return hashlib.sha256(json.dumps(as_data(spec), sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 

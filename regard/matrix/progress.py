@@ -1,4 +1,4 @@
-"""What a person sees while the rows of a matrix are trained: where it is, and how long the rest takes."""
+"""The progress display of a matrix: the current row, and the remaining time."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from regard.training import Callback
 from regard.training.progress import clock
 
 EVERY = 10.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines if there is no terminal."""
 
 
 class Watch(Callback):
     """Follows the training of one row after the other.
 
-    costs   {mechanism: its share of the work}, of all rows that are to be trained
+    costs   {mechanism: its share of the work}, for all rows to be trained
     """
 
     def __init__(self, console: Console, costs: dict[str, float], updates: int, metric: str) -> None:
@@ -46,7 +46,7 @@ class Watch(Callback):
         self._show(force=True)
 
     def end(self, told: str) -> None:
-        """The row is finished; `told` is what came of it."""
+        """Mark the row as finished; `told` is its result as text."""
         self._done += self.costs[self._row]
         self.note(f"{self._row:<12}{told}")
 
@@ -60,13 +60,13 @@ class Watch(Callback):
 
     def on_evaluation(self, figures: dict[str, Any]) -> None:
         if self._paces and self._step == int(figures["step"]):
-            self._paces.pop()  # its last stretch held the evaluation too
+            self._paces.pop()  # the last interval included the evaluation
         self._mark = (time.monotonic(), int(figures["step"]))
         self._figures = f"dev {self.metric} {figures[self.metric]:.4g}"
         self._show()
 
     def pace(self, otherwise: Callable[[], float]) -> float:
-        """Seconds of an update of the present row: the median."""
+        """Median seconds per update of the current row; `otherwise` if there are none yet."""
         return sorted(self._paces)[len(self._paces) // 2] if self._paces else otherwise()
 
     def note(self, text: str) -> None:

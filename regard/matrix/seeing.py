@@ -1,4 +1,4 @@
-"""What is to be seen in a matrix, as sentences computed from its numbers."""
+"""A summary of a matrix, as sentences computed from its numbers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ _BY_NAME = {mechanism.name: mechanism for mechanism in MECHANISMS}
 
 
 def see(table: MatrixTable) -> str:
-    """One to four sentences; fewer where rows are missing."""
+    """One to four sentences; fewer if rows are missing."""
     if not table.rows:
         return "No row is finished."
     return " ".join(filter(None, (_overall(table), _by_length(table), _looking(table), _truth(table))))
 
 
 def _overall(table: MatrixTable) -> str:
-    """The best row of each family that is not told where to look, and whether their intervals meet."""
+    """The best row with and without attention, and whether their intervals overlap; no row that uses the
+    truth."""
     name = title(table.task.metric)
     apart, looking = _families(table)
     if not apart or not looking:
@@ -32,7 +33,7 @@ def _overall(table: MatrixTable) -> str:
 
 
 def _by_length(table: MatrixTable) -> str:
-    """What the best rows of both families lose from the shortest inputs to the longest."""
+    """How the scores of the best rows of both families change from the shortest inputs to the longest."""
     columns = table.columns
     apart, looking = _families(table)
     if len(columns) < 2 or not apart or not looking:
@@ -55,7 +56,7 @@ def _moved(table: MatrixTable, short: Figure, long: Figure) -> str:
 
 
 def _looking(table: MatrixTable) -> str:
-    """Who looks where the truth says, among those that were never told."""
+    """The row whose attention is nearest to the truth, among those that do not use the truth."""
     known = [
         (row, row.looks)
         for row in table.rows
@@ -75,7 +76,7 @@ def _looking(table: MatrixTable) -> str:
 
 
 def _truth(table: MatrixTable) -> str:
-    """What the true alignment would add."""
+    """The score with the true alignment."""
     oracle = table.row("oracle")
     looking = _families(table)[1]
     if oracle is None or not looking:
@@ -91,7 +92,7 @@ def _truth(table: MatrixTable) -> str:
 
 
 def _families(table: MatrixTable) -> tuple[list[MatrixRow], list[MatrixRow]]:
-    """The rows without attention, and those with one that is not told where to look."""
+    """The rows without attention, and those with attention that do not use the truth."""
     apart = [row for row in table.rows if not _BY_NAME[row.mechanism].looks]
     looking = [
         row for row in table.rows if _BY_NAME[row.mechanism].looks and not _BY_NAME[row.mechanism].uses_truth

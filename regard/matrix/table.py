@@ -1,4 +1,4 @@
-"""The table of a matrix: a row for each mechanism, what was measured of it, and the rows a task cannot have."""
+"""The table of a matrix: the results of each mechanism, and the mechanisms that do not fit the task."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from regard.metrics.metric import RowMetric
 
 @dataclass(frozen=True)
 class Figure:
-    """A value with the bounds of the middle 95 % of its resamples, of so many rows."""
+    """A value with the bounds of the middle 95 % of its resamples, and the number of rows."""
 
     value: float
     low: float
@@ -25,12 +25,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """What was found of one mechanism.
+    """The results of one mechanism.
 
     lengths     the score by the length of the input: {"3–6": …}, from short to long
-    looks       where it looked, against the truth; None where nobody knows, and where it does not look
+    looks       the score of its attention against the truth; None without attention or known truth
     kept        the weights that dev chose
-    settings    what the row sets in the spec of the zoo's system
+    settings    the changes of the row to the spec of the zoo's system
     """
 
     mechanism: str
@@ -46,7 +46,7 @@ class MatrixRow:
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> MatrixRow:
-        """The row that `asdict` wrote."""
+        """Restore a row from the output of `asdict`."""
         looks = data["looks"]
         return cls(
             **{
@@ -61,9 +61,9 @@ class MatrixRow:
 
 @dataclass(frozen=True)
 class MatrixTable:
-    """The rows that are finished, in the order of the mechanisms.
+    """The finished rows, in the order of the mechanisms.
 
-    refused   {mechanism: why the task cannot have it}
+    refused   {mechanism: why it does not fit the task}
     failed    {mechanism: why its training ended early}
     waiting   mechanisms that are not finished
     """
@@ -95,7 +95,7 @@ class MatrixTable:
         return next((row for row in self.rows if row.mechanism == name), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The table as plain data, for JSON."""
         about = {mechanism.name: mechanism.what for mechanism in MECHANISMS}
         return {
             "task": self.task.name,
@@ -114,7 +114,7 @@ class MatrixTable:
 
 
 def measured(task: Task, found: Evaluation) -> tuple[Figure, dict[str, Figure], Figure | None]:
-    """The score, the score by length, and the score of the looks, each with its interval."""
+    """The score, the score by length, and the score of the attention, each with its interval."""
     lines = found.statistics(task.metric)
     assert lines is not None
     whole = _figure(task.metric, found.scores[task.metric], lines)
@@ -137,20 +137,20 @@ def _row_metric(name: str) -> RowMetric:
 
 
 def shown(name: str, figure: Figure) -> tuple[str, str]:
-    """A value and its interval as people read them: BLEU as it is, shares and rates in percent."""
+    """Format a value and its interval: BLEU unchanged, shares and rates in percent."""
     factor = 1.0 if name.rpartition(".")[2] in HUNDREDS else 100.0
     return f"{factor * figure.value:.1f}", f"{factor * figure.low:.1f}–{factor * figure.high:.1f}"
 
 
 def title(name: str) -> str:
-    """A metric as the head of a column: `BLEU`, `exact, %`."""
+    """The column header of a metric: `BLEU`, `exact, %`."""
     metric_name = name.rpartition(".")[2]
     known = TITLES.get(metric_name, metric_name.replace("_", " "))
     return known if metric_name in HUNDREDS else f"{known}, %"
 
 
 HUNDREDS = ("bleu", "chrf", "rouge1", "rouge2", "rougeL")
-"""Metrics that run from 0 to 100 already."""
+"""Metrics that already range from 0 to 100."""
 TITLES = {
     "bleu": "BLEU",
     "cer": "letter errors",
@@ -163,7 +163,7 @@ TITLES = {
 
 
 def chosen(rows: Sequence[MatrixRow], high: bool, label: str | None = None) -> MatrixRow:
-    """The best of some rows by the score, or by that of one range of lengths."""
+    """The best of some rows by the score, or by the score of one range of lengths."""
 
     def value(row: MatrixRow) -> float:
         figure = row.score if label is None else row.lengths[label]

@@ -1,4 +1,4 @@
-"""A task of the matrix: a system of the zoo, and what each mechanism changes in it."""
+"""A task of the matrix: a system of the zoo, and the changes for each mechanism."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ GRID = "it lies along a line, and the positions of an image are a grid."
 
 @dataclass(frozen=True)
 class Task:
-    """What is written by a recurrent decoder, word by word or letter by letter.
+    """A task with a recurrent decoder, which writes word by word or letter by letter.
 
-    system      of the zoo
-    about       what is read and what is written
+    system      the system of the zoo
+    about       its inputs and outputs, in words
     metric      the score; dev chooses the weights by it
-    looks       the metric of where it looked; "" where nobody knows where to look
-    length      of a row, counted in `unit`; `edges` are the last lengths of the columns of the table but one
-    settings    changes of the system that all rows share
+    looks       the metric of the attention; "" if its truth is unknown
+    length      the length of a row, in `unit`; `edges` are the longest lengths of all columns but the last
+    settings    changes to the system that all rows share
     ways        how the encoding reaches a decoder with attention
-    attention   options that all attentions share, beside score and selection
-    units       of the additive score; None: as many as the decoder has
-    window      of local attention
-    without     further changes of the rows that have no attention
-    refused     {mechanism: why this task cannot have it}
-    notes       {mechanism: what must be known to read its row}
-    unaligned   why nobody knows the true alignment; "" where the world does
+    attention   options that all attentions share, besides score and selection
+    units       units of the additive score; None: as many as the decoder has
+    window      window of local attention
+    without     further changes for rows without attention
+    refused     {mechanism: why it does not fit this task}
+    notes       {mechanism: a note on its row}
+    unaligned   why the true alignment is unknown; "" if it is known
     """
 
     name: str
@@ -52,17 +52,17 @@ class Task:
     unaligned: str = ""
 
     def reason(self, mechanism: Mechanism) -> str:
-        """Why the task cannot have a mechanism; "" where it can."""
+        """Why a mechanism does not fit the task; "" if it does."""
         if mechanism.uses_truth and self.unaligned:
             return self.unaligned
         return self.refused.get(mechanism.name, "")
 
     def changes(self, mechanism: Mechanism, updates: int) -> list[str]:
-        """What a row sets in the spec of the system, as `--set` takes it."""
+        """The changes of a row to the spec of the system, as for `--set`."""
         return [*self.settings, *self._between(mechanism, updates)]
 
     def measures(self, mechanism: Mechanism) -> list[str]:
-        """What is measured of a row, in the same form: dev chooses the weights by the score."""
+        """The settings for the metrics of a row, in the same form: dev chooses the weights by the score."""
         metrics = [self.metric, *([self.looks] if self.looks and mechanism.looks else [])]
         return [f"metrics=[{', '.join(metrics)}]", f"training.metric={self.metric}"]
 
@@ -73,7 +73,7 @@ class Task:
         return [f"attention={json.dumps(attention)}", _condition(self.ways)]
 
     def _look(self, mechanism: Mechanism, updates: int) -> dict[str, Any]:
-        """Score, selection and guide. Those that do not look at scores have none."""
+        """Score, selection and guide; selections that ignore scores get none."""
         look: dict[str, Any] = {"score": "additive", **mechanism.attention}
         if look["score"] == "additive" and self.units is not None:
             look["score"] = {"type": "additive", "size": self.units}
@@ -81,18 +81,18 @@ class Task:
             del look["score"]
         elif look.get("select") == "local":
             look["select"] = {"type": "local", "window": self.window}
-        elif look.get("select") == "hard":  # draws teach little before the weights mean something
+        elif look.get("select") == "hard":  # samples give little signal before the weights are meaningful
             look["select"] = {"type": "hard", "reward": 1.0, "warmup": updates // 3}
         return look
 
 
 @dataclass(frozen=True)
 class LabelTask(Task):
-    """What is answered at once, by a label.
+    """A task with a label as its answer.
 
     decoder     the key of its decoder in the spec
-    over        the input that is looked at
-    glimpses    options of the decoder that attention comes with
+    over        the input to attend to
+    glimpses    decoder options that come with attention
     """
 
     decoder: str = "decoder"

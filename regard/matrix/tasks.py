@@ -16,7 +16,7 @@ def _words(field: str) -> Callable[[Mapping[str, str]], int]:
 
 
 def _parts(field: str, between: str) -> Callable[[Mapping[str, str]], int]:
-    """Parts of a text, with this between them."""
+    """Counts the parts of a field that `between` separates."""
     return lambda row: row[field].count(between) + 1
 
 
@@ -70,11 +70,11 @@ TASKS = (
         length=_parts("caption", " and "),
         unit="things",
         edges=(1, 2, 3, 4),
-        # as wide as each other, for the dot product: 94 features and two coordinates
+        # equal widths, for the dot product: 94 features and two coordinates
         settings=("data.world.crowded=0", "encoder.network.channels=[16, 32, 94]", "decoder.size=96"),
         attention={"state": "current"},
         units=64,
-        # without the norm, the summary of every picture becomes the same: a step of Adam moves it by too much
+        # without the norm, all images get the same summary: a step of Adam changes it too much
         without=("encoder.position=none", "encoder.network.connected_norm=true"),
         refused={"local": f"a window is no region: {GRID}", "segments": f"a segment is no region: {GRID}"},
         notes={
@@ -135,7 +135,7 @@ TASKS = (
         length=_words("report"),
         unit="words",
         edges=(30, 45, 58),
-        # all names known, and no copying, which only attention has
+        # all names are known, and no copying, which only attention allows
         settings=("decoder.copy=false", "data.world.names=60"),
         attention={"state": "current", "feed": False},
         units=96,

@@ -1,4 +1,4 @@
-"""A matrix as a page, as Markdown, as JSON and as CSV."""
+"""Write a matrix as an HTML page, Markdown, JSON or CSV."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _BY_NAME = {mechanism.name: mechanism for mechanism in MECHANISMS}
 
 
 def write_matrix(table: MatrixTable, path: Path) -> None:
-    """Write the table; the ending of the name says in which form."""
+    """Write the table in the format of the file extension."""
     write_text(path, writer_of(path)(table))
 
 
 def writer_of(path: Path) -> Callable[[MatrixTable], str]:
-    """Which form a name asks for; a RegardError where there is none such."""
+    """The writer for a file extension; a RegardError if it is unknown."""
     ending = path.suffix.lower()
     if ending not in WRITERS:
         raise RegardError(
@@ -42,7 +42,7 @@ def heading(table: MatrixTable) -> str:
 
 
 def budget(table: MatrixTable) -> str:
-    """What is the same in every row."""
+    """The settings that all rows share, in words."""
     text = (
         f"Every row has {table.updates:,} updates of the same batches in the same order, the same seed "
         f"({table.seed}), encoder and decoder ({table.task.system} of the zoo). The weights are the best of "
@@ -61,7 +61,7 @@ def heads(table: MatrixTable) -> list[str]:
 
 
 def remarks(table: MatrixTable) -> dict[str, str]:
-    """What must be known to read a row; the mechanisms without one, and why, those with one reason together."""
+    """Notes on rows, and reasons for missing rows; mechanisms with the same text are grouped."""
     here = {row.mechanism for row in table.rows}
     notes = {name: note for name, note in table.task.notes.items() if name in here}
     waiting = dict.fromkeys(table.waiting, "not finished.")
@@ -72,7 +72,7 @@ def remarks(table: MatrixTable) -> dict[str, str]:
 
 
 def to_html(table: MatrixTable) -> str:
-    """A page of its own."""
+    """A self-contained HTML page."""
     shading = _shading(table)
     rows = []
     looked = False
@@ -152,7 +152,7 @@ def to_json(table: MatrixTable) -> str:
 
 
 def to_csv(table: MatrixTable) -> str:
-    """A line for each number: the whole test (length: all), each range of lengths, the looks."""
+    """One line per number: the whole test (length: all), each range of lengths, the attention."""
     target = io.StringIO()
     write = csv.writer(target, lineterminator="\n").writerow
     write(
@@ -180,7 +180,7 @@ def to_csv(table: MatrixTable) -> str:
 
 
 def _command(table: MatrixTable, row: MatrixRow) -> str:
-    """The training of one row, as typed into a shell."""
+    """The shell command that trains one row."""
     changes = " ".join(f"--set '{setting}'" for setting in row.settings)
     return f"regard train {table.task.system} -o runs/{table.task.name}-{row.mechanism} {changes}"
 

@@ -1,4 +1,4 @@
-"""Metrics: scores of outputs, of likelihood, and of looking. Each is a part, found by its name: `metric("bleu")`."""
+"""Metrics of outputs, likelihood and attention. Each is a part, found by its name: `metric("bleu")`."""
 
 from regard.metrics.alignment import alignment_error_rate, attention_error_rate, hard_links, parse_links
 from regard.metrics.captions import caption_words

@@ -1,13 +1,13 @@
-"""Alignment error rate: does the model look where the true alignment says?
+"""Alignment error rate: how well attention agrees with the true alignment.
 
 With S the sure links, P ⊇ S the possible ones and A the predicted ones (Och and Ney 2003):
 
     AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)
 
-summed over the whole corpus; 0 is perfect. A link (s, t) joins source position s with target position t, both from
-0. Soft weights (T, S) become links by taking, for every target word, the source position with the largest weight,
-one link a word. Target words without a sure or possible link are left out, as nothing is known of them, unless
-`all_words` is asked for.
+summed over the whole corpus; 0 is perfect. A link (s, t) joins source position s and target position t, both from 0.
+Attention weights (T, S) become links by taking the source position with the largest weight for every target word.
+Target words without a sure or possible link are left out, because their alignment is unknown, unless `all_words` is
+set.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ Links = AbstractSet[tuple[int, int]]
 
 @dataclass
 class AlignedAttention:
-    """weights (T, S) of each row, and the true links (source, target) beside them."""
+    """The weights (T, S) of each row, and its true links (source, target)."""
 
     weights: list[Any] = field(default_factory=list)
     links: list[set[tuple[int, int]]] = field(default_factory=list)
 
 
 class AlignmentMetric(Metric):
-    """A metric of attention against a true alignment; it exists for every selection."""
+    """A metric that compares attention with a true alignment; available for every selection."""
 
     def refuses(self, output: OutputInfo) -> str | None:
         if output.known("alignment", attended=True):
@@ -73,7 +73,7 @@ class AlignmentErrorRate(AlignmentMetric, RowMetric):
 
 
 def aligned_attention(inference: Inference) -> AlignedAttention | None:
-    """That over every input whose alignment with the output is known; None where there is none."""
+    """The attention to all inputs whose alignment with the output is known; None if there are none."""
     known = inference.output.known("alignment")
     found = AlignedAttention()
     for row, trace in inference.traces() if known else ():
@@ -96,7 +96,8 @@ def parse_links(text: str) -> set[tuple[int, int]]:
 
 
 def hard_links(weights: ArrayLike, *, words: Sequence[int] | None = None) -> set[tuple[int, int]]:
-    """The largest weight of each target word of (T, S), the first of equals; of the target positions `words` alone."""
+    """A link per target word of (T, S) to its largest weight, ties to the first; `words` limits the target
+    positions."""
     table = np.asarray(weights, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] == 0:
         raise RegardError(f"expected weights (target, source), received shape {table.shape}.")
@@ -107,7 +108,7 @@ def hard_links(weights: ArrayLike, *, words: Sequence[int] | None = None) -> set
 def alignment_error_rate(
     predicted: Sequence[Links], sure: Sequence[Links], possible: Sequence[Links] | None = None
 ) -> Score:
-    """AER over the rows; without `possible` links the sure ones are all there is."""
+    """AER over the rows; without `possible`, only the sure links count."""
     candidates = sure if possible is None else [s | p for s, p in zip(sure, possible, strict=True)]
     if not len(predicted) == len(sure) == len(candidates) or not sure:
         raise RegardError(
@@ -126,7 +127,7 @@ def attention_error_rate(
     *,
     all_words: bool = False,
 ) -> Score:
-    """AER of soft attention, one array (T, S) a row; T may include the end of the sequence, which no link names."""
+    """AER of attention weights (T, S), one array per row; T may include the end of the sequence, which has no links."""
     known = sure if possible is None else [s | p for s, p in zip(sure, possible, strict=True)]
     predicted = [
         hard_links(table) if all_words else _chosen(table, links)

@@ -1,4 +1,4 @@
-"""How much of the true polygon's area pointers cover."""
+"""The share of the true polygon's area that a predicted polygon covers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from regard.parts import register
 
 @register("metric", "area_covered")
 class AreaCovered(PointsMetric):
-    """The mean share of the area of the convex hull that the polygon covers; one that crosses itself covers nothing.
+    """The mean share of the area of the convex hull that the polygon covers. A polygon that intersects itself counts as
+    0.
 
-    Its corners are points of the row, so that it never reaches beyond the hull.
+    Its corners are points of the row, so it never exceeds the hull.
     """
 
     def measure(self, inference: Inference) -> Score | None:
@@ -29,7 +30,7 @@ class AreaCovered(PointsMetric):
 
 
 def area(polygon: Array) -> float:
-    """Of the corners (n, 2) in their order."""
+    """Area of a polygon with corners (n, 2), in order."""
     if len(polygon) < 3:
         return 0.0
     after = np.roll(polygon, -1, 0)

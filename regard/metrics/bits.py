@@ -1,7 +1,7 @@
-"""Vectors of bits: how many bits are right. A missing or superfluous vector is wrong in all its bits.
+"""Correctness of bit vectors. All bits of a missing or superfluous vector are wrong.
 
 bit_accuracy   right bits / bits
-bit_error      wrong bits / sequences, as Graves et al. 2014 count them
+bit_error      wrong bits / sequences, as in Graves et al. 2014
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from regard.parts import register
 
 
 def wrong_bits(mine: Sequence[str], true: Sequence[str]) -> tuple[int, int]:
-    """(wrong, all) bits of an answer and a reference."""
+    """(wrong, all) bits of a prediction and a reference."""
     pairs = list(zip_longest(mine, true, fillvalue=""))
     wrong = sum(
         sum(a != b for a, b in zip(one, other, strict=False)) + abs(len(one) - len(other))
@@ -28,12 +28,12 @@ def wrong_bits(mine: Sequence[str], true: Sequence[str]) -> tuple[int, int]:
 
 @register("metric", "bit_accuracy")
 class BitAccuracy(OutputMetric):
-    """The share of the bits that are right."""
+    """The share of correct bits."""
 
     suits = ("bits",)
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
-        """(n, 2): right bits and bits, of the reference that is met best."""
+        """(n, 2): correct bits and all bits, for the best-matching reference."""
         lines = []
         for mine, row in zip(predictions, references, strict=True):
             wrong, count = min((wrong_bits(mine, true) for true in row), key=lambda found: found[0])
@@ -46,12 +46,12 @@ class BitAccuracy(OutputMetric):
 
 @register("metric", "bit_error")
 class BitError(BitAccuracy):
-    """The mean number of wrong bits in a sequence."""
+    """The mean number of wrong bits per sequence."""
 
     higher_is_better = False
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
-        """(n, 2): wrong bits, and one."""
+        """(n, 2): wrong bits, and 1."""
         right = super().statistics(predictions, references)
         return np.stack([right[:, 1] - right[:, 0], np.ones(len(right))], 1)
 

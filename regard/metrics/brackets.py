@@ -1,15 +1,15 @@
-"""Brackets of constituency trees, by the rules of EVALB (Sekine and Collins 1997).
+"""Labeled brackets of constituency trees, by the rules of EVALB (Sekine and Collins 1997).
 
 A bracket is a label with its first and last word; the brackets of a sentence are a multiset.
 
-    bracket_f1 = 2 · matched / (brackets written + true brackets),   summed over all sentences
+    bracket_f1 = 2 · matched / (predicted brackets + true brackets),   summed over all sentences
 
-Tags of words are no brackets, and a root named TOP, ROOT or not at all is none. Punctuation counts as any word: EVALB's
-own parameter file leaves it out. What is no tree, or a tree over another number of words, matches nothing: its true
-brackets are missed. EVALB leaves such sentences out instead; `malformed` is their share.
+Tags of words are not brackets, nor is a root that is named TOP or ROOT or has no name. Punctuation counts like any
+word, whereas the parameter file of EVALB excludes it. An output that is not a tree, or a tree over another number of
+words, matches nothing: its true brackets count as missed. EVALB excludes such sentences; `malformed` is their share.
 
-Two ways to write a tree are read. Where closing brackets have labels, `(S (NP XX XX )NP XX )S`, words stand without
-tags. Elsewhere, `(S (NP (DT the) (NN dog)) (VBD slept))`, a bracket around a single word is its tag.
+Two notations are read. If closing brackets have labels, `(S (NP XX XX )NP XX )S`, words have no tags. Otherwise,
+`(S (NP (DT the) (NN dog)) (VBD slept))`, a bracket around a single word is its tag.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ ROOTS = frozenset({"", "TOP", "ROOT"})
 
 
 def brackets(text: str) -> tuple[Counter[Bracket], int] | None:
-    """The brackets of a tree and its number of words; None for what is no tree."""
+    """The brackets of a tree and its number of words; None for a text that is not a tree."""
     tokens = (text if _linear(text) else text.replace("(", " (").replace(")", " ) ")).split()
     found: Counter[Bracket] = Counter()
     opened: list[
         tuple[str, int, bool]
-    ] = []  # label, first word, whether something other than words is inside
+    ] = []  # label, index of the first word, whether it contains more than words
     words, ended = 0, False
     for token in tokens:
         if ended:
@@ -65,12 +65,12 @@ def _linear(text: str) -> bool:
 
 @register("metric", "bracket_f1")
 class BracketF1(OutputMetric):
-    """F1 of labelled brackets."""
+    """F1 of labeled brackets."""
 
     suits = ("text",)
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
-        """(n, 2): twice the brackets that match, and all brackets, of both sides; of several references the best."""
+        """(n, 2): twice the matching brackets, and the brackets of both sides, for the best-matching reference."""
         lines = []
         for prediction, row in zip(predictions, references, strict=True):
             candidates = [_compared(str(prediction), str(true)) for true in row]
@@ -83,13 +83,13 @@ class BracketF1(OutputMetric):
 
 @register("metric", "malformed")
 class Malformed(OutputMetric):
-    """The share of outputs that are no tree over the words of the sentence."""
+    """The share of outputs that are not a tree over the words of the sentence."""
 
     suits = ("text",)
     higher_is_better = False
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
-        """(n, 2): whether it is malformed, and one."""
+        """(n, 2): whether the output is malformed, and 1."""
         lines = []
         for prediction, row in zip(predictions, references, strict=True):
             mine, lengths = (

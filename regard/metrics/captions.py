@@ -2,10 +2,10 @@
 
     BLEU-N = BP · exp((1/N) Σ_{n≤N} log p_n)
 
-over the whole corpus: p_n is the share of predicted n-grams found in a reference, clipped at the count of the
-reference that has most of them; BP compares with the reference nearest in length, of two the shorter. Computed by
-sacrebleu (`max_ngram_order` N, `tokenize` none, no smoothing) from lower-cased words without punctuation, as work on
-captions does. There the Penn Treebank tokenizer is usual, which cuts "dog's" in two; here a word stays whole.
+over the whole corpus. p_n is the share of predicted n-grams found in a reference, clipped at their largest count in any
+reference. BP compares with the reference nearest in length, the shorter of two. Computed by sacrebleu
+(`max_ngram_order` N, `tokenize` none, no smoothing) from lower-cased words without punctuation, as is common for
+captions. The Penn Treebank tokenizer, usual there, splits "dog's"; here words stay whole.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ ORDERS = {f"bleu{order}": order for order in (1, 2, 3, 4)}
 
 
 def caption_words(text: str) -> list[str]:
-    """The words of a caption in lower case; apostrophes and hyphens stay within them, other punctuation goes."""
+    """The lower-cased words of a caption, without punctuation except apostrophes and hyphens within words."""
     return WORD.findall(text.lower())
 
 
 @register("metric", "bleuN")
 class CaptionBLEU(SacreBLEU):
-    """BLEU-`order` of the corpus, from 0 to 100: the family `bleu1` to `bleu4`."""
+    """Corpus BLEU-`order`, from 0 to 100: the family `bleu1` to `bleu4`."""
 
     def __init__(self, order: int) -> None:
         self.order = order

@@ -1,15 +1,15 @@
-"""CIDEr-D: how near a caption is to what most people say of the picture (Vedantam, Zitnick, Parikh 2015).
+"""CIDEr-D: agreement of a caption with the consensus of its references (Vedantam, Zitnick, Parikh 2015).
 
-With h_k(s) how often the n-gram k is in a caption s, and the idf of k over the R rows evaluated,
+With h_k(s) the frequency of the n-gram k in a caption s, and the idf of k over the R evaluated rows,
 
     g_k(s) = h_k(s) · (log R − log max(1, rows with k in one of their references))
 
     CIDEr-D_n(c, S) = (10 / |S|) Σ_{s∈S} e^{−(l(c) − l(s))² / 2σ²} · Σ_k min(g_k(c), g_k(s)) g_k(s) / (‖g(c)‖ ‖g(s)‖)
 
-and CIDEr-D is the mean over n = 1 … 4, with σ = 6 and l the number of words. It runs from 0 to 10: an n-gram said
-of every picture counts nothing, and a repeated word gains nothing (the min). The rows' document frequencies come from
-the references of the split that is evaluated, so that a figure belongs to its split; on a single row it is 0.
-Words as for BLEU of captions: lower-cased, without punctuation.
+and CIDEr-D is the mean over n = 1 … 4, with σ = 6 and l the number of words. It ranges from 0 to 10. An n-gram in the
+references of every image counts nothing, and a repeated word gains nothing (because of the min). Document frequencies
+come from the references of the evaluated split, so scores of different splits do not compare; on a single row the score
+is 0. Words are those of BLEU for captions: lower-cased, without punctuation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SIGMA = 6.0
 
 Gram = tuple[str, ...]
 Grams = list[Counter[Gram]]
-"""For each n how often each n-gram occurs."""
+"""For each n, the frequency of each n-gram."""
 
 
 def _grams(text: str) -> Grams:
@@ -39,7 +39,7 @@ def _grams(text: str) -> Grams:
 
 
 def _rarity(references: Sequence[Sequence[Grams]]) -> dict[Gram, float]:
-    """log R − log df of every n-gram of the references; an n-gram of none of them has log R."""
+    """log R − log df of every n-gram in the references; other n-grams have log R."""
     rows: Counter[Gram] = Counter()
     for row in references:
         rows.update({gram for grams in row for counts in grams for gram in counts})
@@ -48,7 +48,7 @@ def _rarity(references: Sequence[Sequence[Grams]]) -> dict[Gram, float]:
 
 
 def _similarity(candidate: Grams, reference: Grams, rarity: Mapping[Gram, float], unseen: float) -> float:
-    """The mean over n of the clipped cosine, damped by the difference of lengths."""
+    """The mean over n of the clipped cosine similarity, discounted by the difference of lengths."""
     total = 0.0
     for ours, theirs in zip(candidate, reference, strict=True):
         g_c = {gram: count * rarity.get(gram, unseen) for gram, count in ours.items()}
@@ -62,12 +62,12 @@ def _similarity(candidate: Grams, reference: Grams, rarity: Mapping[Gram, float]
 
 @register("metric", "cider")
 class CIDEr(OutputMetric):
-    """CIDEr-D of the corpus, the mean over rows, from 0 to 10; published tables often show it times 100."""
+    """Corpus CIDEr-D, the mean over rows, from 0 to 10; published tables often multiply it by 100."""
 
     suits = ("text",)
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
-        """(n, 2): CIDEr-D of the row, and one."""
+        """(n, 2): CIDEr-D of the row, and 1."""
         told = [[_grams(text) for text in row] for row in references]
         rarity, unseen = _rarity(told), math.log(len(told))
         scores = []

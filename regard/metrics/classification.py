@@ -1,8 +1,8 @@
-"""Scores of labels, one label for each row: accuracy, precision, recall, F1, the confusion matrix.
+"""Metrics of labels, one per row: accuracy, precision, recall, F1, the confusion matrix.
 
-For a label c: precision = right / predicted as c, recall = right / truly c, F1 = their harmonic mean; each is 0 where
-it would be 0/0. Over labels: `macro` is the plain mean, `weighted` the mean weighted by how often a label is true,
-`micro` the value from the summed counts (with one label per row: the accuracy).
+For a label c: precision = correct / predicted as c, recall = correct / truly c, F1 = their harmonic mean; 0/0 counts as
+0. Over labels: `macro` is the unweighted mean, `weighted` the mean weighted by support, `micro` the value from the
+summed counts (with one label per row: the accuracy).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from regard.parts import register
 
 @dataclass(frozen=True)
 class LabelScore:
-    """support: how often the label is true."""
+    """support: number of rows with this true label."""
 
     precision: float
     recall: float
@@ -31,7 +31,7 @@ class LabelScore:
 
 @dataclass(frozen=True)
 class Classification:
-    """confusion (C, C): rows are the true labels, columns the predicted ones, in the order of `labels`."""
+    """confusion (C, C): true labels in rows, predicted labels in columns, in the order of `labels`."""
 
     labels: tuple[str, ...]
     confusion: NDArray[np.int64]
@@ -74,7 +74,7 @@ class Classification:
 def classification(
     predictions: Sequence[str], truth: Sequence[str], *, labels: Sequence[str] | None = None
 ) -> Classification:
-    """Counts every pair of true and predicted label. `labels` fixes their order; else all that occur, sorted."""
+    """Count the pairs of true and predicted label. `labels` fixes their order; default: all that occur, sorted."""
     if len(predictions) != len(truth) or not truth:
         raise RegardError(
             f"expected as many predictions as true labels, received {len(predictions)} and {len(truth)}."
@@ -91,12 +91,13 @@ def classification(
 
 @register("metric", "macro_f1")
 class MacroF1(OutputMetric):
-    """The plain mean of the F1 of all labels that are true or predicted somewhere."""
+    """The unweighted mean of F1 over all labels that occur in the truth or the predictions."""
 
     suits = ("label",)
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
-        """(n, 3·C): for each label whether it is predicted and right, predicted, true; of several the one met."""
+        """(n, 3·C): for each label, whether it is predicted and correct, predicted, true; for the matching reference,
+        if any."""
         pairs = zip(predictions, references, strict=True)
         truth = [prediction if prediction in row else row[0] for prediction, row in pairs]
         labels = np.array(sorted({*predictions, *truth}))

@@ -1,4 +1,4 @@
-"""Conclusions: whether what was written follows from what was read, proved by the world the rows come from."""
+"""Valid conclusions: whether an output follows from the input, proved by the logic of the world `inference`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from regard.parts import register
 
 @register("metric", "valid_conclusions")
 class ValidConclusions(RowMetric):
-    """The share of outputs that are sentences of the world `inference`, follow from the input by its logic, and say
-    something else than the input itself. Nothing the network thinks of them counts."""
+    """The share of outputs that are sentences of the world `inference`, follow from the input by its logic, and differ
+    from the input. The model's own probabilities play no role."""
 
     suits = ("text",)
 
@@ -30,7 +30,7 @@ class ValidConclusions(RowMetric):
         return np.array([[float(one), 1.0] for one in inference.once(proved)])
 
     def baseline(self, inference: Inference) -> Score:
-        """A conclusion of another row: what one gets by knowing what conclusions look like."""
+        """The conclusions of the next row: the level reached by well-formed but unrelated sentences."""
         true = [row[0] for row in inference.references]
         return self._scored(_proved(inference, [*true[1:], *true[:1]]), "the conclusion of the next row")
 
@@ -40,7 +40,7 @@ class ValidConclusions(RowMetric):
 
 
 def proved(inference: Inference) -> list[bool]:
-    """Of each row, whether what was written is a conclusion."""
+    """For each row, whether the output is a valid conclusion."""
     return _proved(inference, [answer.text for answer in inference.predictions])
 
 
@@ -54,11 +54,11 @@ def _proved(inference: Inference, written: Sequence[str]) -> list[bool]:
 def conclusions(
     written: Sequence[str], premises: Sequence[str], follows: Callable[[str, str], bool]
 ) -> list[bool]:
-    """Of each of the sentences written, whether it differs from its premise and follows from it."""
+    """For each output, whether it differs from its premise and follows from it."""
     pairs = [(one.split(), other.split()) for one, other in zip(written, premises, strict=True)]
     return [one != other and follows(" ".join(one), " ".join(other)) for one, other in pairs]
 
 
 def share(written: Sequence[str], premises: Sequence[str], follows: Callable[[str, str], bool]) -> float:
-    """Of the sentences written those that differ from their premise and follow from it."""
+    """The share of outputs that differ from their premise and follow from it."""
     return sum(conclusions(written, premises, follows)) / max(len(written), 1)

@@ -1,4 +1,4 @@
-"""Copying: are words written that no vocabulary holds, and are words copied from where they stand?"""
+"""Copying: recall of words outside the vocabulary, and accuracy of the copied positions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from regard.parts import register
 
 @register("metric", "unseen_words")
 class UnseenWords(Metric):
-    """Of the words of the references that the output's vocabulary lacks, the share that the predictions have.
+    """Recall of the reference words that the output's vocabulary lacks.
 
-    A word counts as often as the prediction and the reference both have it; of several references the first is taken.
+    A word counts as often as it is in both prediction and reference; of several references, the first is used.
     """
 
     suits = ("text",)
@@ -39,8 +39,8 @@ class UnseenWords(Metric):
 
 @register("metric", "copied_right")
 class CopiedRight(AlignmentMetric):
-    """Of the aligned words of the true output that the model copies while it writes them, the share that is copied most
-    from a position they are aligned with."""
+    """Among the aligned words of the true output that the model copies rather than generates, the share whose most
+    copied position is one they are aligned with."""
 
     ensembles = False
 
@@ -62,5 +62,5 @@ class CopiedRight(AlignmentMetric):
 
 
 def best_copies(copied: Any) -> list[tuple[int, int]]:
-    """(position, output piece) of the pieces that were rather copied than written, from the probabilities (T, S)."""
+    """(position, output piece) of the pieces copied with a probability above 0.5, from the probabilities (T, S)."""
     return [(int(row.argmax()), place) for place, row in enumerate(copied) if row.sum() > 0.5]

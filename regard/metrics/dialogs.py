@@ -1,4 +1,4 @@
-"""Whole dialogs: a dialog is right where every response of it is."""
+"""Accuracy of whole dialogs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ COLUMN = "conversation"
 
 @register("metric", "dialog_accuracy")
 class DialogAccuracy(Metric):
-    """The share of dialogs all of whose responses equal one of their references (per-dialog accuracy, Bordes 2017; the
-    share of responses is `exact`, or `accuracy` of candidates).
+    """The share of dialogs in which every response equals one of its references (per-dialog accuracy, Bordes 2017). For
+    single responses use `exact`, or `accuracy` of candidates.
 
-    The rows of one dialog have the same value in the column of type group that is called `conversation`:
+    The rows of a dialog share a value in the column of type group named `conversation`:
     `truth: {conversation: {type: group}}`.
     """
 

@@ -1,7 +1,7 @@
-"""distinct-n: how much of what a model writes is not what it wrote before (Li et al. 2016).
+"""distinct-n: the diversity of a model's outputs (Li et al. 2016).
 
-The number of different n-grams in all predictions, divided by the number of n-grams; words between spaces, n-grams
-within a prediction. Beside it, as a baseline, stands that of the references: neither 0 nor 1 is the aim.
+The number of distinct n-grams in all predictions, divided by the number of n-grams. Words are separated by spaces, and
+n-grams do not cross predictions. The references provide the baseline: the aim is their value, neither 0 nor 1.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ORDERS = {f"distinct{order}": order for order in (1, 2, 3)}
 
 @register("metric", "distinctN")
 class Distinct(Metric):
-    """The share of different n-grams among all that were written: the family `distinct1` to `distinct3`."""
+    """The share of distinct n-grams among all n-grams of the outputs: the family `distinct1` to `distinct3`."""
 
     suits = ("text",)
 
@@ -45,7 +45,7 @@ class Distinct(Metric):
         return self.of(row[0] for row in inference.references)
 
     def of(self, texts: Iterable[str]) -> Score:
-        """That of some texts."""
+        """The metric of some texts."""
         counts: Counter[tuple[str, ...]] = Counter()
         rows = 0
         for rows, text in enumerate(texts, 1):  # noqa: B007

@@ -1,12 +1,10 @@
-"""Error rates: the fewest insertions, deletions and substitutions that turn a prediction into its reference.
+"""Error rates: the minimum number of insertions, deletions and substitutions from a prediction to its reference.
 
     rate = Σ_rows distance(prediction, nearest reference) / Σ_rows length(that reference)
 
 `wer` compares words, `per` phonemes, `token_error` symbols of any kind (all separated by blanks), `cer` characters,
-blanks included. The nearest
-of several references is the one with the smallest distance, the longest of these if there is a choice. A rate
-can exceed 1. The share of *rows* that are wrong at all, in work on pronunciation also called word error rate, is
-`word_error`.
+including blanks. The nearest of several references has the smallest distance, the longest in case of a tie. A rate can
+exceed 1. `word_error` is the share of wrong *rows*, which work on pronunciation also calls word error rate.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from regard.parts import register
 
 
 class ErrorRate(OutputMetric):
-    """Edits divided by the length of the nearest reference, in some unit."""
+    """Edit distance divided by the length of the nearest reference, in some unit."""
 
     higher_is_better = False
     suits = ("text",)
@@ -33,7 +31,7 @@ class ErrorRate(OutputMetric):
         return pieces(text)
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
-        """(n, 2): edits, and length of the nearest reference."""
+        """(n, 2): edit distance, and length of the nearest reference."""
         lines = [
             nearest(self.cut(prediction), [self.cut(reference) for reference in row])
             for prediction, row in zip(predictions, references, strict=True)
@@ -60,7 +58,7 @@ class PhonemeErrorRate(ErrorRate):
 
 @register("metric", "token_error")
 class TokenErrorRate(ErrorRate):
-    """Token error rate: of symbols between blanks that are neither words nor phonemes, or are not known to be."""
+    """Token error rate, for symbols separated by blanks that are neither words nor phonemes, or of unknown kind."""
 
     unit = "token"
 

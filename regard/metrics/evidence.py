@@ -1,8 +1,9 @@
-"""Was it read where it stands? The most attended sentence and words of a document against those that decide.
+"""Attention to evidence: the most attended sentence and words of a document, compared with those that decide the
+answer.
 
-Of a document whose deciding words are known, the sentence with the largest weight is right where it holds one of them.
-Of its words, as many are taken as decide, those with the largest weight, which is the product of that of the sentence
-and that of the word in it; the precision is the share of them that decide. Of equals the first count.
+The sentence with the largest weight is correct if it contains a decisive word. For words, take as many as are decisive,
+those with the largest weight (weight of the sentence × weight of the word within it); precision is the share of them
+that is decisive. Ties go to the first.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from regard.trace import SentenceWords
 
 
 class EvidenceMetric(Metric):
-    """A metric of where a model looked in a document whose deciding words are known."""
+    """A metric of attention to a document whose decisive words are known."""
 
     def refuses(self, output: OutputInfo) -> str | None:
         if output.known("evidence", attended=True):
@@ -34,7 +35,7 @@ class EvidenceMetric(Metric):
 
 @register("metric", "key_sentence")
 class KeySentence(EvidenceMetric):
-    """How often the most attended sentence holds a word that decides, beside a sentence at random."""
+    """How often the most attended sentence contains a decisive word. Baseline: a random sentence."""
 
     def measure(self, inference: Inference) -> Score | None:
         found = inference.once(read_documents)
@@ -52,7 +53,7 @@ class KeySentence(EvidenceMetric):
 
 @register("metric", "key_words")
 class KeyWords(EvidenceMetric):
-    """The share of the most attended words, as many as decide, that do, beside words at random."""
+    """The share of decisive words among the most attended ones, of which as many are taken. Baseline: random words."""
 
     def measure(self, inference: Inference) -> Score | None:
         found = [one for one in inference.once(read_documents) if one.weights is not None]
@@ -64,13 +65,13 @@ class KeyWords(EvidenceMetric):
         found = [one.truth for one in inference.once(read_documents) if one.truth is not None]
         if not found:
             return None
-        # Of W words, k of which decide, k at random hold k²/W that do.
+        # Among W words with k decisive ones, k random words include k²/W decisive ones on average.
         chance = sum(float(truth.sum()) ** 2 / len(truth) for truth in found) / sum(map(np.sum, found))
         return Score("key_words", chance, len(found), "words at random")
 
 
 def read_documents(inference: Inference) -> list[SentenceWords]:
-    """The documents of which some words are known to decide, and where the model looked in them."""
+    """The attention to each document whose decisive words are known."""
     found = []
     for name in inference.output.known("evidence", attended=True):
         for _, trace in inference.traces(structures=True):
@@ -90,13 +91,13 @@ def _sentences(words: SentenceWords) -> ArrayLike:
 
 
 def _true(words: SentenceWords) -> np.ndarray:
-    """(S,) how many of the words that decide each sentence has."""
+    """(S,) the number of decisive words in each sentence."""
     truth = np.zeros(len(words.words)) if words.truth is None else words.truth
     return np.array([truth[low:high].sum() for low, high in words.bounds])
 
 
 def key_sentence(weights: Sequence[ArrayLike], truth: Sequence[ArrayLike]) -> Score:
-    """weights, truth (S,) of each document: the true sentences are those above 0."""
+    """weights, truth (S,) of each document; truth is above 0 for the true sentences."""
     _check(weights, truth)
     pairs = [(np.asarray(looked), np.asarray(true)) for looked, true in zip(weights, truth, strict=True)]
     right = sum(bool(true[looked.argmax()] > 0) for looked, true in pairs)
@@ -106,7 +107,7 @@ def key_sentence(weights: Sequence[ArrayLike], truth: Sequence[ArrayLike]) -> Sc
 
 
 def key_words(weights: Sequence[ArrayLike], truth: Sequence[ArrayLike]) -> Score:
-    """weights, truth (W,) of each document: the true words are those above 0."""
+    """weights, truth (W,) of each document; truth is above 0 for the true words."""
     _check(weights, truth)
     right = total = 0
     for looked, true in zip(weights, truth, strict=True):

@@ -1,8 +1,8 @@
-"""Were the right facts found? The sentences a model chose against those that lead to the answer.
+"""Supporting facts: the sentences that a model's hops chose, compared with those that lead to the answer.
 
-A hop that stays where the one before it was adds nothing, nor one that chose none (−1): of the choices 3 3 0 and −1 3 0
-the facts are 3 0, so that a model may have more hops than a question has facts. With as many hops as facts this is
-equality, position by position.
+A hop that repeats the previous choice adds nothing, nor does a hop without a choice (−1): the choices 3 3 0 and −1 3 0
+both give the facts 3 0. A model may thus have more hops than a question has facts. With as many hops as facts, this is
+equality position by position.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from regard.trace import Hops
 
 
 class FactMetric(Metric):
-    """A metric of the sentences that one model's hops chose; an ensemble chooses none."""
+    """A metric of the sentences that the hops of one model chose; not defined for ensembles."""
 
     ensembles = False
 
@@ -31,7 +31,7 @@ class FactMetric(Metric):
 
 @register("metric", "fact_accuracy")
 class FactAccuracy(FactMetric):
-    """All facts in their order, beside the chance level of different sentences at random."""
+    """All facts in the correct order. Baseline: distinct random sentences."""
 
     def measure(self, inference: Inference) -> Score | None:
         chosen, truth = inference.once(chosen_facts)
@@ -50,7 +50,7 @@ class FactAccuracy(FactMetric):
 
 @register("metric", "fact_set_accuracy")
 class FactSetAccuracy(FactMetric):
-    """All facts in any order."""
+    """All facts, in any order."""
 
     def measure(self, inference: Inference) -> Score | None:
         chosen, truth = inference.once(chosen_facts)
@@ -58,7 +58,7 @@ class FactSetAccuracy(FactMetric):
 
 
 def chosen_facts(inference: Inference) -> tuple[list[list[int]], list[list[int]]]:
-    """The facts each answer stands on, repeats included, and the true ones; both empty where none are known."""
+    """The facts chosen for each answer, repeats included, and the true ones; both empty if none are known."""
     chosen: list[list[int]] = []
     truth: list[list[int]] = []
     for story, column in inference.output.known("facts").items():
@@ -71,17 +71,17 @@ def chosen_facts(inference: Inference) -> tuple[list[list[int]], list[list[int]]
 
 
 def true_facts(text: str) -> list[int]:
-    """The numbers of "3 0"."""
+    """The indices in "3 0"."""
     return [int(place) for place in text.split()]
 
 
 def distinct_hops(chosen: Sequence[int]) -> list[int]:
-    """The choices without immediate repeats, and without the hops that chose nothing (−1)."""
+    """The choices without immediate repeats and without hops that chose nothing (−1)."""
     return [place for place, _ in groupby(chosen) if place >= 0]
 
 
 def fact_accuracy(chosen: Sequence[Sequence[int]], truth: Sequence[Sequence[int]]) -> Score:
-    """The share of questions of which all facts were found, in their order, and nothing else."""
+    """The share of questions for which exactly the true facts were found, in order."""
     _check(chosen, truth)
     right = sum(distinct_hops(c) == list(t) for c, t in zip(chosen, truth, strict=True))
     return Score(
@@ -93,14 +93,14 @@ def fact_accuracy(chosen: Sequence[Sequence[int]], truth: Sequence[Sequence[int]
 
 
 def fact_set_accuracy(chosen: Sequence[Sequence[int]], truth: Sequence[Sequence[int]]) -> Score:
-    """The share of questions of which all facts were found, in any order, and nothing else."""
+    """The share of questions for which exactly the true facts were found, in any order."""
     _check(chosen, truth)
     right = sum(set(distinct_hops(c)) == set(t) for c, t in zip(chosen, truth, strict=True))
     return Score("fact_set_accuracy", right / len(truth), len(truth), "all supporting facts, in any order")
 
 
 def random_facts(truth: Sequence[Sequence[int]], sentences: Sequence[int]) -> Score:
-    """The expected `fact_accuracy` of naming as many sentences as there are facts, all different, at random."""
+    """The expected `fact_accuracy` of as many distinct random sentences as there are facts."""
     _check(truth, sentences)
     total = 0.0
     for facts, count in zip(truth, sentences, strict=True):

@@ -11,7 +11,7 @@ from regard.parts.registry import names, new_name, part
 
 
 def metric(name: str) -> Metric:
-    """The metric `bleu`, `top5`, …; an error with the nearest name where there is none."""
+    """The metric `bleu`, `top5`, …; an unknown name raises an error with the nearest one."""
     found = find_metric(name)
     if found is None:
         raise unknown_metrics([name])
@@ -19,7 +19,7 @@ def metric(name: str) -> Metric:
 
 
 def output_metric(name: str) -> OutputMetric:
-    """A metric of outputs, to be called with predictions and references: `output_metric("per")(answers, truth)`."""
+    """A metric of outputs, called with predictions and references: `output_metric("per")(answers, truth)`."""
     found = metric(name)
     if not isinstance(found, OutputMetric):
         raise RegardError(
@@ -35,12 +35,12 @@ def find_metric(name: str) -> Metric | None:
 
 
 def metric_names() -> list[str]:
-    """The names of all metrics, those of a family one by one as far as they are worth suggesting."""
+    """The names of all metrics, including the members of families that are worth suggesting."""
     return [member for known in names("metric") for member in part("metric", known).members()]
 
 
 def unknown_metrics(wrong: Sequence[str], *, where: str = "") -> RegardError:
-    """An error that names all names without a metric, each with the nearest one."""
+    """An error that lists all unknown names, each with the nearest metric."""
     if len(wrong) == 1:
         return RegardError(f"there is no metric {wrong[0]!r}.", where=where, fix=_instead(wrong[0]))
     told = " ".join(f"{name!r}: {_instead(name)}" for name in wrong)

@@ -1,4 +1,4 @@
-"""A metric by what the rows hold: one field, or two as rows and columns; or by the place in the answer."""
+"""A metric by group: by the values of one or two fields, or by the position in the output."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from regard.metrics.metric import OutputMetric, as_references
 from regard.metrics.significance import interval_of
 
 MOST = 60
-"""Different values of a field by which a metric is split."""
+"""Maximum number of distinct values of a field that defines groups."""
 SAMPLES = 1000
 
 
 @dataclass(frozen=True)
 class GroupScore:
-    """The rows of one group.
+    """The score of the rows of one group.
 
-    interval   the bounds of the middle 95 % of the values on resamples of these rows
+    interval   95 % interval of the values on resamples of these rows
     """
 
     group: tuple[str, ...]
@@ -33,30 +33,30 @@ class GroupScore:
 
 @dataclass(frozen=True)
 class ByGroup:
-    """A metric by one name or two; a cell for each combination of values that has rows, in order."""
+    """A metric by one or two fields, with a cell for each combination of values that has rows, in order."""
 
     metric: str
     names: tuple[str, ...]
     cells: tuple[GroupScore, ...]
 
     def labels(self, name: int) -> list[str]:
-        """The values of one of the names, in order: by size where all are numbers, else by the alphabet."""
+        """The values of a field in order: numeric if all are numbers, else alphabetical."""
         return self.ordered({cell.group[name] for cell in self.cells})
 
     @staticmethod
     def ordered(values: set[str]) -> list[str]:
-        """By size where all are numbers, else by the alphabet."""
+        """Numeric order if all are numbers, else alphabetical."""
         try:
             return sorted(values, key=lambda value: float(value.replace("−", "-")))
         except ValueError:
             return sorted(values)
 
     def table(self) -> list[tuple[Any, ...]]:
-        """Lines of (the values of the names, rows, value, and the bounds of its interval)."""
+        """Lines of (values of the fields, number of rows, value, bounds of the interval)."""
         return [(*cell.group, cell.n, cell.value, *cell.interval) for cell in self.cells]
 
     def values(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """By two names: (values of the first, values of the second), nan where there are no rows."""
+        """For two fields: (values of the first, values of the second), NaN without rows."""
         first, second = self.labels(0), self.labels(1)
         found = np.full((len(first), len(second)), np.nan)
         for cell in self.cells:
@@ -73,9 +73,9 @@ def by_group(
     *,
     samples: int = SAMPLES,
 ) -> ByGroup:
-    """The metric on the rows of each group, with its interval from so many resamples.
+    """The metric on the rows of each group, with intervals from `samples` resamples.
 
-    groups   for each row its values of the names
+    groups   the values of the fields for each row
     """
     if len(groups) != len(predictions):
         raise RegardError(
@@ -94,10 +94,11 @@ def by_place(
     place: int = 0,
     samples: int = SAMPLES,
 ) -> ByGroup:
-    """The share of right units by their place in the true answer, counted from its end: −1 is the last.
+    """The share of correct units by their position in the true output, counted from its end: −1 is the last.
 
-    predictions, references   the units of each answer and of the true one
-    groups, names             by what else it is split; the place is put before the name of this number
+    predictions, references   the units of each predicted and true output
+    groups, names             further fields that define groups; the position is inserted before the one at index
+                              `place`
     """
     right: list[Any] = []
     places: list[tuple[str, ...]] = []

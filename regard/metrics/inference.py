@@ -1,4 +1,4 @@
-"""What a metric can ask of a model that is measured: the outputs and where it looked, without knowing the model."""
+"""The interface between metrics and a model: its outputs and its attention on some rows."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class OutputInfo:
-    """An output, and what is known about it.
+    """An output and its context.
 
-    columns    of the model, or of the rows where there are some
+    columns    the columns of the model, or of the rows if there are any
     inputs     names of the columns that encoders read
     outputs    names of all outputs
-    truth      {input: column that says where this output should look}
-    attended   inputs its decoder attends to
+    truth      {input: column that says where this output should attend}
+    attended   inputs that its decoder attends to
     """
 
     name: str
@@ -40,7 +40,7 @@ class OutputInfo:
         return self.columns[self.name]
 
     def known(self, kind: str, *, attended: bool = False) -> dict[str, str]:
-        """{input: truth column} of those columns that have this type; with `attended`, of inputs attended to."""
+        """{input: truth column} for columns of this type; with `attended`, only for attended inputs."""
         return {
             name: column
             for name, column in self.truth.items()
@@ -51,44 +51,44 @@ class OutputInfo:
 
 
 class Inference(Protocol):
-    """A model, or an ensemble, applied to rows; everything is computed when asked for."""
+    """A model or an ensemble, applied to rows; everything is computed on demand."""
 
     @property
     def output(self) -> OutputInfo:
-        """The output that is measured; its columns are those the rows hold."""
+        """The output to measure, with the columns of the rows."""
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
 
     def raw(self, row: int) -> Mapping[str, str]:
-        """Column → the text as it stood in the data."""
+        """Column → text, as written in the data."""
 
     @property
     def predictions(self) -> Sequence[Prediction]:
-        """What the model answers, one prediction a row, without traces."""
+        """The predictions of the model, one per row, without traces."""
 
     @property
     def references(self) -> list[list[Any]]:
-        """The true values of each row, one or more, as `Prediction.value` holds them."""
+        """The true values of each row, one or more, in the form of `Prediction.value`."""
 
     def likelihood(self) -> tuple[float, float]:
-        """The summed −log p of the true outputs (natural), and the number of items."""
+        """The summed −log p of the true outputs (natural logarithm), and the number of items."""
 
     def traces(self, *, structures: bool = False) -> Iterator[tuple[int, Trace]]:
-        """Each row and where the model looked: while it wrote the true output, where it writes step by step; while it
-        answered, where it answers at once.
+        """Each row with its trace. For decoders that generate step by step, the trace is of the true output; for
+        others, of the prediction.
 
-        structures   with what was selected jointly and what was copied, at the price of writing once more
+        structures   include joint selections and copy probabilities, which takes another pass of decoding
         """
 
     def memories(self) -> Iterator[tuple[Batch, Mapping[str, Memory]]]:
-        """Batches of all rows, and what the encoders made of them."""
+        """Batches of all rows, and their encodings."""
 
     def shape(self, name: str) -> tuple[int, ...] | None:
-        """(rows, columns) of the grid that an input's positions make, where they make one."""
+        """(rows, columns) of the grid of an input's positions, if they form one."""
 
     def once(self, make: Callable[[Inference], Found]) -> Found:
-        """`make` of this inference, computed once for all metrics that ask for it."""
+        """`make` of this inference, computed once for all metrics that request it."""
 
     def dev(self) -> Inference | None:
-        """The same model on the rows of dev, to choose thresholds on; None where these are the rows of dev."""
+        """The same model on the rows of dev, to choose thresholds; None if these are the rows of dev."""

@@ -1,9 +1,9 @@
-"""Latent trees: how often the heads an encoder found for itself, without supervision, are the true ones.
+"""Latent trees: how often the heads that an encoder found without supervision are correct.
 
-    UAS = Σ words with the right head / Σ words
+    UAS = Σ words with the correct head / Σ words
 
-Heads are counted from 1, 0 is the root symbol. The baselines: every word's head is the next word (left-branching,
-the last word the root), or the word before it (right-branching, the first word the root), or a head at random.
+Heads are counted from 1, 0 is the root symbol. Baselines: the head of every word is the next word (left-branching; the
+last word is the root), the previous word (right-branching; the first word is the root), or random.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Heads = Sequence[int]
 
 @register("metric", "latent_uas")
 class LatentUAS(Metric):
-    """UAS of the trees that one model's encoders found, all inputs together, beside branching baselines."""
+    """UAS of the latent trees of a model's encoders, over all inputs. Baselines: branching and random trees."""
 
     ensembles = False
 
@@ -39,7 +39,7 @@ class LatentUAS(Metric):
 
 
 def known_trees(output: OutputInfo) -> dict[str, str]:
-    """{input: tree column} where the true tree of what an encoder reads is known."""
+    """{input: tree column} for the inputs of encoders whose true tree is known."""
     return {
         column.of[0]: name
         for name, column in output.columns.items()
@@ -48,7 +48,7 @@ def known_trees(output: OutputInfo) -> dict[str, str]:
 
 
 def latent_trees(inference: Inference) -> tuple[list[Heads], list[Heads]]:
-    """The heads that encoders found and the true ones, a row at a time; both empty where encoders seek none."""
+    """The latent and the true heads of each row; both empty if no encoder has latent trees."""
     found: list[Heads] = []
     truth: list[Heads] = []
     known = known_trees(inference.output)
@@ -67,7 +67,7 @@ def latent_trees(inference: Inference) -> tuple[list[Heads], list[Heads]]:
 
 
 def latent_uas(found: Sequence[Heads], truth: Sequence[Heads]) -> Score:
-    """The share of all words whose head is the true one, punctuation counted like any word."""
+    """The share of words with the correct head, including punctuation."""
     _same_shapes(found, truth)
     right = sum(
         mine == true
@@ -82,7 +82,7 @@ def branching_baselines(truth: Sequence[Heads]) -> dict[str, Score]:
     """The UAS of left-branching, right-branching and random heads on these trees."""
     left = [[*range(2, len(heads) + 1), 0] if heads else [] for heads in truth]
     right = [list(range(len(heads))) for heads in truth]
-    # Each word draws among the other words and the root symbol: as many choices as there are words.
+    # Each word chooses among the other words and the root symbol: as many choices as words.
     words = sum(map(len, truth))
     random = sum(len(heads) * (1 / len(heads)) for heads in truth if heads) / max(words, 1)
     return {
@@ -95,7 +95,7 @@ def branching_baselines(truth: Sequence[Heads]) -> dict[str, Score]:
 
 
 def best_rule(name: str, truth: Sequence[Heads]) -> Score:
-    """The best of these baselines, all three in its signature."""
+    """The best of these baselines, with all three in its signature."""
     reached = branching_baselines(truth)
     told = ", ".join(f"{rule} {score.value:.3f}" for rule, score in reached.items())
     best = max(score.value for score in reached.values())

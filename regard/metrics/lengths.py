@@ -1,4 +1,4 @@
-"""A metric by the length of the input: where does a model begin to fail?"""
+"""A metric by the length of the input, to show where a model starts to fail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from regard.metrics.significance import interval_of
 class Bucket:
     """Rows with low ≤ length ≤ high.
 
-    interval   the bounds of the middle 95 % of the values on resamples of these rows
+    interval   95 % interval of the values on resamples of these rows
     """
 
     low: int
@@ -34,7 +34,7 @@ class Bucket:
 
 @dataclass(frozen=True)
 class ByLength:
-    """The buckets that have rows, from short to long; `points` are those of a plot: mean length and value."""
+    """The buckets that have rows, from short to long; `points` holds their mean length and value, for a plot."""
 
     metric: str
     buckets: tuple[Bucket, ...]
@@ -44,7 +44,7 @@ class ByLength:
         return [(bucket.mean_length, bucket.value) for bucket in self.buckets]
 
     def table(self) -> list[tuple[str, int, float, float, float]]:
-        """Lines of (lengths, rows, value, and the bounds of its interval)."""
+        """Lines of (lengths, number of rows, value, bounds of the interval)."""
         return [(bucket.label, bucket.n, bucket.value, *bucket.interval) for bucket in self.buckets]
 
     def __str__(self) -> str:
@@ -64,10 +64,10 @@ def by_length(
     edges: Sequence[int] | None = None,
     samples: int = 1000,
 ) -> ByLength:
-    """The metric on the rows of each range of input lengths, with its interval from so many resamples.
+    """The metric on the rows of each range of input lengths, with intervals from `samples` resamples.
 
-    edges     the last length of each bucket, rising; what is longer than the last edge makes one more bucket
-    buckets   without edges: so many ranges of about equal width
+    edges     the last length of each bucket, ascending; longer rows form another bucket
+    buckets   without edges: number of ranges of about equal width
     """
     if len(lengths) != len(predictions):
         raise RegardError(

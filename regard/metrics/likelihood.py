@@ -1,4 +1,4 @@
-"""Likelihood: how probable the model finds the true outputs."""
+"""Likelihood: the probability that the model assigns to the true outputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PERPLEXITY = "exp(mean -log p)|per item, end included"
 
 @register("metric", "loss")
 class NegativeLogLikelihood(Metric):
-    """The mean −log p of the truth per item, in nats."""
+    """The mean −log p of the true output per item, in nats."""
 
     higher_is_better = False
 
@@ -46,7 +46,7 @@ class Perplexity(Metric):
 
 @register("metric", "bits_per_character")
 class BitsPerCharacter(Metric):
-    """−log₂ p of a whole text by its characters, whatever units it is cut into."""
+    """−log₂ p of a whole text per character, whatever its units."""
 
     higher_is_better = False
     suits = ("stream",)
@@ -62,7 +62,7 @@ class BitsPerCharacter(Metric):
 
 @register("metric", "nats_per_character")
 class NatsPerCharacter(BitsPerCharacter):
-    """−log p of a whole text by its characters, whatever units it is cut into."""
+    """−log p of a whole text per character, whatever its units."""
 
     base = math.e
 
@@ -73,7 +73,7 @@ def _characters(inference: Inference) -> int:
 
 
 def _left_out(inference: Inference) -> str:
-    """What a likelihood does not count: classes that training never saw have none."""
+    """The items that the likelihood leaves out: classes that the training data lack have none."""
     column = inference.output.column
     if column.alone or type(column).unseen is Column.unseen:
         return ""
@@ -86,7 +86,7 @@ def _likelihood(inference: Inference) -> tuple[float, float]:
 
 
 def perplexity(negative_log_likelihood: float, items: float) -> Score:
-    """exp of the mean −log p (natural) per item; items: how many, or their weights together."""
+    """exp of the mean −log p (natural) per item; items: their number, or the sum of their weights."""
     if items <= 0:
         raise RegardError("perplexity needs at least one item, received none.")
     mean = negative_log_likelihood / items

@@ -1,4 +1,4 @@
-"""Right or wrong: a prediction is right when it equals any of its references."""
+"""Exact match: a prediction is correct if it equals any of its references."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from regard.parts import register
 
 @register("metric", "exact")
 class Exact(OutputMetric):
-    """The share of predictions equal to one of their references, whatever they are."""
+    """The share of predictions that equal one of their references."""
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
-        """(n, 2): right or not, and one."""
+        """(n, 2): whether the prediction is correct, and 1."""
         right = [float(prediction in row) for prediction, row in zip(predictions, references, strict=True)]
         return np.stack([np.array(right), np.ones(len(right))], axis=1)
 
@@ -29,7 +29,7 @@ class Exact(OutputMetric):
 
 @register("metric", "accuracy")
 class Accuracy(Exact):
-    """The same of labels, beside the majority baseline."""
+    """The share of correct labels. Baseline: the majority class."""
 
     suits = ("label",)
 
@@ -37,7 +37,7 @@ class Accuracy(Exact):
         return f"accuracy|refs:{count}"
 
     def baseline(self, inference: Inference) -> Score | None:
-        """Always the class commonest in the training data."""
+        """Always the most frequent class of the training data."""
         column: Any = inference.output.column
         if not getattr(column, "counts", None):
             return None
@@ -48,7 +48,7 @@ class Accuracy(Exact):
 
 @register("metric", "word_error")
 class WordError(Exact):
-    """1 − exact. In work on pronunciation this is called word error rate: a word is wrong or it is not."""
+    """1 − exact. Work on pronunciation calls this word error rate."""
 
     higher_is_better = False
     suits = ("text",)
@@ -63,15 +63,15 @@ class WordError(Exact):
 
 @register("metric", "before_failure")
 class BeforeFailure(OutputMetric):
-    """The mean share of an output that is right before the first wrong word (Grefenstette et al. 2015).
+    """The mean share of an output before its first wrong word (Grefenstette et al. 2015).
 
-    What comes after the end of a reference does not count; of several references the best does.
+    Words after the end of a reference do not count; of several references, the best one counts.
     """
 
     suits = ("text",)
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
-        """(n, 2): the share of the reference's words before the first mistake, and one."""
+        """(n, 2): the share of the reference's words before the first error, and 1."""
         shares = [
             max(_right_beginning(pieces(prediction), pieces(reference)) for reference in row)
             for prediction, row in zip(predictions, references, strict=True)
@@ -89,7 +89,7 @@ def _right_beginning(words: Sequence[str], reference: Sequence[str]) -> float:
 
 
 def majority(truth: Sequence[str], *, training: Sequence[str] | None = None) -> Score:
-    """Always the label commonest in `training` (in `truth` itself if absent); of equals the first in the alphabet."""
+    """Always the most frequent label in `training` (default: in `truth`), ties in alphabetical order."""
     if not truth:
         raise RegardError("a baseline needs at least one true label, received none.")
     counts = Counter(truth if training is None else training)

@@ -1,17 +1,17 @@
-"""A metric: a part that measures what a model does on rows, found by its name.
+"""A metric: a part that measures a model on rows.
 
     @register("metric", "absolute_error")
     class AbsoluteError(OutputMetric):
         higher_is_better = False
         suits = ("number",)
 
-Two protocols. Every `Metric` measures an `Inference`: the model's outputs, its likelihood, where it looked. A metric of
-outputs alone is an `OutputMetric`, a function of sums over the rows of a corpus:
+There are two interfaces. Every `Metric` measures an `Inference`: the outputs of a model, its likelihood, its attention.
+A metric of outputs alone is an `OutputMetric`, a function of sums over the rows of a corpus:
 
     value = f(Σ_rows statistics(row))
 
-BLEU is one (its n-gram counts add up), so are error rates (edits and lengths add up) and shares. Written this way a
-metric on any part of a corpus, by length or resampled, costs one sum and no new comparison of outputs.
+BLEU has this form (its n-gram counts add up), and so have error rates (edits and lengths add up) and shares. On any
+part of a corpus, by length or resampled, such a metric costs one sum and no new comparison of outputs.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from regard.parts import Options as PartOptions
 
 Table = NDArray[np.float64]
 References = Sequence[Sequence[Any]]
-"""For each row one or more references; rows may differ in how many they have."""
+"""One or more references for each row; their number may vary."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """A measured value, with what one needs to measure it again.
+    """A measured value, with everything needed to measure it again.
 
     name        "bleu", "per", …
     value       BLEU, chrF and ROUGE from 0 to 100, everything else a share or a rate: 0.12 is 12 %
-    n           rows measured
+    n           number of rows
     signature   how it was computed, in one line that another implementation can follow
     """
 
@@ -56,15 +56,15 @@ class Score:
 
 
 class Metric(ABC):
-    """What every metric says of itself, and how it measures.
+    """Base class of metrics.
 
-    higher_is_better   its direction; known here and nowhere else
-    suits              the types of output columns it can be computed for; any where empty
-    ensembles          whether it can be measured of several models that decide together
+    higher_is_better   the direction of the metric, defined only here
+    suits              types of output columns that it supports; empty: all
+    ensembles          whether it can be measured for an ensemble
     """
 
     class Options(PartOptions):
-        """A metric has no options: a spec names it."""
+        """A metric has no options; a spec refers to it by name."""
 
     higher_is_better: ClassVar[bool] = True
     suits: ClassVar[tuple[str, ...]] = ()
@@ -76,7 +76,7 @@ class Metric(ABC):
 
     @classmethod
     def named(cls, name: str) -> Metric | None:
-        """The metric a spec calls `name`. A family such as top1, top2, … overrides this and `members`."""
+        """The metric that a spec calls `name`. A family such as top1, top2, … overrides this method and `members`."""
         return cls() if name == cls.Options.type else None
 
     @classmethod
@@ -85,7 +85,7 @@ class Metric(ABC):
         return (cls.Options.type,)
 
     def refuses(self, output: OutputInfo) -> str | None:
-        """Why it cannot be computed for an output, as a sentence without its end; None where it can."""
+        """Why it cannot be computed for an output, as a sentence without its period; None if it can."""
         kind = output.column.type
         if not self.suits or kind in self.suits or self.name in output.column.usual:
             return None
@@ -95,47 +95,47 @@ class Metric(ABC):
 
     @abstractmethod
     def measure(self, inference: Inference) -> Score | None:
-        """The metric on the rows of an inference; None where they lack what it needs."""
+        """The metric on the rows of an inference; None if they lack something it needs."""
 
     def baseline(self, inference: Inference) -> Score | None:
-        """Its chance level, or another value reached without the model, where there is one."""
+        """Its chance level, or another value reached without the model, if there is one."""
         return None
 
 
 class RowMetric(Metric):
-    """A metric that is a function of sums over rows: on some of them, or on a resample, it costs one sum."""
+    """A metric that is a function of sums over rows, so that a subset or a resample costs one sum."""
 
     @abstractmethod
     def lines(self, inference: Inference) -> Table | None:
-        """(n, k): one line of numbers for each row that has what it needs; None where none has."""
+        """(n, k): a line of numbers for each row that can be measured; None if there are none."""
 
     def value(self, sums: Table) -> float:
-        """(k,) the sum of some of these lines → the metric on those rows; sums[0] / sums[1] unless overridden."""
+        """(k,) the sum of some of these lines → the metric on these rows; default: sums[0] / sums[1]."""
         return ratio(sums)
 
 
 class OutputMetric(RowMetric):
-    """A metric of outputs against references, by its two halves.
+    """A metric that compares outputs with references.
 
-    Both are values, what the output column holds: a text, a class, the list of tags, a number.
+    Both are values of the output column: a text, a class, a list of tags, a number.
     """
 
     @abstractmethod
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
-        """(n, k): one line of numbers for each row."""
+        """(n, k): a line of numbers for each row."""
 
     def lines(self, inference: Inference) -> Table:
         return self.statistics([answer.value for answer in inference.predictions], inference.references)
 
     @abstractmethod
     def describe(self, count: str) -> str:
-        """The signature; `count` is how many references a row has ("1", "3", "var" where they differ)."""
+        """The signature; `count` is the number of references per row ("1", "3", or "var" if it varies)."""
 
     def measure(self, inference: Inference) -> Score | None:
         return self([answer.value for answer in inference.predictions], inference.references)
 
     def __call__(self, predictions: Sequence[Any], references: Sequence[Any]) -> Score:
-        """The metric on rows given in Python; a row has a reference, or a list of several."""
+        """The metric on rows given in Python; a row has one reference, or a list of several."""
         several = as_references(predictions, references)
         counts = {len(row) for row in several}
         signature = self.describe(str(counts.pop()) if len(counts) == 1 else "var")
@@ -143,14 +143,14 @@ class OutputMetric(RowMetric):
         return Score(self.name, value, len(predictions), signature)
 
     def rows(self, predictions: Sequence[Any], references: Sequence[Any]) -> list[float]:
-        """The metric on each row alone."""
+        """The metric on each single row."""
         return [
             self.value(line) for line in self.statistics(predictions, as_references(predictions, references))
         ]
 
 
 def as_references(predictions: Sequence[Any], references: Sequence[Any]) -> References:
-    """One list of references per prediction; what is no list (a text, a number) is a list of one."""
+    """A list of references per prediction; a value that is not a list (a text, a number) becomes a list of one."""
     if isinstance(predictions, str) or len(predictions) != len(references):
         counts = f"{len(predictions)} predictions and {len(references)} rows of references"
         raise RegardError(f"expected as many rows of references as predictions, received {counts}.")
@@ -172,5 +172,5 @@ def ratio(sums: Table) -> float:
 
 
 def pieces(value: str | Sequence[str]) -> list[str]:
-    """The words, tags or arcs of a value: a list of them, or a text with spaces between them."""
+    """The words, tags or arcs of a value, which is a list or a text separated by spaces."""
     return value.split() if isinstance(value, str) else list(value)

@@ -1,9 +1,9 @@
-"""Labels of the nodes of trees, as the Stanford Sentiment Treebank is measured (Socher et al. 2013).
+"""Accuracy of node labels in trees, as for the Stanford Sentiment Treebank (Socher et al. 2013).
 
-    root_accuracy   the share of trees whose root has the right label
-    node_accuracy   the share of nodes, words and root included, that have the right label
+    root_accuracy   the share of trees whose root has the correct label
+    node_accuracy   the share of nodes, including words and root, with the correct label
 
-Nodes without a true label do not count. A prediction with another number of nodes has none right.
+Nodes without a true label do not count. A prediction with another number of nodes has no correct ones.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from regard.parts import register
 
 
 def _labels(tree: Any) -> list[str]:
-    """Of all nodes in post-order, empty where a node has none; no nodes for what is no tree."""
+    """The labels of all nodes in post-order, empty for unlabeled ones; an empty list for a text that is not a tree."""
     try:
         return list(read_brackets(str(tree)).labels)
     except BracketError:
@@ -28,7 +28,7 @@ def _labels(tree: Any) -> list[str]:
 
 @register("metric", "node_accuracy")
 class NodeAccuracy(OutputMetric):
-    """The share of labelled nodes that are right."""
+    """The share of labeled nodes that are correct."""
 
     suits = ("brackets",)
     what = "share of right labels of all nodes"
@@ -38,7 +38,7 @@ class NodeAccuracy(OutputMetric):
         return [place for place, label in enumerate(labels) if label]
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
-        """(n, 2): nodes that are right, and nodes; of several references the best."""
+        """(n, 2): correct nodes, and nodes, for the best-matching reference."""
         lines = []
         for prediction, row in zip(predictions, references, strict=True):
             mine, candidates = _labels(prediction), []
@@ -55,7 +55,7 @@ class NodeAccuracy(OutputMetric):
 
 @register("metric", "root_accuracy")
 class RootAccuracy(NodeAccuracy):
-    """The share of trees whose root is right."""
+    """The share of trees whose root is correct."""
 
     what = "share of right labels of roots"
 

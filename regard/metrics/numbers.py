@@ -1,4 +1,4 @@
-"""Errors of numbers; of several references the nearest counts.
+"""Errors of numbers; of several references, the nearest counts.
 
 absolute_error   Σ |y − ŷ| / n
 squared_error    √(Σ (y − ŷ)² / n)
@@ -33,7 +33,7 @@ class AbsoluteError(OutputMetric):
 
 @register("metric", "squared_error")
 class SquaredError(AbsoluteError):
-    """The root of the mean squared error."""
+    """The root mean squared error."""
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
         errors: Table = super().statistics(predictions, references) ** 2

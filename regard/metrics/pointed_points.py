@@ -1,4 +1,4 @@
-"""What metrics of pointers at points share: the points behind the pointers."""
+"""Base class of metrics of pointers to points."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regard.metrics.metric import Metric
 
 
 class PointsMetric(Metric):
-    """A metric of pointers whose input is a list of points."""
+    """A metric of pointers into a list of points."""
 
     suits = ("pointers",)
 
@@ -23,7 +23,7 @@ class PointsMetric(Metric):
 
 
 def pointed_points(inference: Inference, pointers: Sequence[Sequence[int]]) -> Iterator[tuple[Array, Array]]:
-    """Of each row all points (n, k), and those that its pointers name, in their order."""
+    """For each row, all points (n, k), and those that its pointers name, in order."""
     (name,) = inference.output.column.of
     for row, positions in enumerate(pointers):
         points = coordinates(inference.raw(row)[name])

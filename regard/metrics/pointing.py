@@ -1,7 +1,7 @@
-"""The pointing game: is what a word names where the model looked most? (Zhang et al. 2016)
+"""The pointing game: whether attention peaks inside the true region (Zhang et al. 2016).
 
-Of the steps whose place is known, the share at which the most attended position lies in that place; the first of
-equals counts. Its baseline always points at the middle.
+The share of steps with a known region whose most attended position lies in that region; ties go to the first position.
+The baseline always points at the center.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Shape = tuple[int, ...]
 
 @dataclass
 class PlacedAttention:
-    """weights and truth (T, S) of each row, and the shape its S positions have."""
+    """Weights and truth (T, S) of each row, and the shape of its S positions."""
 
     weights: list[Any] = field(default_factory=list)
     truth: list[Any] = field(default_factory=list)
@@ -32,7 +32,7 @@ class PlacedAttention:
 
 @register("metric", "pointing")
 class Pointing(RowMetric):
-    """The pointing game, beside always pointing at the middle."""
+    """The share of steps whose most attended position is in the true region. Baseline: always the center."""
 
     def refuses(self, output: OutputInfo) -> str | None:
         if output.known("places", attended=True):
@@ -60,7 +60,7 @@ class Pointing(RowMetric):
 
 
 def placed_attention(inference: Inference) -> PlacedAttention | None:
-    """Where the model looks, with the true places; None where no places are known."""
+    """The attention, with the true regions; None if no regions are known."""
     known = inference.output.known("places", attended=True)
     found = PlacedAttention()
     for _, trace in inference.traces() if known else ():
@@ -73,7 +73,7 @@ def placed_attention(inference: Inference) -> PlacedAttention | None:
 
 
 def pointing(weights: Sequence[ArrayLike], truth: Sequence[ArrayLike]) -> Score:
-    """weights and truth (T, S) of each row; the place of step t is where truth[t] is above 0, not known without any."""
+    """weights and truth (T, S) of each row; the region of step t is where truth[t] is above 0, unknown if nowhere."""
     if len(weights) != len(truth):
         raise RegardError(f"expected truth for as many rows, received {len(weights)} and {len(truth)}.")
     hits = steps = 0
@@ -84,7 +84,7 @@ def pointing(weights: Sequence[ArrayLike], truth: Sequence[ArrayLike]) -> Score:
 
 
 def _hits(weights: ArrayLike, truth: ArrayLike) -> tuple[int, int]:
-    """Of one row: the steps whose most attended position lies in the true place, and those whose place is known."""
+    """For one row: the steps whose most attended position is in the true region, and the steps with a known region."""
     table, places = np.asarray(weights, dtype=np.float64), np.asarray(truth) > 0
     if table.shape != places.shape or table.ndim != 2:
         raise RegardError(
@@ -95,9 +95,10 @@ def _hits(weights: ArrayLike, truth: ArrayLike) -> tuple[int, int]:
 
 
 def centre_pointing(truth: Sequence[ArrayLike], shapes: Sequence[Shape]) -> Score:
-    """The share of the steps whose place holds the middle of the memory; of several middle positions, their mean.
+    """The share of steps whose region contains the center of the memory; the mean if there are several central
+    positions.
 
-    shapes   of each row: (rows, columns) of a grid, or (positions,)
+    shapes   the shape of each row: (rows, columns) of a grid, or (positions,)
     """
     hits, steps = 0.0, 0
     for true, shape in zip(truth, shapes, strict=True):
@@ -109,6 +110,6 @@ def centre_pointing(truth: Sequence[ArrayLike], shapes: Sequence[Shape]) -> Scor
 
 
 def middle(shape: Shape) -> NDArray[np.int64]:
-    """The positions in the middle: one for an odd number, two for an even one, along each side."""
+    """The central positions: along each side, one for an odd number of positions, two for an even one."""
     sides = [np.arange((side - 1) // 2, side // 2 + 1) for side in shape]
     return np.ravel_multi_index(np.ix_(*sides), shape).ravel()

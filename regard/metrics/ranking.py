@@ -21,7 +21,7 @@ NAME = re.compile(r"top([1-9][0-9]*)")
 class TopKAccuracy(Metric):
     """The share of rows with the true label among the k most probable: the family `top1`, `top2`, …
 
-    A label never seen in training is never among them; of several true labels the most probable counts.
+    A label that the training data lack is never among them; of several true labels, the most probable counts.
     """
 
     suits = ("label",)
@@ -46,9 +46,9 @@ class TopKAccuracy(Metric):
         return self.of(inference.predictions, inference.references)
 
     def of(self, answers: Sequence[Prediction], references: Sequence[Sequence[str]]) -> Score:
-        """The metric of answers that hold the probability of every label."""
+        """The metric of predictions that hold the probability of every label."""
         labels = self._labels(answers)
-        scores = np.full((len(answers), len(labels) + 1), -np.inf)  # the last: labels that are unknown
+        scores = np.full((len(answers), len(labels) + 1), -np.inf)  # last column: unknown labels
         scores[:, :-1] = [[answer.probabilities[label] for label in labels] for answer in answers]
         place = {label: index for index, label in enumerate(labels)}
         truth = []

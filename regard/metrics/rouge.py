@@ -1,10 +1,10 @@
 """ROUGE of summaries (Lin 2004), as the package rouge-score computes it without stemming.
 
-    ROUGE-N = F₁ of the n-grams that prediction and reference share, each counted as often as both have it
-    ROUGE-L = F₁ of the longest sequence of words that stands in both in this order
+    ROUGE-N = F₁ of the n-grams that prediction and reference share, counted with multiplicity
+    ROUGE-L = F₁ of the longest common subsequence of words
 
-of lower-cased words of a–z and 0–9, the rest being gaps; the mean over all rows, from 0 to 100. Of several references
-the best counts for each row.
+of lower-cased words of a–z and 0–9, separated by anything else; the mean over all rows, from 0 to 100. Of several
+references, the best one counts for each row.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class ROUGE(OutputMetric):
 
 
 def ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
-    """How often each sequence of so many words occurs."""
+    """The frequency of each n-gram of this order."""
     return Counter(zip(*(words[start:] for start in range(order)), strict=False))
 
 

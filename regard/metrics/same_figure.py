@@ -1,4 +1,4 @@
-"""The share of pointers that make the same figure as the true ones."""
+"""The share of outputs that form the same figure as the true pointers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from regard.parts import register
 
 @register("metric", "same_figure")
 class SameFigure(Metric):
-    """A polygon is the same wherever it begins, a tour in both directions too, triangles in any order.
+    """The share of correct figures. Polygons may start anywhere, tours may also be reversed, triangles may be in any
+    order.
 
-    Of a sequence, and of a figure that is written as the data write it, this is exact match.
+    For a sequence, and for a figure written as in the data, this equals exact match.
     """
 
     suits = ("pointers",)
@@ -32,7 +33,7 @@ class SameFigure(Metric):
 
 
 def figure(pointers: Sequence[int], form: str) -> Any:
-    """What all ways to write one figure have in common."""
+    """A canonical form, equal for all notations of the same figure."""
     pointers = list(pointers)
     if form == "triangles":
         return frozenset(frozenset(pointers[low : low + 3]) for low in range(0, len(pointers), 3))

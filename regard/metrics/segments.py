@@ -1,14 +1,14 @@
-"""Segment F1: does the model look at the whole of what a word came from, and at nothing else?
+"""Segment F1: whether attention covers all source positions of a target word, and no others.
 
 For every target word whose true source positions are known, the predicted ones are those whose weight reaches a
 threshold θ. With P, R the precision and recall of the pairs (source position, target word) over the whole corpus,
 
     F1 = 2PR / (P + R) = 2 |A ∩ G| / (|A| + |G|),  A predicted, G true
 
-θ is chosen on other rows (dev), for every kind of selection, among 0.01, 0.02, … 0.99: a softmax spreads one over the
-positions it looks at, marginals of segments go up to one each. A weight below one hundredth adds nothing to the context
-worth the name of looking; without that floor, θ would come to lie where only the order of the scores is measured (at
-1e-29 for a softmax over characters).
+θ is chosen on other rows (dev), for every kind of selection, among 0.01, 0.02, … 0.99, because a softmax distributes a
+total of 1 over all positions, whereas marginals of segments go up to 1 each. A weight below 0.01 contributes too little
+to the context to count as attention. Without this lower limit, θ would become so small that only the order of the
+scores is measured (1e-29 for a softmax over characters).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CANDIDATES = np.arange(1, 100) / 100
 
 @dataclass(frozen=True)
 class Threshold:
-    """Positions whose weight is at least `value` count as looked at; `chosen_on` says on which rows it was chosen."""
+    """Positions with a weight of at least `value` count as attended; `chosen_on` names the rows it was chosen on."""
 
     value: float
     chosen_on: str
@@ -38,7 +38,7 @@ class Threshold:
 
 @register("metric", "segment_f1")
 class SegmentF1(AlignmentMetric):
-    """F1 of the positions looked at; the threshold is chosen on dev, on the rows themselves where these are dev."""
+    """F1 of the attended positions; the threshold is chosen on dev, or on the rows themselves if these are dev."""
 
     def measure(self, inference: Inference) -> Score | None:
         found = inference.once(aligned_attention)
@@ -54,7 +54,7 @@ class SegmentF1(AlignmentMetric):
 
 
 def segment_f1(weights: Sequence[ArrayLike], links: Sequence[Links], threshold: Threshold) -> Score:
-    """F1 of the soft weights, one array (T, S) a row, against the true links (source, target)."""
+    """F1 of attention weights, one array (T, S) per row, against the true links (source, target)."""
     values, true = _pairs(weights, links)
     looked = values >= threshold.value
     hits, both = int((looked & true).sum()), int(looked.sum() + true.sum())
@@ -67,7 +67,7 @@ def segment_f1(weights: Sequence[ArrayLike], links: Sequence[Links], threshold: 
 def best_threshold(
     weights: Sequence[ArrayLike], links: Sequence[Links], *, chosen_on: str = "these rows"
 ) -> Threshold:
-    """Of the candidates the one with the highest F1 on these rows, of equals the lowest."""
+    """The candidate with the highest F1 on these rows, the lowest in case of a tie."""
     values, true = _pairs(weights, links)
     looked = [values >= candidate for candidate in CANDIDATES]
     f1 = [2 * int((one & true).sum()) / max(int(one.sum() + true.sum()), 1) for one in looked]

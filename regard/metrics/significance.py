@@ -1,7 +1,7 @@
-"""How sure is a difference? Bootstrap resampling of the test rows (Koehn 2004), exact in its random numbers.
+"""Significance of differences by bootstrap resampling of the test rows (Koehn 2004), reproducible by seed.
 
-A resample draws n rows with replacement; since a metric is a function of sums over rows, its value on a resample is
-f(counts · statistics), with counts how often each row was drawn: no text is compared twice.
+A resample draws n rows with replacement. Since a metric is a function of sums over rows, its value on a resample is
+f(counts · statistics), where counts holds how often each row was drawn. No text is compared twice.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CHUNK = 256
 
 @dataclass(frozen=True)
 class ConfidenceInterval:
-    """value on all rows; low and high bound the middle `level` of the resamples."""
+    """The value on all rows; low and high bound the middle `level` of the resamples."""
 
     value: float
     low: float
@@ -37,8 +37,8 @@ class Comparison:
     """Two systems on the same rows.
 
     difference   second minus first, with its interval
-    p_value      two-sided: how often a difference at least as large comes up when the resamples' differences are
-                 moved to have mean zero, (count + 1) / (samples + 1)
+    p_value      two-sided: the share of resamples with a difference at least as large, after their differences are
+                 shifted to mean zero, (count + 1) / (samples + 1)
     wins         the share of resamples on which the second system is strictly better
     """
 
@@ -58,7 +58,7 @@ def confidence_interval(
     level: float = 0.95,
     seed: int = 1,
 ) -> ConfidenceInterval:
-    """The metric with the interval that `level` of the resamples fall into."""
+    """The metric with the interval that contains `level` of the resamples."""
     lines = metric.statistics(predictions, as_references(predictions, references))
     return interval_of(metric, lines, samples=samples, level=level, seed=seed)
 
@@ -98,7 +98,7 @@ def compare(
 
 
 def _resample(metric: RowMetric, tables: Sequence[Table], samples: int, seed: int) -> list[Table]:
-    """For each table (n, k) the metric on the same `samples` resamples, (samples,)."""
+    """For each table (n, k), the metric on the same `samples` resamples, (samples,)."""
     if samples < 1:
         raise RegardError(f"expected at least one resample, received {samples}.")
     n = len(tables[0])

@@ -1,9 +1,9 @@
-"""Tags: how many positions are right, and how many of the spans that tags mark.
+"""Accuracy of tags, and F1 of the spans that they mark.
 
-    precision = right / found,  recall = right / true,  F1 = 2 · right / (found + true)
+    precision = correct / predicted,  recall = correct / true,  F1 = 2 · correct / (predicted + true)
 
-over the whole corpus, where a span is right when its first token, its last token and its kind are. Tags may be IOB1,
-BIO or BIOES; spans are read from them as conlleval does.
+over the whole corpus. A span is correct if its first token, its last token and its kind are. Tags may be IOB1, BIO or
+BIOES; spans are read by the rules of conlleval.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from regard.parts import register
 
 @register("metric", "tag_accuracy")
 class TagAccuracy(OutputMetric):
-    """The share of positions with the right tag; a missing or superfluous tag is a wrong one."""
+    """The share of positions with the correct tag; missing and superfluous tags are wrong."""
 
     suits = ("tags",)
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
-        """(n, 2): equal tags at equal positions, and positions (of the longer), for the reference that fits best."""
+        """(n, 2): equal tags at equal positions, and positions (of the longer), for the best-matching reference."""
         lines = []
         for prediction, row in zip(predictions, references, strict=True):
             mine, candidates = pieces(prediction), []
@@ -41,7 +41,7 @@ class TagAccuracy(OutputMetric):
         return f"share of positions right|refs:{count}"
 
     def baseline(self, inference: Inference) -> Score | None:
-        """Always the tag commonest in the training data."""
+        """Always the most frequent tag of the training data."""
         column: Any = inference.output.column
         if not getattr(column, "counts", None):
             return None
@@ -53,12 +53,12 @@ class TagAccuracy(OutputMetric):
 
 @register("metric", "chunk_f1")
 class ChunkF1(OutputMetric):
-    """F1 of the spans that tags mark: chunks, names."""
+    """F1 of the spans that tags mark, such as chunks or names."""
 
     suits = ("tags",)
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
-        """(n, 3): spans right, found, true; of several references the one met best."""
+        """(n, 3): correct, predicted and true spans, for the best-matching reference."""
         lines = []
         for prediction, row in zip(predictions, references, strict=True):
             mine = set(spans(pieces(prediction)))

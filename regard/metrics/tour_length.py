@@ -1,4 +1,4 @@
-"""How long the tours are that pointers make."""
+"""The length of the tours that pointers form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from regard.parts import register
 
 @register("metric", "tour_length")
 class TourLength(PointsMetric):
-    """The mean length of the closed tours; by chance, that of the points in the order of the data."""
+    """The mean length of the closed tours. Baseline: the points in the order of the data."""
 
     higher_is_better = False
 
@@ -40,5 +40,5 @@ class TourLength(PointsMetric):
 
 
 def length(tour: Array) -> float:
-    """Of the way from point to point (n, k) and back to the first."""
+    """The length of the path through the points (n, k) and back to the first."""
     return float(np.linalg.norm(tour - np.roll(tour, -1, 0), axis=1).sum())

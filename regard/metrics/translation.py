@@ -2,7 +2,7 @@
 
 BLEU (Papineni et al. 2002) = BP · exp(¼ Σ_{n≤4} log p_n), cased, 13a tokenization, exponential smoothing.
 chrF (Popović 2015) is the F₂ of character 6-grams. Both run from 0 to 100.
-`token_bleu` takes the words as they are separated by spaces: formulas, programs, anything already cut into tokens.
+`token_bleu` splits at spaces, for formulas, programs and anything else that is already tokenized.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from regard.parts import register
 
 
 class SacreBLEU(OutputMetric):
-    """A metric over sacrebleu's own statistics of each row, the ones its significance tests resample."""
+    """A metric based on sacrebleu's statistics per row, which its significance tests resample too."""
 
     suits = ("text",)
 
     @abstractmethod
     def scorer(self) -> Any:
-        """One of sacrebleu's metrics, anew: it remembers what it measured."""
+        """A new scorer of sacrebleu; scorers keep state."""
 
     def prepare(self, text: str) -> str:
-        """What is done to every text before; `describe` says so."""
+        """Preprocessing of every text; `describe` mentions it."""
         return text
 
     @cached_property
@@ -38,7 +38,7 @@ class SacreBLEU(OutputMetric):
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
         prepared = [[self.prepare(text) for text in row] for row in references]
-        streams = [list(stream) for stream in zip_longest(*prepared)]  # None where a row has fewer references
+        streams = [list(stream) for stream in zip_longest(*prepared)]  # None for rows with fewer references
         lines = self.scorer()._extract_corpus_statistics(
             [self.prepare(text) for text in predictions], streams
         )
@@ -56,7 +56,7 @@ class SacreBLEU(OutputMetric):
 
 @register("metric", "bleu")
 class BLEU(SacreBLEU):
-    """BLEU of the corpus. `tokenize` as in sacrebleu: 13a, intl, zh, ja-mecab, char, none."""
+    """Corpus BLEU. `tokenize` as in sacrebleu: 13a, intl, zh, ja-mecab, char, none."""
 
     def __init__(self, *, tokenize: str = "13a", lowercase: bool = False) -> None:
         self.tokenize, self.lowercase = tokenize, lowercase
@@ -69,7 +69,7 @@ class BLEU(SacreBLEU):
 
 @register("metric", "token_bleu")
 class TokenBLEU(SacreBLEU):
-    """BLEU of the corpus over tokens separated by spaces, cased, without smoothing (as multi-bleu.perl has it)."""
+    """Corpus BLEU over tokens separated by spaces, cased, without smoothing (as in multi-bleu.perl)."""
 
     def scorer(self) -> Any:
         from sacrebleu.metrics import bleu
@@ -79,7 +79,7 @@ class TokenBLEU(SacreBLEU):
 
 @register("metric", "chrf")
 class ChrF(SacreBLEU):
-    """chrF of the corpus; `word_order` 2 gives chrF++."""
+    """Corpus chrF; `word_order` 2 gives chrF++."""
 
     def __init__(self, *, word_order: int = 0) -> None:
         self.word_order = word_order

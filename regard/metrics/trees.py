@@ -1,12 +1,13 @@
-"""Dependency trees: how many words have the right head, and the right relation to it.
+"""Accuracy of dependency trees: words with the correct head, and with the correct relation to it.
 
-A tree is its arcs, such as 2:nsubj 0:root: head and relation of each word, heads counted from 1, 0 for the root symbol.
+A tree is a list of arcs such as 2:nsubj 0:root: head and relation of each word. Heads are counted from 1; 0 is the
+root.
 
-    UAS   the share of words with the right head (unlabelled attachment score)
-    LAS   the share of words with the right head and the right relation
+    UAS   the share of words with the correct head (unlabeled attachment score)
+    LAS   the share of words with the correct head and relation (labeled attachment score)
 
-over all words of the corpus, punctuation included; `no_punct` leaves out the words whose true relation is punct, and
-`universal` compares relations without their subtypes (acl:relcl as acl), as the CoNLL 2018 shared task does.
+over all words of the corpus, including punctuation. `no_punct` leaves out words whose true relation is punct, and
+`universal` compares relations without subtypes (acl:relcl as acl), as in the CoNLL 2018 shared task.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Arc = tuple[str, str]
 
 
 def arcs(tree: str | Sequence[str]) -> list[Arc]:
-    """(head, relation) of each word; the relation is empty where there is none."""
+    """(head, relation) of each word; the relation is empty if there is none."""
     return [(head, relation) for head, _, relation in (arc.partition(":") for arc in pieces(tree))]
 
 
@@ -34,9 +35,9 @@ def _universal(arc: Arc) -> Arc:
 
 
 class Attachment(OutputMetric):
-    """The share of words whose arcs are right in some view; a missing or superfluous word is a wrong one.
+    """The share of words with correct arcs; missing and superfluous words are wrong.
 
-    punctuation   whether words count whose true relation is punct
+    punctuation   whether words whose true relation is punct count
     """
 
     suits = ("tree",)
@@ -48,7 +49,7 @@ class Attachment(OutputMetric):
         return arc
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
-        """(n, 2): words that are right, and words."""
+        """(n, 2): correct words, and words."""
         lines = []
         for prediction, row in zip(predictions, references, strict=True):
             mine, candidates = arcs(prediction), []
@@ -69,7 +70,7 @@ class Attachment(OutputMetric):
 
 @register("metric", "uas")
 class UAS(Attachment):
-    """Heads, beside the best of left-branching, right-branching and random heads."""
+    """The share of correct heads. Baseline: the best of left-branching, right-branching and random heads."""
 
     what = "share of right heads"
 
@@ -84,7 +85,7 @@ class UAS(Attachment):
 
 @register("metric", "uas_no_punct")
 class UASWithoutPunctuation(Attachment):
-    """Heads of words that are no punctuation."""
+    """The share of correct heads, without punctuation."""
 
     what, punctuation = UAS.what, False
 
@@ -94,21 +95,21 @@ class UASWithoutPunctuation(Attachment):
 
 @register("metric", "las")
 class LAS(Attachment):
-    """Heads and relations."""
+    """The share of words with correct head and relation."""
 
     what = "share of right heads and relations"
 
 
 @register("metric", "las_no_punct")
 class LASWithoutPunctuation(Attachment):
-    """Heads and relations of words that are no punctuation."""
+    """The share of words with correct head and relation, without punctuation."""
 
     what, punctuation = LAS.what, False
 
 
 @register("metric", "las_universal")
 class UniversalLAS(Attachment):
-    """Heads and relations, these without their subtypes."""
+    """The share of words with correct head and relation, ignoring subtypes of relations."""
 
     what = "share of right heads and relations without subtypes"
 
@@ -118,10 +119,10 @@ class UniversalLAS(Attachment):
 
 @register("metric", "exact_trees")
 class ExactTrees(UAS):
-    """The share of sentences whose heads are all right."""
+    """The share of sentences whose heads are all correct."""
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
-        """(n, 2): whether all heads are right, and one."""
+        """(n, 2): whether all heads are correct, and 1."""
         counts = super().statistics(predictions, references)
         return np.stack([(counts[:, 0] == counts[:, 1]).astype(np.float64), np.ones(len(counts))], axis=1)
 

@@ -1,4 +1,4 @@
-"""Of the true triangles, those that were found."""
+"""The share of true triangles that were found."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regard.parts import register
 
 @register("metric", "triangle_coverage")
 class TriangleCoverage(OutputMetric):
-    """Σ |found and true| / Σ |true|, in whatever order; of several references the nearest counts."""
+    """Σ |found and true| / Σ |true|, in any order; of several references, the nearest counts."""
 
     suits = ("pointers",)
 

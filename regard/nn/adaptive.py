@@ -8,20 +8,20 @@ import torch
 from torch import Tensor, nn
 
 NARROWER = 4
-"""Each class of rarer units is read from so many times fewer features than the one before."""
+"""Factor by which the number of features shrinks from one class of rarer units to the next."""
 
 
 CUTOFFS = (2000, 10000)
-"""Numbers of units at which a vocabulary is cut, where the spec names none."""
+"""Default cutoffs of the vocabulary, in units."""
 
 
 class AdaptiveOutput(nn.Module):
-    """The units are sorted by frequency, as a vocabulary is, and cut at the cutoffs:
+    """Adaptive softmax. A vocabulary is sorted by frequency and split at the cutoffs:
 
-        p(y) = softmax(H o)[y]                               of the first C units
-        p(y) = softmax(H o)[C + k] · softmax(V_k P_k o)[y]   of the units of class k, P_k projecting to size / 4^k
+        p(y) = softmax(H o)[y]                               for the first C units
+        p(y) = softmax(H o)[C + k] · softmax(V_k P_k o)[y]   for class k, P_k projecting to size / 4^k
 
-    Most predictions then cost one product with the head, which has C rows and one for each class.
+    Most predictions then need only the product with the head H, which has C rows plus one per class.
     """
 
     def __init__(self, size: int, vocabulary: int, cutoffs: Sequence[int]) -> None:
@@ -47,7 +47,7 @@ class AdaptiveOutput(nn.Module):
 
 
 def probabilities(layer: nn.Module, rows: Tensor) -> Tensor:
-    """log p of every unit, (N, V), of a full or an adaptive output layer."""
+    """log p of every unit, (N, V), from a full or an adaptive output layer."""
     if isinstance(layer, AdaptiveOutput):
         return layer.log_probabilities(rows)
     return torch.log_softmax(layer(rows), -1)

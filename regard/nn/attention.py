@@ -1,4 +1,4 @@
-"""Attention: score, select, read. Every look of every part goes through this one call."""
+"""Attention: score, select, read. All attention in the package goes through this module."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from regard.parts import Mistakes, NotNegative, Plan, names, part
 
 @dataclass(frozen=True)
 class Look:
-    """What T queries saw: context (B, T, D), weights (B, T, S), scores (B, T, S).
+    """The result of T queries: context (B, T, D), weights (B, T, S), scores (B, T, S).
 
-    drawn   (B, T, S) what the values were multiplied with, where positions were drawn
+    drawn   (B, T, S) the weights that multiplied the values, if positions were sampled
     """
 
     context: Tensor
@@ -33,29 +33,30 @@ class Look:
 
 
 class Attention(nn.Module):
-    """Where in a memory to look for the answer to a query, and what is found there.
+    """Attention over a memory: where a query looks, and the vector that it reads there.
 
         e = score(q, keys)          how well each position agrees with the query
         α = select(e)               the distribution over where to look, as marginals
         c = Σ_s α_s · values_s      the expected reading; sigmoid and segments divide it by γ = (1/λ) Σ_s α_s
 
-    A pure call: the keys are computed once per sequence with `keys` and passed in; nothing is left behind. K
-    hypotheses about one source are K queries of one memory. Where a memory has an `override`, α is what it says.
+    A call leaves no state behind: compute the keys once per sequence with `keys` and pass them in. K
+    hypotheses about one source are K queries to one memory. The rows that a memory's `override` sets replace
+    those of α.
     """
 
     class Options(parts.Settings):
         """How a decoder looks at a memory: score, select, read."""
 
         score: AnyScore = "additive"
-        """How well a query and a position agree."""
+        """Function that scores how well a query and a position agree."""
         select: AnySelection = "softmax"
-        """The distribution over where to look."""
+        """Distribution over positions, computed from the scores."""
         over: str | None = None
-        """The input to look at; default: the only one."""
+        """The input to attend to; default: the only one."""
         guide: NotNegative = 0.0
-        """Weight of the loss between the selection and the true alignment."""
+        """Weight of the guided-attention loss, the cross-entropy of the selection and the true alignment."""
         truth: str | None = None
-        """The truth column with the alignment; default: the only one."""
+        """The truth column with the alignment; default: the only one that fits."""
 
         moved = {
             "size": "score: {type: additive, size: …}",
@@ -88,7 +89,7 @@ class Attention(nn.Module):
 
     @classmethod
     def build(cls, options: Any, query_size: int, source: Any) -> Attention:
-        """The attention with its options, over the memory that `source` (an encoder) leaves."""
+        """The attention with these options over the memory of `source`, an encoder."""
         key_size = getattr(source, "key_size", None)
         return cls(
             query_size,
@@ -107,7 +108,7 @@ class Attention(nn.Module):
         return [*scored, *chosen, *select.read_equations(options.select, look)]
 
     def keys(self, memory: Memory) -> Tensor:
-        """(B, S, A): the memory as the score wants to see it, computed once per sequence."""
+        """(B, S, A): the keys that the score compares with queries, computed once per sequence."""
         return self.score.keys_of(memory)
 
     def forward(
@@ -122,7 +123,7 @@ class Attention(nn.Module):
     ) -> Look:
         """Select and read, from scores (B, T, S); the memory's values may differ by query, (B, T, S, D).
 
-        select   to be used instead of the attention's own
+        select   selection to use instead of `self.select`
         """
         select = self.select if select is None else select
         mask = memory.mask if given.allowed is None else memory.mask.unsqueeze(1) & given.allowed
@@ -137,7 +138,7 @@ class Attention(nn.Module):
 
 
 def _read(weights: Tensor, values: Tensor) -> Tensor:
-    """(B, T, S) and (B, S, D), or (B, T, S, D) where each query has values of its own → (B, T, D)."""
+    """(B, T, S) and (B, S, D), or (B, T, S, D) if each query has its own values → (B, T, D)."""
     if values.ndim == 3:
         if weights.shape[1] > 1 and triton_takes(values):
             from regard.kernels.cuda import reads
@@ -151,7 +152,7 @@ def _read(weights: Tensor, values: Tensor) -> Tensor:
 
 
 def truths_about(plan: Plan, source: str, output: str, types: Collection[str]) -> dict[str, Any]:
-    """The truth columns of some types that say where in an input the decoder of an output ought to look."""
+    """The truth columns of these types that say where in `source` the decoder of `output` should look."""
     return {
         name: truth
         for name, truth in plan.truth.items()
@@ -169,13 +170,13 @@ def check_attention(
     truths: Mapping[str, Any] | None,
     truth_type: str = "alignment",
 ) -> None:
-    """Refuse a score or selection that needs what its user cannot give.
+    """Refuse a score or selection whose needs its user cannot meet.
 
-    user       who looks, as a message calls it: "a recurrent decoder"
-    gives      the fields of `Given` that it fills in
-    together   whether all queries are asked at once, so that they can be one joint choice
-    truths     the truth columns that say where the user ought to look; None where there can be none
-    truth_type the type of column to add where there is none
+    user       name of the part that attends, as used in messages: "a recurrent decoder"
+    gives      fields of `Given` that the user provides
+    together   whether all queries are known at once, as a joint selection needs
+    truths     truth columns that say where the user should look; None if there cannot be any
+    truth_type type of the truth column to suggest if there is none
     """
     lacking = sorted(options.score.part.needs - set(gives))
     if lacking:
@@ -257,7 +258,7 @@ _WORDS = {
 
 
 def _fitting(kind: str, gives: Collection[str], together: bool) -> list[str]:
-    """The parts of a kind that need no more than is given."""
+    """The parts of a kind whose needs are all met."""
     found = {name: part(kind, name) for name in names(kind)}
     return [
         name

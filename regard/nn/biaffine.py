@@ -1,4 +1,4 @@
-"""Biaffine scores: how well each of N+1 things goes with each of N+1 others (Dozat and Manning 2017)."""
+"""Biaffine scores of all pairs among N+1 positions (Dozat and Manning 2017)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Biaffine(nn.Module):
     size       features of x and y
     outputs    C
 
-    U, w, v and b begin at 0, so that every structure is equally likely before training.
+    U, w, v and b start at 0, so that every structure is equally likely before training.
     """
 
     def __init__(self, input_size: int, size: int, outputs: int = 1, *, dropout: float = 0.0) -> None:
@@ -30,10 +30,10 @@ class Biaffine(nn.Module):
         return found[0], found[1]
 
     def table(self, x: Tensor, y: Tensor) -> Tensor:
-        """All pairs: x (B, H, size + 1), y (B, M, size + 1) → (B, C, H, M)."""
+        """Scores of all pairs: x (B, H, size + 1), y (B, M, size + 1) → (B, C, H, M)."""
         return torch.einsum("bhi,cij,bmj->bchm", x, self.weight, y)
 
     def pairs(self, x: Tensor, y: Tensor) -> Tensor:
-        """x_n with y_n alone: (B, N, size + 1) both → (B, N, C)."""
+        """Scores of the pairs (x_n, y_n) only: x and y (B, N, size + 1) → (B, N, C)."""
         projected = torch.einsum("bni,cij->bncj", x, self.weight)
         return (projected * y.unsqueeze(-2)).sum(-1)

@@ -1,4 +1,4 @@
-"""What mistakes about classes cost, and how much each class counts."""
+"""The loss of a classifier, and the weights of its classes."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from regard.errors import RegardError
 def class_cost(logits: Tensor, target: Tensor, weights: Tensor | None = None) -> Tensor:
     """logits (N, C), target (N) → the weighted sum of −log p(target).
 
-    A class that training did not have has no probability to speak of: it costs nothing and does not count.
+    Targets whose class is absent from the training data are ignored.
     """
     return nn.functional.cross_entropy(logits, target, weight=weights, reduction="sum", ignore_index=UNSEEN)
 
 
 def class_count(target: Tensor, weights: Tensor | None = None) -> Tensor:
-    """target (…) → how much its classes count together, () floating point."""
+    """target (…) → the sum of the weights of its classes, () floating point."""
     known = target != UNSEEN
     count = known.sum() if weights is None else (weights[target.clamp(min=0)] * known).sum()
     return count.float()
 
 
 def class_weights(wanted: Mapping[str, float] | str | None, column: Any) -> Tensor | None:
-    """(C,) for the classes of a column: as given, 1 where not named; balanced: rows / (classes · rows of the class)."""
+    """(C,) weights of a column's classes, default 1; balanced: rows / (classes · rows of the class)."""
     if wanted is None:
         return None
     classes, counts, name = column.classes, column.counts, column.name

@@ -1,4 +1,4 @@
-"""Combining: one hidden layer over several vectors, put side by side or gated by what asks."""
+"""One hidden layer over several vectors and a query, either concatenated or gated."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Beside(nn.Module):
 class Gated(nn.Module):
     """[tanh(W_1 s_1 + c_1) ⊙ tanh(U_1 q + d_1); …; tanh(W_n s_n + c_n) ⊙ tanh(U_n q + d_n)]
 
-    What is asked decides, part by part, which features of it count and with which sign; a sum of the two cannot.
+    The query decides for each part which features count and with which sign. A sum of the two cannot do that.
     """
 
     def __init__(self, sizes: Sequence[int], asking: int, size: int) -> None:

@@ -1,4 +1,4 @@
-"""Copying: a word is written from the vocabulary, or taken from the source as it stands there (See et al. 2017)."""
+"""Copying: each output word is generated from the vocabulary or copied from the source (See et al. 2017)."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from regard.parts import Mistakes, Plan, nearest
 
 
 class CopyOptions(parts.Settings):
-    """Write words of an input as they stand there, those outside the vocabulary too (pointer-generator, See 2017)."""
+    """Copy words from an input, including words outside the vocabulary (pointer-generator, See 2017)."""
 
     model_config = ConfigDict(populate_by_name=True)  # `from` cannot be written as a keyword of Python
 
     from_: Annotated[str | None, Field(alias="from")] = None
-    """The input to copy from; default: the first one looked at whose words can be copied."""
+    """The input to copy from; default: the first attended input whose words can be copied."""
 
 
 class Copying(nn.Module):
-    """The selection over a source, mixed with the distribution over the vocabulary.
+    """Mixture of the distribution over the vocabulary and the attention over the source.
 
         g_t = σ(w·[s_t; c_t; e(y_{t−1})] + b)
         p(w) = g_t softmax(V o_t + b)(w) + (1 − g_t) Σ_{j: x_j = w} α_tj
 
-    A choice is one of V + S: the V ids of the vocabulary, and after them one for each position of the source. A word of
-    the source that the vocabulary has is chosen by its id; one that it lacks by V + j, j the first position (from 0)
-    where it stands. Any other choice has no probability, so that those of V + S sum to one, as those of the selection
-    do. A word that is in neither is UNKNOWN.
+    There are V + S choices: the V ids of the vocabulary, then one for each position of the source. A source
+    word in the vocabulary is chosen by its id. A source word outside the vocabulary is chosen by V + j, where
+    j is its first position (from 0). All other choices have probability 0. The V + S probabilities sum to one
+    if the weights of the selection do. A word in neither the vocabulary nor the source is UNKNOWN.
 
-    source      the name of the memory that is copied from
+    source      name of the memory to copy from
     size        features of [s_t; c_t; e(y_{t−1})]
-    pieces      what the vocabulary holds, in the order of the ids from the first one that is not special
+    pieces      entries of the vocabulary in the order of their ids, without the special ones
     """
 
     known: Tensor
@@ -54,7 +54,7 @@ class Copying(nn.Module):
         self.source, self.vocabulary = source, len(pieces) + len(SPECIAL)
         self.gate = nn.Linear(size, 1)
         known, order = piece_keys(pieces).sort()
-        # made from the column each time, hence no weights to keep
+        # derived from the column, so not part of the state dict
         self.register_buffer("known", known, persistent=False)
         self.register_buffer("numbers", order + len(SPECIAL), persistent=False)
 
@@ -63,23 +63,23 @@ class Copying(nn.Module):
         """For the words of an output column."""
         return cls(source, size, column.vocabulary.pieces)
 
-    # Numbers of words.
+    # From words to choices.
 
     def places(self, memory: Memory) -> Tensor:
-        """(B, S) the choice that the word at each position of the source is."""
+        """(B, S) the choice for the word at each position of the source."""
         keys = _keys(memory)
         ordered, order = keys.sort(dim=1, stable=True)
         steps = torch.arange(keys.shape[1], device=keys.device).expand_as(keys)
         new = torch.cat([torch.ones_like(ordered[:, :1], dtype=torch.bool), ordered.diff(dim=1) != 0], 1)
         first = order.gather(
             1, steps.where(new, 0).cummax(1).values
-        )  # of those that are the same, (B, S) in order
+        )  # first position of the same word, (B, S) in sorted order
         first = torch.empty_like(order).scatter(1, order, first)
         numbers, found = self._in_vocabulary(keys)
         return torch.where(found, numbers, self.vocabulary + first)
 
     def targets(self, memory: Memory, target: Tokens) -> Tokens:
-        """The target as choices: words outside the vocabulary that the source has as the places where it has them."""
+        """The target as choices: an unknown word that the source contains becomes V + its first position."""
         if target.verbatim is None:
             return target
         keys = target.verbatim.keys
@@ -89,11 +89,11 @@ class Copying(nn.Module):
         return replace(target, ids=torch.where(there, self.vocabulary + order.gather(1, place), target.ids))
 
     def read(self, tokens: Tensor) -> Tensor:
-        """Choices as they are read by the next step: what the vocabulary lacks is UNKNOWN."""
+        """Choices as inputs of the next step: words outside the vocabulary become UNKNOWN."""
         return torch.where(tokens < self.vocabulary, tokens, UNKNOWN)
 
     def _in_vocabulary(self, keys: Tensor) -> tuple[Tensor, Tensor]:
-        """The ids of words by their keys, and which of them there are."""
+        """The ids of words, given their keys, and a mask of the words that the vocabulary contains."""
         if not len(self.known):
             return torch.full_like(keys, UNKNOWN), torch.zeros_like(keys, dtype=torch.bool)
         place = torch.searchsorted(self.known, keys).clamp(max=len(self.known) - 1)
@@ -107,12 +107,12 @@ class Copying(nn.Module):
         return found
 
     def log_probabilities(self, logits: Tensor, gates: Tensor, weights: Tensor, places: Tensor) -> Tensor:
-        """(B, K, V + S), −inf for what cannot be written.
+        """(B, K, V + S), −inf for impossible choices.
 
         logits    (B, K, V) of the vocabulary
         gates     (B, K)
         weights   (B, K, S) of the selection
-        places    (B, S) as `places` gives them
+        places    (B, S) from `places`
         """
         spread = torch.zeros(*logits.shape[:-1], self.vocabulary + places.shape[1], device=logits.device)
         spread = spread.to(weights.dtype).scatter_add(
@@ -121,7 +121,7 @@ class Copying(nn.Module):
         written = torch.log_softmax(logits, -1) + nn.functional.logsigmoid(gates).unsqueeze(-1)
         taken = _log(spread).to(written.dtype) + nn.functional.logsigmoid(-gates).unsqueeze(-1)
         (inside, outside), there = taken.tensor_split([self.vocabulary], -1), spread > 0
-        # −inf has no gradient: where one of the two ways is closed, the other is the whole
+        # −inf has no gradient: where one of the two terms is zero, use the other alone
         inside = torch.where(there[..., : self.vocabulary], torch.logaddexp(written, inside), written)
         return torch.cat([inside, outside.masked_fill(~there[..., self.vocabulary :], -torch.inf)], -1)
 
@@ -146,7 +146,7 @@ def copied_mass(weights: Tensor, places: Tensor, words: Tensor) -> Tensor:
 
 
 def _log(probabilities: Tensor) -> Tensor:
-    """The logarithm; of 0, that of the smallest number, whose gradient is 0."""
+    """The logarithm, clamped at the smallest positive number so that log 0 is finite and has gradient 0."""
     return probabilities.clamp(min=torch.finfo(probabilities.dtype).tiny).log()
 
 
@@ -159,11 +159,11 @@ def _keys(memory: Memory) -> Tensor:
     return memory.verbatim
 
 
-# What a spec may ask for.
+# Checks of a spec.
 
 
 def copied_input(options: Any, plan: Plan) -> str | None:
-    """The input that a decoder copies from; None where it copies from none, or names what there is not."""
+    """The input that a decoder copies from; None if it does not copy or has no input to copy from."""
     if options.copy_ is None:
         return None
     looked = [one.over or next(iter(options.over or plan.encoder)) for one in options.attention]
@@ -173,7 +173,7 @@ def copied_input(options: Any, plan: Plan) -> str | None:
 
 
 def _copyable(name: str, options: Any, plan: Plan) -> bool:
-    """Whether words of an input can be copied: its column gives them, its encoder leaves them in their places."""
+    """Whether an input's words can be copied: its column allows it, and each attended position is a word."""
     if name not in plan.inputs or name not in plan.encoder:
         return False
     encoder = owner_of(plan, name).part
@@ -183,7 +183,7 @@ def _copyable(name: str, options: Any, plan: Plan) -> bool:
 
 
 def check_copying(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-    """The source is looked at by a distribution over its words, and cut as the output is."""
+    """Require weights that are a distribution over source words, and one tokenization on both sides."""
     looked = {one.over or next(iter(options.over or plan.encoder)): one for one in options.attention}
     if not looked:
         mistakes.add(
@@ -227,7 +227,7 @@ def check_copying(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> No
 
 
 def _check_cut(source: str, name: str, plan: Plan, mistakes: Mistakes) -> None:
-    """What is copied is a piece of the source, and must be one of the output."""
+    """Require that source and output are tokenized alike: a piece of the source must be one of the output."""
     mine, theirs = plan.outputs[name], plan.inputs[source]
     for option, usual in (("unit", "word"), ("case", "keep"), ("split", "space"), ("normalize", "NFC")):
         one, other = (getattr(column, option, usual) for column in (mine, theirs))
@@ -247,13 +247,13 @@ def _check_cut(source: str, name: str, plan: Plan, mistakes: Mistakes) -> None:
 
 
 def first_copyable(looks: Mapping[str, Any], sources: Mapping[str, Any]) -> str:
-    """The first memory looked at whose positions are words."""
+    """The first attended memory whose positions are words; else the first attended memory."""
     words = (name for name, one in looks.items() if sources[name].by_word or one.level in ("words", "both"))
     return next(words, next(iter(looks)))
 
 
 def copying_lines(options: Any, looks: Sequence[LookSymbols], said: str, last: str) -> list[str]:
-    """Equations: what is written mixed with what is copied; `last` is what the highest layer gives."""
+    """Equations of the mixture of generating and copying; `last` is the output of the top layer."""
     names = [one.over or "" for one in options.attention]
     place = names.index(options.copy_.from_) if options.copy_.from_ in names else 0
     look, j, count = looks[place], looks[place].index, looks[place].memory.length

@@ -17,7 +17,7 @@ from regard.parts import Dropout, Mistakes, Size
 from regard.private import transforms_active
 
 Arrange = Callable[[Tensor], Tensor]
-"""Puts what belongs to the positions (B, S) of a batch in another order, as packing does."""
+"""A function that reorders the positions (B, S) of a batch, as packing does."""
 
 
 def as_it_stands(positions: Tensor) -> Tensor:
@@ -25,7 +25,7 @@ def as_it_stands(positions: Tensor) -> Tensor:
 
 
 class TokenVectors(Protocol):
-    """What an encoder needs of its embedding: vectors (…, size) of tokens."""
+    """The interface of an encoder's embedding: vectors (…, size) of tokens."""
 
     @property
     def size(self) -> int: ...
@@ -39,10 +39,9 @@ class Embedding(nn.Module):
     vocabulary   number of ids
     size         features of a vector
     dropout      probability that a feature is set to zero in training
-    word_dropout probability that a whole unit is read as UNKNOWN in training, so that there is something to learn
-                 about unknown ones
+    word_dropout probability that a unit is read as UNKNOWN in training, so that its vector is trained
     vectors      (vocabulary, size) pretrained vectors to start from
-    freeze       keep the vectors as they are
+    freeze       do not train the vectors
     """
 
     def __init__(
@@ -71,7 +70,7 @@ class Embedding(nn.Module):
         self.dropout, self.word_dropout = nn.Dropout(dropout), word_dropout
 
     def read(self, tokens: Tokens, arrange: Arrange = as_it_stands) -> Tensor:
-        """The vectors of tokens, in the arrangement given: (…, size)."""
+        """The vectors (…, size) of tokens, reordered by `arrange`."""
         vectors: Tensor = self(arrange(tokens.ids))
         return vectors
 
@@ -84,7 +83,7 @@ class Embedding(nn.Module):
 
 
 FEW = 256
-"""Units of a vocabulary whose gradients are one product: to sort the ids, as torch does on CUDA, takes longer."""
+"""Largest vocabulary for `OfFew`, whose one product then takes less time than torch's sort of the ids."""
 
 
 def looked_up(ids: Tensor, vectors: Tensor) -> Tensor:
@@ -96,7 +95,7 @@ def looked_up(ids: Tensor, vectors: Tensor) -> Tensor:
 
 
 class OfFew(torch.autograd.Function):
-    """As `torch.nn.functional.embedding`, for a small vocabulary."""
+    """`torch.nn.functional.embedding` for a small vocabulary: the gradient is one matrix product."""
 
     @staticmethod
     def forward(ctx: Any, ids: Tensor, vectors: Tensor) -> Tensor:
@@ -114,18 +113,18 @@ class OfFew(torch.autograd.Function):
 
 
 class EmbeddingOptions(parts.Options):
-    """Shared by everything that reads units of text."""
+    """Options of all parts that embed units of text."""
 
     embedding: Size = 256
-    """Features of the vector of a unit."""
+    """Size of the embedding vectors."""
     vectors: str | None = None
-    """Pretrained vectors: a text file, one unit and its `embedding` numbers a line."""
+    """Text file of pretrained vectors, each line a unit and its `embedding` numbers."""
     freeze_vectors: bool = False
-    """Keep the pretrained vectors as they are."""
+    """Do not train the pretrained vectors."""
     dropout: Dropout = 0.0
     """Probability that a feature is set to zero in training."""
     embedding_dropout: Dropout | None = None
-    """Of the embeddings; default: the same as `dropout`."""
+    """Dropout of the embeddings; default: the same as `dropout`."""
 
     @model_validator(mode="after")
     def _vectors_to_freeze(self) -> Any:
@@ -137,7 +136,7 @@ class EmbeddingOptions(parts.Options):
 
 
 def check_dropout(options: Any, mistakes: Mistakes) -> None:
-    """Refuse a dropout where nothing but embeddings is dropped, and these have one of their own."""
+    """Refuse `dropout` beside `embedding_dropout` in a part that applies dropout to embeddings alone."""
     if options.dropout and options.embedding_dropout is not None:
         mistakes.add(
             "dropout has no effect: only embeddings are dropped here, as embedding_dropout says.",
@@ -147,7 +146,7 @@ def check_dropout(options: Any, mistakes: Mistakes) -> None:
 
 
 def build_embedding(options: Any, column: Any, *, read_files: bool) -> Embedding:
-    """The vectors of the units of a text column, pretrained or fresh."""
+    """The embedding of a text column's units, pretrained or randomly initialized."""
     dropout = options.dropout if options.embedding_dropout is None else options.embedding_dropout
     vectors = None
     if options.vectors is not None and read_files:

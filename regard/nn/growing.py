@@ -1,8 +1,8 @@
-"""Growing: the nodes of many trees computed height by height, all of one height with one product.
+"""Growing: compute the nodes of many trees bottom-up, all nodes of one height with one product.
 
-A node is used once, by its parent. So the nodes of a height are kept in the order of their parents' heights: what a
-height needs then lies in one piece of each height below it, and nothing is copied twice. The work is that of all nodes
-together, whatever the shape of the trees.
+Each node is used once, by its parent. The nodes of a height are therefore sorted by the heights of their
+parents. The children that a height needs are then one slice of each lower height, and no node is copied
+twice. The total work is proportional to the number of nodes, whatever the shape of the trees.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Height:
-    """What one height is made of.
+    """The nodes of one height and the indices of their children.
 
-    taken    the heights below whose nodes are children here
-    left     (count) places among these children of the first child of each node, and `right` (count) of the last
-    single   (U) the nodes here that have one child: they are what it is
-    children (E) places of all of them and `owner` (E) whose they are, for composers of any number of children
-    count    nodes of this height
+    taken    the lower heights that contain these children
+    left     (count) index, among all these children, of each node's first child; `right` (count): of its last
+             child
+    single   (U) the nodes with a single child, whose state they take over
+    children (E) indices of all children and `owner` (E) of their parents, for composers of many children
+    count    number of nodes
     """
 
     taken: list[int]
@@ -42,12 +43,12 @@ class Height:
 
 @dataclass(frozen=True)
 class Growth:
-    """How the trees of a batch are computed.
+    """The schedule that computes the trees of a batch.
 
-    leaves   (L) flat places (row · N + node) of the words, in the order they are needed
-    heights  1, 2, …
-    sizes    for each height from 0 on, in how many pieces its nodes are used: by the heights of their parents
-    where    (B, N) the place of each node among all that are computed; 0 where there is none
+    leaves   (L) flat indices (row · N + node) of the words, in the order of their use
+    heights  the heights 1, 2, …
+    sizes    for each height from 0 on, the numbers of its nodes that each higher height uses
+    where    (B, N) the index of each node among all computed nodes; 0 for padding
     """
 
     leaves: Tensor
@@ -59,7 +60,7 @@ class Growth:
     def of(cls, parents: Places, high: Places, lengths: Places, device: torch.device) -> Growth:
         """parents (B, N) in post-order, high (B, N) the heights of the nodes."""
         rows, width = parents.shape
-        flat = np.flatnonzero(np.arange(width) < lengths[:, None])  # of the nodes that exist
+        flat = np.flatnonzero(np.arange(width) < lengths[:, None])  # nodes, without padding
         h = high.reshape(-1)[flat]
         above = parents.reshape(-1)[flat]
         number = np.full(rows * width, -1)  # flat → place in the list
@@ -67,7 +68,7 @@ class Growth:
         parent = np.where(above >= 0, number[(flat // width) * width + above], -1)
         parent_height = np.where(parent >= 0, h[parent], h.max(initial=0) + 1)
         counts = np.bincount(parent[parent >= 0], minlength=len(flat))
-        order = np.lexsort((parent_height, h))  # by height, then by the parent's
+        order = np.lexsort((parent_height, h))  # by height, then by the parent's height
         rank = np.empty(len(flat), dtype=np.int64)
         rank[order] = np.arange(len(flat))
         first, last = np.zeros(len(flat), dtype=np.int64), np.zeros(len(flat), dtype=np.int64)
@@ -83,7 +84,8 @@ class Growth:
             level, below = divmod(pair, top + 1)
             taken[level].append(below)
             sizes[below].append(count)
-        # the place of a node among the children of its parent's height, which come sorted by their own height
+        # the index of a node among all children used by its parent's height, which are sorted by their own
+        # height
         by_parent = np.lexsort((rank, parent_height))
         start = np.concatenate([[0], np.cumsum(np.bincount(parent_height, minlength=top + 2))])
         pooled = np.empty(len(flat), dtype=np.int64)
@@ -135,5 +137,5 @@ def grow(composer: Composer, vectors: Tensor, growth: Growth) -> Tensor:
 
 
 def _split(states: Tensor, sizes: list[int]) -> Iterator[Tensor]:
-    """The nodes of a height by the heights of their parents; the roots, which come last, are left out."""
+    """Split the nodes of a height by the heights of their parents, without the roots, which come last."""
     return iter(states[: sum(sizes)].split(sizes) if sizes else ())

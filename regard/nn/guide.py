@@ -1,4 +1,4 @@
-"""Guided attention: a loss between where a model looks and where it should."""
+"""Guided attention: the cross-entropy between the true alignment and the attention weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Heads: who is whose head in a memory, as an encoder found it."""
+"""Heads: the syntactic heads of a memory's positions, as an encoder found them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from regard.nn.selections import Selection
 
 @dataclass(frozen=True)
 class HeadMarginals:
-    """N words and the root symbol at position 0.
+    """Marginals of the heads of N words; the root symbol is position 0.
 
-    scores      (B, N, N+1) of word t and each position as its head; for given heads their marginals
-    marginals   (B, N+1, N+1) p(h is the head of m), as `regard.structures` has them
+    scores      (B, N, N+1) of each position as the head of word t; if the heads are given, their marginals
+    marginals   (B, N+1, N+1) p(h is the head of m), in the layout of `regard.structures`
     lengths     (B,) numbers of words
-    selection   the distribution they come from
+    selection   the distribution over heads
     """
 
     scores: Tensor
@@ -26,14 +26,14 @@ class HeadMarginals:
     selection: Selection
 
     def heads(self) -> Tensor:
-        """(B, N) the best heads: the best tree's, or each word's where words choose alone; −1 beyond the length."""
+        """(B, N) the heads of the best tree, or each word's best if words choose alone; −1 for padding."""
         weights = self.marginals[:, :, 1:].transpose(1, 2)
         best = self.selection.best_heads(self.scores, weights, self.lengths)
         words = torch.arange(best.shape[1], device=best.device) < self.lengths[:, None]
         return torch.where(words, best, -1)
 
     def select(self, rows: Tensor) -> HeadMarginals:
-        """Those of some rows of the batch, (B') int64."""
+        """The marginals of some rows of the batch, (B') int64."""
         return replace(
             self,
             scores=self.scores.index_select(0, rows),

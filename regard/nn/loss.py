@@ -1,4 +1,4 @@
-"""Loss: what a decoder is charged for a batch, as a sum and the number of things it sums over."""
+"""Loss: the loss of a decoder on a batch, as a sum and the number of items."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from torch import Tensor
 class Loss:
     """The mean loss is total / count; both are kept so that batches and processes can be added up exactly.
 
-    total    () what is to be minimised, summed over the items of the batch
+    total    () the sum to minimize, over the items of the batch
     count    () the number of items: target tokens, labels, or tagged positions
-    parts    named sums that went into the total, detached, for the log: `likelihood` is −log p of the truth without
+    parts    named parts of the total, detached, for the log: `likelihood` is −log p of the truth without
              smoothing (its mean is the logarithm of the perplexity), `guide` the guided-attention loss
-    weight   how much this output matters beside the others of the model
+    weight   weight of this output relative to the model's other outputs
     """
 
     total: Tensor

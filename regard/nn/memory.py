@@ -1,4 +1,4 @@
-"""Memory: what an encoder leaves behind for a decoder to look at."""
+"""Memory: the output of an encoder, which a decoder attends to."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from regard.data.batch import Sentences
 from regard.nn.heads import HeadMarginals
 
 Layout = Literal["line", "grid", "frames", "sentences", "tree", "points"]
-"""How the S positions lie, so that a figure knows how to draw them."""
+"""The arrangement of the S positions, for figures."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What the positions of a memory are made of: the words of sentences. Computed and kept without padding to the
-    longest document; `memory` lays them out for who wants to look at them.
+    """The words of a memory whose positions are sentences, stored without padding to the longest document.
 
-    sentences   which word belongs where
-    found       (N_k, L_k, D) what was read of the words of each bucket, and `keys` where these differ
-    weights     (N_k, L_k) how much of its sentence each word is; None where that is no attention's choice
-    rows        (B') the rows of the batch it is of, in this order; default: all
+    `memory` lays them out as a memory of words.
+
+    sentences   the sentences of the batch, in buckets
+    found       (N_k, L_k, D) vectors of the words of each bucket; `keys`: their keys, if these differ
+    weights     (N_k, L_k) attention weight of each word within its sentence; None if no attention pools the
+                words
+    rows        (B') the selected rows of the batch, in this order; default: all
     """
 
     sentences: Sentences
@@ -37,22 +39,22 @@ class Parts:
         return replace(self, rows=rows if self.rows is None else self.rows.index_select(0, rows))
 
     def memory(self, parent: Memory) -> Memory:
-        """A position for each of the words, document by document: (B, W, D), which knows its `parent`, the memory
-        these are the parts of, and where in it each word belongs."""
+        """A memory (B, W, D) with one position per word. Its `parent` is the memory of sentences, and its
+        `parent_index` gives the sentence of each word."""
         places, owners, mask = self._places()
         values = _laid(self.found, places, mask)
         keys = None if self.keys is None else _laid(self.keys, places, mask)
         return Memory(values, mask, parent.summary, keys=keys, parent=parent, parent_index=owners)
 
     def weights_of_words(self) -> Tensor | None:
-        """(B, W) how much of its sentence each word of a document is."""
+        """(B, W) the attention weight of each word of a document within its sentence."""
         if self.weights is None:
             return None
         places, _, mask = self._places()
         return _laid([one.unsqueeze(-1) for one in self.weights], places, mask).squeeze(-1)
 
     def _places(self) -> tuple[Tensor, Tensor, Tensor]:
-        """(B, W) where each word stands among all positions of the buckets, its sentence, and whether it exists."""
+        """(B, W) each word's index among the positions of all buckets, its sentence, whether it exists."""
         given = self.sentences
         words, where = given.words, given.places
         steps = [
@@ -85,7 +87,7 @@ class Parts:
 
 
 def _laid(found: Sequence[Tensor], places: Tensor, mask: Tensor) -> Tensor:
-    """What was found of the positions of the buckets, (N_k, L_k, D), at places (B, W): (B, W, D)."""
+    """Gather vectors of the buckets, (N_k, L_k, D), at places (B, W): (B, W, D)."""
     flat = torch.cat([one.flatten(0, 1) for one in found])
     return flat[places] * mask.unsqueeze(-1)
 
@@ -94,21 +96,25 @@ def _laid(found: Sequence[Tensor], places: Tensor, mask: Tensor) -> Tensor:
 class Memory:
     """values (B, S, D), mask (B, S), summary (B, D').
 
-    values    what a read returns a mixture of
+    values    the vectors that attention averages
     mask      True where a position exists
-    summary   the whole input in one vector: the last states of a recurrent encoder, the mean of a convolutional one
-    keys      (B, S, D'') what is compared with the query, where that is not the values themselves
-    layout    how the positions lie; `shape` gives rows and columns of a grid
-    parent    the coarser memory these positions belong to (words → sentences), and `parent_index` (B, S) where in it
-    parts     what these positions are made of, where they are (sentences → words): `parts.memory(self)` is the memory
-              of the words, whose parent is this one
-    above     (B, S) of positions that are the nodes of a tree in post-order, the place of the parent; −1 for the root
-    heads     which position is whose head, where the encoder gave its positions parents
+    summary   the whole input in one vector: the last states of a recurrent encoder, the mean of a
+              convolutional one
+    keys      (B, S, D'') vectors to compare with the query, if they differ from the values
+    layout    the arrangement of the positions; `shape` gives rows and columns of a grid
+    parent    the coarser memory of these positions (words → sentences); `parent_index` (B, S) is each one's
+              place in it
+    parts     the finer units of these positions, if any (sentences → words): `parts.memory(self)` is the
+              memory of the words, whose parent is this one
+    above     (B, S) if the positions are the nodes of a tree in post-order, the index of each one's parent;
+              −1: the root
+    heads     the head of each position, if the encoder computed soft parents
     points    (B, S, k) float64, the coordinates of positions that are points
-    last      for each layer of a recurrent encoder that hands them on, (B, state) its last state: what it says, and
-              after that what its cell carries
-    verbatim  (B, S) the key of the word at each position (`regard.data.batch.Verbatim`), where it may be copied
-    override  (B, T, S) where to look, whatever a selection says: row t for output position t, zeros where it is free
+    last      (B, state) last state of each layer, if a recurrent encoder passes them on: the output, then
+              what the cell carries beside it
+    verbatim  (B, S) the key of the word at each position (`regard.data.batch.Verbatim`), if words can be
+              copied
+    override  (B, T, S) imposed attention weights: row t for output position t; a row of zeros imposes nothing
     """
 
     values: Tensor

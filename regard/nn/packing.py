@@ -1,4 +1,4 @@
-"""Packing: sequences of different lengths, row after row of each time step, without the padding."""
+"""Packing: sequences of different lengths without padding, sorted by time step, then by row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from regard.data.batch import Tokens
 
 
 def sent(device: torch.device, *arrays: np.ndarray) -> list[Tensor]:
-    """Whole numbers on a device, side by side in one copy, which nobody waits for."""
+    """Move integer arrays to a device in one asynchronous copy."""
     if device.type == "cpu":
         return [torch.from_numpy(array) for array in arrays]
     sizes = [array.size for array in arrays]
@@ -25,10 +25,10 @@ def sent(device: torch.device, *arrays: np.ndarray) -> list[Tensor]:
 
 @dataclass(frozen=True)
 class Packing:
-    """The N real positions of B rows, longest row first, so that the rows alive at a step are always the first ones.
+    """The N real positions of B rows, longest row first, so that the active rows are always the first ones.
 
-    places   (N) the position row·width + time of each packed one, all of time 0 first
-    starts   where each step begins among the N; one more than there are steps
+    places   (N) the padded index row·width + time of each packed position, all of time 0 first
+    starts   the packed index at which each step begins, and N at the end
     width    the padded length
     longest  (B) the rows, longest first, on the CPU
     known    (B) the lengths of the rows, on the CPU
@@ -42,7 +42,7 @@ class Packing:
 
     @staticmethod
     def of(lengths: Tensor, width: int, counts: Tensor | None = None) -> Packing:
-        """counts   the same lengths on the CPU, where they are known there"""
+        """counts   the lengths on the CPU, if available"""
         known = (lengths.cpu() if counts is None else counts).numpy()
         longest, times, alive, starts = _arranged(known)
         (places,) = sent(lengths.device, (longest * width + times)[alive])
@@ -55,7 +55,7 @@ class Packing:
 
     @cached_property
     def back(self) -> Tensor:
-        """(B) where each row went."""
+        """(B) the index of each row in `order`."""
         return sent(self.places.device, np.argsort(self.longest, kind="stable"))[0]
 
     @property
@@ -65,7 +65,7 @@ class Packing:
 
     @property
     def sizes(self) -> Tensor:
-        """(T) how many rows are alive at each step, as torch's own recurrences want it: on the CPU."""
+        """(T) the number of active rows at each step, on the CPU, as torch's recurrent layers require."""
         return torch.tensor(self.starts).diff()
 
     def pack(self, padded: Tensor) -> Tensor:
@@ -73,23 +73,23 @@ class Packing:
         return padded.flatten(0, 1).index_select(0, self.places)
 
     def pack_all(self, padded: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The same of several, by name."""
+        """Pack several tensors, by name."""
         return {name: self.pack(tensor) for name, tensor in padded.items()}
 
     def unpack(self, packed: Tensor) -> Tensor:
-        """(N, D) → (B, width, D), zero where there is padding."""
+        """(N, D) → (B, width, D), with zeros as padding."""
         rows = len(self.longest)
         padded = packed.new_zeros(rows * self.width, packed.shape[1])
         return padded.index_copy_(0, self.places, packed).view(rows, self.width, -1)
 
     def rows_and_times(self) -> tuple[np.ndarray, np.ndarray]:
-        """(N) and (N), on the CPU: the row each packed position belongs to, and its place there."""
+        """(N) and (N), on the CPU: the row of each packed position, and its time step."""
         starts = np.asarray(self.starts)
         times = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         return self.longest[np.arange(len(times)) - starts[times]], times
 
     def among_times(self, rows: int) -> Tensor:
-        """(N) time·rows + row of each packed position; kept, because recordings read it."""
+        """(N) time·rows + row of each packed position; cached, because recorded graphs read it."""
         if rows not in self._among_times:
             own, times = self.rows_and_times()
             (self._among_times[rows],) = sent(self.places.device, times * rows + own)
@@ -100,7 +100,7 @@ class Packing:
         return {}
 
     def rows(self) -> Tensor:
-        """(N) the row each packed position belongs to; kept, because recordings read it."""
+        """(N) the row of each packed position; cached, because recorded graphs read it."""
         return self._rows
 
     @cached_property
@@ -108,14 +108,14 @@ class Packing:
         return sent(self.places.device, self.rows_and_times()[0])[0]
 
     def turned(self) -> Tensor:
-        """(N) for each position the one as far from the end of its row as it is from the beginning."""
+        """(N) for each position, its counterpart in the reversed row."""
         (rows, times), starts = self.rows_and_times(), np.asarray(self.starts)
         return sent(
             self.places.device, starts[self.known[rows] - 1 - times] + np.arange(len(rows)) - starts[times]
         )[0]
 
     def before(self) -> Tensor:
-        """(N − rows of the first step) for each position but the first of a row: where the row's step before is."""
+        """(N − rows of the first step) the packed index of the previous step; first steps are left out."""
         pieces = [
             np.arange(low, low + end - high)
             for low, high, end in zip(self.starts[:-2], self.starts[1:-1], self.starts[2:], strict=True)
@@ -124,7 +124,7 @@ class Packing:
 
 
 class FullPacking(Packing):
-    """Rows of one length, in their order: nothing need be looked up."""
+    """Rows of equal length in their original order: packing is a transpose and needs no indices."""
 
     @staticmethod
     def over(rows: int, width: int, device: torch.device) -> FullPacking:
@@ -141,9 +141,9 @@ class FullPacking(Packing):
 
 @dataclass(frozen=True)
 class BucketPacking(Packing):
-    """The real positions of sequences that lie in several buckets (N_k, L_k), as if they were in one.
+    """The real positions of sequences in several buckets (N_k, L_k), packed together.
 
-    shapes   of the buckets; a position of a bucket is counted behind all those of the buckets before it
+    shapes   shapes of the buckets, whose positions are numbered consecutively, bucket after bucket
     """
 
     shapes: tuple[tuple[int, int], ...] = ()
@@ -165,7 +165,7 @@ class BucketPacking(Packing):
         return BucketPacking(places, starts, int(ends[-1]), longest, known, shapes)
 
     def pack(self, padded: Tensor) -> Tensor:
-        """All positions of all buckets, one bucket behind the other, (P, …) → (N, …)."""
+        """The concatenated positions of all buckets, (P, …) → (N, …)."""
         return padded.index_select(0, self.places)
 
     def softmax(self, scores: Tensor) -> Tensor:
@@ -178,14 +178,14 @@ class BucketPacking(Packing):
         return torch.cat([bucket.sum(1) for bucket in self.apart(packed)])
 
     def apart(self, packed: Tensor, fill: float = 0.0) -> list[Tensor]:
-        """(N, D) → (N_k, L_k, D) of each bucket, `fill` where there is padding."""
+        """(N, D) → (N_k, L_k, D) of each bucket, with `fill` as padding."""
         padded = packed.new_full((self.width, packed.shape[1]), fill).index_copy_(0, self.places, packed)
         pieces = padded.split([rows * width for rows, width in self.shapes])
         return [piece.view(rows, width, -1) for piece, (rows, width) in zip(pieces, self.shapes, strict=True)]
 
 
 def _arranged(known: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[int]]:
-    """Lengths (B) → the rows, longest first (B); times (T, 1); which of them a row has (T, B); where steps start."""
+    """Lengths (B) → rows, longest first (B); times (T, 1); mask of a row's times (T, B); starts of steps."""
     longest = np.argsort(-known, kind="stable")
     times = np.arange(known.max(initial=0))[:, None]
     alive = times < known[longest]

@@ -1,7 +1,7 @@
 """Soft parents: every position of a memory looks for its head in the same memory.
 
     h_0 … h_N = BiLSTM(x_0, x_1, …, x_N)                   x_0 the vector of the root symbol, learned
-    arcs[h, m] = v · tanh(W h_h + U h_m + b)   (additive)      how well h is the head of m
+    arcs[h, m] = v · tanh(W h_h + U h_m + b)   (additive)      the score of h as the head of m
                = (W h_h + b) · U h_m / √A + w · h_h   (general)
     p(h → m)  = the marginals of a distribution over heads:
 
@@ -9,14 +9,15 @@
         projective   a tree whose arcs do not cross: Eisner's algorithm                  (syntactic attention, Kim 2017)
         spanning     any tree: the matrix-tree theorem
         given        the heads of a tree that comes with the data
-        …            and every other selection that needs no more than this
+        …            and every other selection that needs no other input
 
     soft parent of m = Σ_h p(h → m) x_h
 
-The recurrent network sees the values times `gain`, so that their features are of about one (√D for embeddings).
+The recurrent network reads the values times `gain`, so that features have a magnitude of about one
+(√D for embeddings).
 
-The values stay what they were, so that words meet their heads and nothing else of their surroundings: the recurrent
-network decides who the parent is, not what is known of it.
+The values themselves are not contextualized, so a word is combined with its head alone. The recurrent network
+decides which word is the parent, not what vector the parent has.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from regard.parts import Dropout, Mistakes, Plan, Size
 
 ArcScore = Literal["additive", "general"]
 GIVES = ("words", "heads", "allowed")
-"""What a selection of heads is given."""
+"""The fields of `Given` that a selection of heads receives."""
 
 
 class AdditiveArcs(AttentionScore):
@@ -97,29 +98,28 @@ ARC_SCORES: Mapping[str, type[AdditiveArcs] | type[GeneralArcs]] = {
 class Parents(nn.Module):
     """Values (B, N, D) of words → their soft parents (B, N, D) and the heads behind them.
 
-    size      of the recurrent network that reads the values, in each direction
-    hidden    features in which head and modifier are compared; twice the size when None
-    gain      what the values are multiplied with before they are read
+    size      units of the recurrent network that reads the values, in each direction
+    hidden    features in which head and modifier are compared; None: twice the size
+    gain      factor that scales the values for the recurrent network
     """
 
     class Options(parts.Settings):
         """Every position looks for its head in the same text: the memory becomes [h; Σ_r p(r → s) h_r]."""
 
         select: AnySelection = "projective"
-        """softmax: each word on its own; projective, spanning: one tree over all words, whose arcs do not cross, or
-        may;
-        given: the tree that comes with the data, an input of type tree."""
+        """softmax: each word chooses its head independently. projective: one tree without crossing arcs.
+        spanning: one tree, whose arcs may cross. given: the tree in the data, an input of type tree."""
         score: ArcScore = "additive"
-        """Of an arc from r to s: v · tanh(W b_r + c + U b_s), or (W b_r + c) · U b_s / √A + w · b_r, b a recurrent
-        network's states."""
+        """Score of an arc from head r to word s. additive: v · tanh(W b_r + c + U b_s). general:
+        (W b_r + c) · U b_s / √A + w · b_r. b are the states of a recurrent network that reads the text."""
         cell: AnyCell = "lstm"
-        """Of that recurrent network."""
+        """Cell of the recurrent network that reads the text."""
         size: Size = 64
-        """Of that recurrent network, in each direction."""
+        """Units of the recurrent network, in each direction."""
         hidden: Size | None = None
         """Features in which head and modifier are compared; default: twice the size."""
         dropout: Dropout = 0.0
-        """Of what that recurrent network reads and leaves."""
+        """Dropout of the inputs and outputs of the recurrent network."""
 
     @classmethod
     def build(cls, options: Any, value_size: int, *, gain: float) -> Parents:
@@ -147,7 +147,7 @@ class Parents(nn.Module):
 
     @classmethod
     def board(cls, options: Any, gain: int) -> list[str]:
-        """From values h_j to g_j, each beside its soft parent; gain as in `MemorySymbols`."""
+        """Equations from values h_j to g_j, each beside its soft parent; gain as in `MemorySymbols`."""
         select = options.select.part
         look = LookSymbols(
             query="b_j",
@@ -168,7 +168,7 @@ class Parents(nn.Module):
 
     @classmethod
     def _arc_lines(cls, options: Any, look: LookSymbols) -> list[str]:
-        """How well p is the head of j."""
+        """Equations of the score of p as the head of j."""
         reader = LayerSymbols(
             options.cell,
             inputs=f"{look.memory.gained}r_p",
@@ -226,14 +226,14 @@ class Parents(nn.Module):
         *,
         counts: Tensor | None = None,
     ) -> tuple[Tensor, HeadMarginals]:
-        """heads (B, N) int64, 0 the root symbol, where the selection is `given`.
+        """heads (B, N) int64, 0 for the root symbol; required if the selection is `given`.
 
-        counts   the lengths on the CPU, where they are known there
+        counts   the lengths on the CPU, if available
         """
         rooted = torch.cat([self.root.expand(len(values), 1, -1), values], 1)  # (B, N+1, D)
         positions = torch.arange(rooted.shape[1], device=rooted.device)
         memory = Memory(rooted, positions <= lengths[:, None], rooted[:, 0])
-        apart = (positions[1:, None] != positions).expand(len(values), -1, -1)  # nobody is their own head
+        apart = (positions[1:, None] != positions).expand(len(values), -1, -1)  # no word is its own head
         given = Given(heads=heads, allowed=None if self.attention.select.joint == "queries" else apart)
         if self.reader is None:
             scores = rooted.new_zeros(len(values), len(positions) - 1, len(positions))

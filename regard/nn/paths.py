@@ -1,9 +1,9 @@
-"""Which path serves which attention decoder: `python -m regard.nn.paths docs/performance.md` writes the table there.
+"""Which path runs which attention decoder; `python -m regard.nn.paths docs/performance.md` writes the tables.
 
 fused     compiled kernels for the CPU (`decoders.fused`)
-graphed   kernels for CUDA, recorded as graphs (`decoders.graphed`)
-recorded  on CUDA, torch's own kernels, recorded as graphs as they stand (`decoders.recorded`)
-plain     step by step, by torch
+graphed   our kernels for CUDA, captured as graphs (`decoders.graphed`)
+recorded  torch's kernels on CUDA, captured as graphs (`decoders.recorded`)
+plain     torch, step by step
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def own(kind: str) -> dict[str, Any]:
 
 
 def suiting(kind: str) -> list[str]:
-    """The scores or selections that a recurrent decoder may have: those that need no more than it gives."""
+    """The scores or selections whose needs a recurrent decoder meets."""
     return [
         name
         for name, one in own(kind).items()
@@ -53,10 +53,10 @@ def suiting(kind: str) -> list[str]:
 def paths_of(
     cell: str, score: str, selection: str, *, copies: bool = False, **options: Any
 ) -> tuple[str, str]:
-    """The paths on the CPU and on CUDA, of a decoder that attends to one memory and reads what it finds.
+    """The paths on the CPU and on CUDA of a decoder with one attended memory.
 
-    copies    whether it copies words of what it reads
-    options   of the decoder
+    copies    whether the decoder copies words from the memory
+    options   options of the decoder
     """
     memory = Memory(torch.zeros(1, POSITIONS, SIZE), torch.ones(1, POSITIONS).bool(), torch.zeros(1, SIZE))
     source: Any = SimpleNamespace(value_size=SIZE, summary_size=SIZE)
@@ -81,7 +81,7 @@ def paths_of(
 
 
 def table() -> str:
-    """Of every cell, score and selection; scores that are served alike share a line, and so do cells."""
+    """The paths of all cells, scores and selections; scores and cells with the same paths share a line."""
     selections = suiting("selection")
     lines: dict[tuple[str, tuple[str, ...]], list[tuple[str, str]]] = {}
     for cell in own("cell"):
@@ -98,7 +98,7 @@ def table() -> str:
 
 
 def copying_table() -> str:
-    """Of decoders with the most usual parts that copy words, by where they look from."""
+    """The paths of decoders with common parts that copy words, for each `state` of the attention."""
     states: dict[str, dict[str, Any]] = {
         "previous": {"state": "previous"},
         "current": {"state": "current"},
@@ -115,7 +115,7 @@ def copying_table() -> str:
 
 
 def gating_table() -> str:
-    """Of decoders with the most usual parts, the summary with a say at the output or the state gating what is read."""
+    """The paths of decoders with common parts and the summary at the output, or gates on the context."""
     ways: dict[str, dict[str, Any]] = {
         "condition: [start, output, attention]": {"condition": ("start", "output", "attention")},
         "condition: [start, gate, attention]": {"condition": ("start", "gate", "attention")},
@@ -129,7 +129,7 @@ def gating_table() -> str:
 
 
 def _together(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Pairs of a cell and a score as few lines: cells with the same scores side by side."""
+    """Pairs of a cell and a score in few lines: cells with the same scores share a line."""
     by_cell: dict[str, list[str]] = {}
     for cell, score in pairs:
         by_cell.setdefault(cell, []).append(score)
@@ -140,7 +140,7 @@ def _together(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def written(page: str) -> str:
-    """The page with the table of today between its marks."""
+    """The page with the current tables between its markers."""
     copying = (
         "A decoder that copies words (`copy`), with cells and attentions that have kernels, in training (a search goes "
         "step by step, without kernels of its own):"

@@ -1,4 +1,4 @@
-"""Precision: what sums over many structures need."""
+"""Precision: sums over many structures need at least single precision."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from torch import Tensor
 
 
 def at_least_single(scores: Tensor) -> Tensor:
-    """The scores in single precision where they came in half; single and double stay."""
+    """Convert scores in half precision to single; leave single and double as they are."""
     return scores if scores.dtype in (torch.float32, torch.float64) else scores.float()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from torch import Tensor
 
 SMALL = 2**14
-"""Multiplications of one product of the batch, up to which a processor multiplies and sums faster than it multiplies
-matrices: a batched product is one call for each matrix there."""
+"""Multiplications per product up to which elementwise multiplication and a sum are faster on a CPU than a
+batched matrix product, which makes one call for each matrix."""
 
 
 def pair_products(left: Tensor, right: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Recurrences over whole packed sequences: by torch's kernels, which are cuDNN's on CUDA, or by ours on the CPU."""
+"""Recurrences over whole packed sequences: torch's kernels (cuDNN's on CUDA), or our own on the CPU."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ Weights = tuple[Tensor, Tensor, Tensor, Tensor]
 def run_cells(
     cells: Sequence[Cell], inputs: Tensor, packing: Packing, first: Tensor, *, training: bool
 ) -> tuple[Tensor, Tensor]:
-    """One layer, a cell for each direction: packed inputs (N, I) and first states (directions, B, state), longest row
-    first → packed outputs (N, directions·size) and last states (directions, B, state).
+    """Run one layer with a cell for each direction: packed inputs (N, I) and first states
+    (directions, B, state), longest row first → packed outputs (N, directions·size) and last states
+    (directions, B, state).
 
     The cells must have a `torch_recurrence`.
     """
@@ -44,13 +45,13 @@ def run_layers(
     dropout: float,
     training: bool,
 ) -> tuple[Tensor, Tensor]:
-    """Layers on top of each other in one call: inputs (T, B, I) of rows of one length and first states (layers, B,
-    state) → outputs (T, B, size) of the highest and last states (layers, B, state).
+    """Run stacked layers in one call: inputs (T, B, I) of rows of equal length and first states
+    (layers, B, state) → outputs (T, B, size) of the top layer and last states (layers, B, state).
 
-    weights   of each cell, its own or others in their place
-    dropout   of what goes from a layer to the next
+    weights   the weights to use for each cell, which need not be its own
+    dropout   dropout between the layers
 
-    The cells must have a `torch_recurrence` and one size.
+    The cells must have a `torch_recurrence` and the same size.
     """
     run = cells[0].torch_recurrence()
     if run is None:
@@ -62,7 +63,7 @@ def run_layers(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """cuDNN copies the weights into one piece at each call; they are small beside the work."""
+    """Silence torch's warning that cuDNN copies the weights at each call: the copies are cheap."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk")
         yield
@@ -75,10 +76,11 @@ def by_kernels(
     first: Tensor,
     weights: Sequence[Weights] | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """One layer on the CPU, a cell for each direction: packed inputs (N, I) and first states (B, directions·state),
-    longest row first → packed outputs (N, directions·size) and last states (B, directions·state).
+    """Run one layer on the CPU with a cell for each direction: packed inputs (N, I) and first states
+    (B, directions·state), longest row first → packed outputs (N, directions·size) and last states
+    (B, directions·state).
 
-    weights   of each cell, where others than its own are to be taken
+    weights   the weights to use for each cell; default: its own
 
     The cells must have a `kernel`.
     """
@@ -96,7 +98,7 @@ def by_kernels(
 
 
 def check_residual(options: Any, mistakes: Mistakes) -> None:
-    """There is a second layer for `residual` to add its input to."""
+    """Require a second layer for `residual`."""
     if options.residual and options.layers == 1:
         mistakes.add(
             "residual adds a layer's input to its output from the second layer on, and there is one.",

@@ -1,4 +1,4 @@
-"""The repetition penalty: what was looked at is not looked at again (the coverage loss of See et al. 2017)."""
+"""The repetition penalty on attending to a position again (the coverage loss of See et al. 2017)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from regard.nn.packing import Packing
 def repetition_total(weights: Tensor, packing: Packing) -> Tensor:
     """Σ_t Σ_s min(α_ts, r_ts), r_ts = Σ_{υ<t} α_υs, summed over rows (See et al. 2017, equation 12).
 
-    weights   (N, S) packed: padding is not among the steps
+    weights   (N, S) packed, without padding
     """
     looks = packing.unpack(weights)  # (B, T, S)
     return looks.minimum(looks.cumsum(1) - looks).sum()

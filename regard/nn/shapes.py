@@ -1,6 +1,7 @@
-"""Shapes of binary trees over a sequence that need no parse: a chain, a balanced tree; and those of given spans.
+"""Shapes of binary trees over a sequence: a chain, a balanced tree, or the tree of given spans.
 
-Nodes in post-order, 2 n − 1 of them over n words, as (parents, heights, leaves): what `Growth` needs.
+A shape lists the 2 n − 1 nodes over n words in post-order as (parents, heights, leaves), as `Growth` needs
+them.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ from numpy.typing import NDArray
 
 Span = tuple[int, int]
 Shape = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
-"""parents (N), heights (N), the word of each node, −1 for an inner one (N)."""
+"""parents (N), heights (N), and the word of each node (N), −1 for inner nodes."""
 
 
 @lru_cache(1024)
 def chain(words: int) -> Shape:
-    """((w_1 w_2) w_3) …: every word is put to what stands left of it, as a recurrent network reads."""
+    """((w_1 w_2) w_3) …: each word joins all words to its left, as in a recurrent network."""
     return shape([(0, end) for end in range(1, words)], words)
 
 
 @lru_cache(1024)
 def balanced(words: int) -> Shape:
-    """Every span is cut in the middle; of an odd number of words the left part has one more."""
+    """Every span is split in the middle; with an odd number of words, the left part has one more."""
     spans, waiting = [], [(0, words - 1)]
     while waiting:
         start, end = waiting.pop()
@@ -36,11 +37,11 @@ def balanced(words: int) -> Shape:
 
 
 def shape(spans: Sequence[Span], words: int) -> Shape:
-    """The tree whose inner nodes are over these spans, first and last word, of n words."""
+    """The tree over n words whose inner nodes cover these spans (first and last word)."""
     nodes = sorted([*spans, *((word, word) for word in range(words))], key=lambda one: (one[1], -one[0]))
     parents = np.full(len(nodes), -1, dtype=np.int64)
     heights = np.zeros(len(nodes), dtype=np.int64)
-    open_nodes: list[int] = []  # whose parent has not come yet
+    open_nodes: list[int] = []  # nodes whose parent has not come yet
     for place, (start, _) in enumerate(nodes):
         while open_nodes and nodes[open_nodes[-1]][0] >= start:
             child = open_nodes.pop()

@@ -1,11 +1,11 @@
-"""Soft composition: the vectors of all spans of a sentence, each an expectation over where the span is cut.
+"""Soft composition: the vectors of all spans of a sentence, each an expectation over the span's split points.
 
     β_ij = s_ij + log Σ_k exp(β_ik + β_{k+1,j}),  β_ii = 0       the inside algorithm of `regard.structures.BinaryTree`
-    q_ij(k) = exp(β_ik + β_{k+1,j} + s_ij − β_ij)                p(the span i … j is cut after k | it is in the tree)
+    q_ij(k) = exp(β_ik + β_{k+1,j} + s_ij − β_ij)                p(i … j is split after k | it is in the tree)
     h_ij = Σ_k q_ij(k) compose(h_ik, h_{k+1,j})
 
-where p(tree) ∝ exp Σ s_ij over its spans. Everything is differentiable: no tree is chosen. Where the scores leave one
-tree alone, h is what that tree composes. O(N³) compositions.
+where p(tree) ∝ exp Σ s_ij over its spans. No tree is chosen, so everything is differentiable. If the scores
+allow one tree only, h is the composition along this tree. The cost is O(N³) compositions.
 """
 
 from __future__ import annotations

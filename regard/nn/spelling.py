@@ -1,4 +1,4 @@
-"""Words from their characters: a vector for every word, known or not."""
+"""Word vectors computed from characters, for known and unknown words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from regard.nn.packing import Packing
 class ConvolutionalSpelling(nn.Module):
     """max over the places j of f(Σ_k C_k e(c_{j+k}) + b), f = tanh, for each of the U distinct words of a batch.
 
-    (dos Santos and Zadrozny 2014). The characters are set between marks of the beginning and the end.
+    (dos Santos and Zadrozny 2014). The characters are enclosed in a begin and an end marker.
     """
 
     def __init__(self, embedding: Embedding, size: int, *, width: int = 3) -> None:
@@ -56,10 +56,10 @@ class RecurrentSpelling(nn.Module):
 
 
 class SpelledEmbedding(nn.Module):
-    """[e(x); s(characters of x)]: a word's own vector beside one made from its spelling.
+    """[e(x); s(characters of x)]: a word's embedding beside a vector computed from its spelling.
 
-    Each distinct word of a batch is spelled once. A word outside the vocabulary has the vector of all unknown words,
-    and its own spelling.
+    The spelling of each distinct word in a batch is computed once. A word outside the vocabulary has the
+    vector of UNKNOWN and its own spelling.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class SpelledEmbedding(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def read(self, tokens: Tokens, arrange: Arrange = as_it_stands) -> Tensor:
-        """The vectors of tokens, in the arrangement given: (…, size)."""
+        """The vectors (…, size) of tokens, reordered by `arrange`."""
         if tokens.spelling is None:
             raise RegardError(
                 "This embedding reads the characters of words, and the tokens came without them.",

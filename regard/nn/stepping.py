@@ -1,4 +1,4 @@
-"""Stepping: what a search asks of a decoder that writes one token after another, and the recurrent decoder's state."""
+"""Stepping: how a search drives a decoder that writes token by token, and the recurrent decoder's state."""
 
 from __future__ import annotations
 
@@ -13,34 +13,35 @@ from regard.nn.memory import Memory
 
 
 class StepState(Protocol):
-    """What a stepwise decoder keeps of K hypotheses for each of B sources; only the decoder looks inside."""
+    """The state of a stepwise decoder for K hypotheses about each of B sources; opaque to the search."""
 
     def reorder(self, parents: Tensor) -> StepState:
         """Hypothesis k of the new state continues hypothesis parents[b, k] of this one; (B, K') int64."""
 
     def select(self, rows: Tensor) -> StepState:
-        """The state of some of the sources, (B') int64; whatever was computed once per source included."""
+        """The state of some of the sources, (B') int64, including all that was computed once per source."""
 
 
 @runtime_checkable
 class Stepwise(Protocol):
-    """A decoder that writes one token after another: all that a search knows of it.
+    """The interface of a decoder that writes one token after another, as a search sees it.
 
     start   the state before the first token, of one hypothesis for each source
-    step    the previous tokens (B, K) of K hypotheses → logits (B, K, V) of the next ones. Tokens are `begin` or ids
-            below V. Those of a hypothesis that cannot go on are arbitrary, and what the step answers is not used.
+    step    the previous tokens (B, K) of K hypotheses → logits (B, K, V) of the next ones. Tokens are `begin`
+            or ids below V. The tokens of a hypothesis that cannot continue are arbitrary, and its logits are
+            not used.
 
-    V need not be the size of a vocabulary, and the choices may differ from row to row (positions of the input, words to
-    copy): the logit of a choice that does not exist is −inf. A step may overwrite nothing of the state it is given; the
-    search may overwrite the logits.
+    V need not be the size of a vocabulary, and the choices may differ from row to row (positions of the
+    input, words to copy). The logit of a choice that does not exist is −inf. A step must not modify the state
+    it receives. The search may overwrite the logits.
 
     Four attributes are optional, for decoders whose choices are not a text column's vocabulary:
 
     begin       the token before the first, default BEGIN
     end         the choice that ends an output, default END
     forbidden   choices that are never written, default PAD and BEGIN
-    longest     (B) tokens after which an output ends where the search sets no limit, of the sources' lengths (B);
-                default twice the length and twenty more
+    longest     a method: lengths of the sources (B) → maximal lengths of the outputs (B), used if the search
+                sets no limit; default: twice the length plus twenty
     """
 
     def start(self, memories: Mapping[str, Memory], *, truth: Any = None) -> StepState: ...
@@ -52,11 +53,11 @@ class Stepwise(Protocol):
 class Step:
     """One step of K hypotheses.
 
-    logits   (B, K, V) log-probabilities of the next token, not normalized
-    state    after the step
-    looks    (B, K, S) where it looked, by the memory's name
-    allowed  (B, K, V) the choices with which an output can become what it must be; None: all of them. As limits do, it
-             leaves choices out of a search and their probabilities as they are
+    logits   (B, K, V) unnormalized log-probabilities of the next token
+    state    the state after the step
+    looks    (B, K, S) attention weights, by the memory's name
+    allowed  (B, K, V) the choices that can still lead to a valid output; None: all. Like limits, it excludes
+             choices from the search and leaves their probabilities as they are
     """
 
     logits: Tensor
@@ -67,9 +68,9 @@ class Step:
 
 @dataclass(frozen=True)
 class AtOutput:
-    """What a summary does where words are chosen, once for each row.
+    """How a summary conditions the output layer, computed once for each row.
 
-    gates   (B, 1, H) what of the state is said
+    gates   (B, 1, H) gates of the state
     share   (B, 1, O) the summary's share of the readout
     """
 
@@ -83,22 +84,22 @@ class AtOutput:
         return AtOutput(gates, share)
 
     def packed(self, rows: Tensor) -> AtOutput:
-        """For outputs (N, …) of which the rows (N) are known."""
+        """For packed outputs (N, …), given the row (N) of each."""
         gates, share = (None if one is None else one[rows, 0] for one in (self.gates, self.share))
         return AtOutput(gates, share)
 
 
 @dataclass(frozen=True)
 class Constants:
-    """What a decoder computes once per source: it belongs to the row, not to a hypothesis.
+    """Tensors that a decoder computes once per source and all hypotheses share.
 
     keys       by attended memory, (B, S, A)
-    projected  (B, 1, G) the summary's share of the gates, where it is an input at every step
-    truth      by attended memory, (B, T, S), where the true alignment is given
-    prepared   what a fast path has laid out for itself
-    drawing    (B) the rows that draw where they look, in training
-    places     (B, S) the choice that the word at each position of the source is, of a decoder that copies
-    at_output  where the summary has a say in the choice of words
+    projected  (B, 1, G) the summary's share of the gates, if it is an input at every step
+    truth      by attended memory, (B, T, S), if the true alignment is given
+    prepared   data that a fast path has prepared for itself
+    drawing    (B) the rows that sample their attention, in training
+    places     (B, S) the choice for the word at each position of the source, if the decoder copies
+    at_output  how the summary conditions the output layer, if it does
     """
 
     keys: Mapping[str, Tensor]
@@ -129,9 +130,10 @@ class State:
     """K hypotheses about each of B sources.
 
     layers     one (B, K, state) for each layer
-    feed       (B, K, O) the last attentional vector, where it is fed back
-    position   how many words have been read
-    looks      (B, K, S) where the steps before looked, of the memories whose score remembers it, as it does
+    feed       (B, K, O) the last attentional vector, if it is fed back
+    position   number of words read
+    looks      (B, K, S) the attention history of each memory whose score uses it, in the form that the score
+               keeps
     """
 
     layers: tuple[Tensor, ...]

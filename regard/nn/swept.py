@@ -1,4 +1,4 @@
-"""A recurrent layer on CUDA, over whole packed sequences: both directions side by side, recorded as a graph."""
+"""A recurrent layer over packed sequences on CUDA: both directions in parallel, captured as a graph."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def knows(cell: Cell, inputs: Tensor) -> bool:
 
 
 def has_kernels(cell: Cell) -> bool:
-    """The same, wherever the tensors are."""
+    """`knows`, regardless of the device."""
     return (
         type(cell) in CELLS
         and cell.kernel is not None
@@ -35,8 +35,8 @@ def has_kernels(cell: Cell) -> bool:
 
 
 def run(cells: Sequence[Cell], first: Tensor, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
-    """A cell for each direction: first states (D, state), or (D, B, state) of each row, and packed inputs (N, I) →
-    packed outputs (N, D·size) and the last (B, D·size)."""
+    """Run a cell for each direction: first states (D, state), or (D, B, state) for each row, and packed
+    inputs (N, I) → packed outputs (N, D·size) and the last outputs (B, D·size)."""
     sweep = sweep_of(cells, len(packing.longest), len(packing.starts) - 1)
     (rows, times), known = packing.rows_and_times(), packing.known
     places = [times * sweep.rows + rows]
@@ -47,8 +47,8 @@ def run(cells: Sequence[Cell], first: Tensor, inputs: Tensor, packing: Packing) 
 
 
 def run_forward(cell: Cell, first: Tensor, inputs: Tensor, packing: Packing) -> Tensor:
-    """In one direction, from first states (B, state): outputs (N, size) alone. What it reads of the packing is kept
-    there, so that it can be recorded."""
+    """Run one direction from first states (B, state): outputs (N, size) only. The packing caches the indices,
+    so that the call can be captured in a graph."""
     from regard.kernels.cuda.recurrence import Orders
 
     sweep = sweep_of([cell], len(packing.longest), len(packing.starts) - 1)
@@ -59,7 +59,7 @@ def run_forward(cell: Cell, first: Tensor, inputs: Tensor, packing: Packing) -> 
 
 
 def sweep_of(cells: Sequence[Cell], rows: int, steps: int) -> Sweep:
-    """What is to be computed, with sizes rounded so that other batches share it."""
+    """The computation, with sizes rounded up so that other batches share it."""
     from regard.kernels.cuda.recurrence import Sweep
 
     cell = cells[0]
@@ -77,7 +77,7 @@ def sweep_of(cells: Sequence[Cell], rows: int, steps: int) -> Sweep:
 
 
 def _narrow(cell: Cell) -> bool:
-    """Autocast to bfloat16, and rows of numbers that tensor cores take."""
+    """Whether autocast is bfloat16 and the sizes suit tensor cores."""
     return (
         torch.is_autocast_enabled("cuda")
         and torch.get_autocast_dtype("cuda") == torch.bfloat16
@@ -98,7 +98,7 @@ def run_in(
 
 
 def every_position(sweep: Sweep, lengths: Tensor) -> Orders:
-    """Of the sweep's rows (lengths (rows), on the device) all positions, row by row, padding behind what is real."""
+    """All positions of the sweep's rows, row by row, padding last; lengths (rows) on the device."""
     from regard.kernels.cuda.recurrence import Orders
 
     device, directions = lengths.device, sweep.directions
@@ -108,7 +108,7 @@ def every_position(sweep: Sweep, lengths: Tensor) -> Orders:
     places = [(one * sweep.rows + row[:, None]).flatten() for one in times]
     direction = torch.arange(directions, device=device)
     words = torch.stack(places, 1) + direction * (sweep.steps * sweep.rows)
-    states = words + (direction + 1) * sweep.rows  # a row of first states before each
+    states = words + (direction + 1) * sweep.rows  # a row of first states precedes each direction
     return Orders(words.flatten(), states.flatten(), lengths * sweep.rows + row, tuple(places))
 
 
@@ -119,7 +119,7 @@ def orders_of(sweep: Sweep, places: Sequence[np.ndarray], known: np.ndarray, dev
     among_words = np.stack([d * sweep.steps * sweep.rows + place for d, place in enumerate(places)], 1)
     among_states = among_words + sweep.rows * np.arange(
         1, len(places) + 1
-    )  # a row of first states before each
+    )  # a row of first states precedes each direction
     last = known * sweep.rows + np.arange(len(known))
     found = sent(device, among_words, among_states, last, *places)
     return Orders(found[0].flatten(), found[1].flatten(), found[2], tuple(found[3:]))

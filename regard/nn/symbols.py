@@ -1,17 +1,18 @@
-"""Symbols: how the equations of parts write what the parts hand to each other.
+"""Symbols: the notation of the equations, and the symbols that parts share.
 
-A part gives its equations as lines of text in a strict notation, one equation a line; what follows — is a note. A test
-evaluates the lines that `regard describe` prints with the weights of real networks. The notation in short:
+A part writes its equations as lines of text in a strict notation, one equation per line; text after — is a
+note. A test evaluates the lines that `regard describe` prints with the weights of real networks. The notation
+in short:
 
     W x   u·v   u ⊙ v   [a; b]   A[i, j]   Σ_j a_j   softmax_j(e_j)   [a ≤ b]   √a   a²   W * x (convolution)
-    j = 1 … S                      what an index goes over, once on a board
+    j = 1 … S                      the range of an index, given once on a board
     s_t = …                        an equation; `     for t = 2 … T` narrows it
-    gru_y(h, x) = …                a function; the lines indented below it are known inside alone
+    gru_y(h, x) = …                a function; the indented lines below it are local to it
     — 128 units                    a note
 
-Every weight has a symbol of its own: a letter, and below it what it belongs to. Where a model has several inputs or
-outputs, the board marks all symbols of the second with a prime and of the third with two (`primed`): a part writes its
-lines as if it were alone.
+Every weight has its own symbol: a letter, with a subscript for what it belongs to. If a model has several
+inputs or outputs, the board adds a prime to all symbols of the second and two primes to those of the third
+(`primed`). A part therefore writes its lines as if it were alone.
 """
 
 from __future__ import annotations
@@ -42,20 +43,21 @@ FUNCTIONS = (
 )
 SPARSE = ("sparsemax", "entmax")
 KNOWN = frozenset((*FUNCTIONS, *SPARSE, "maxpool", "meanpool", "projective", "spanning", "for"))
-"""Words of the notation, which are no symbols."""
+"""Words of the notation that are not symbols."""
 
 
 @dataclass(frozen=True)
 class MemorySymbols:
-    """How the memory of an input is written.
+    """Symbols of the memory of an input.
 
-    values      what is read at a position, and `keys`, what is compared with a query, where that is something else
+    values      the value at a position; `keys`: the vector compared with a query, if it is not the value
     summary     the whole input in one vector
-    index       of the positions, 1 … `length`
-    embedding   the table of vectors of what is read
-    last        the last states of the layers of a recurrent encoder, and `carried` what their cells carry beside them
-    words       how the words are written that the positions are made of, where they are sentences
-    gain        the square of what the values are to be multiplied with so that their features are of about one
+    index       index of the positions, 1 … `length`
+    embedding   the embedding table of the input
+    last        the last states of the layers of a recurrent encoder; `carried`: what their cells carry beside
+                them
+    words       symbols of the words, if the positions are sentences of words
+    gain        the square of the factor that scales the features of the values to a magnitude of about one
     """
 
     values: str = "h_j"
@@ -75,11 +77,11 @@ class MemorySymbols:
 
     @property
     def gained(self) -> str:
-        """The factor before the values, with a space behind it; nothing where it is 1."""
+        """The factor before the values, followed by a space; empty if it is 1."""
         return f"√{self.gain} " if self.gain > 1 else ""
 
     def primed(self, times: int, outer: tuple[str, ...] = ()) -> MemorySymbols:
-        """outer: the indices of what the positions belong to."""
+        """outer: the indices of the memory that these positions belong to."""
         letters = (self.index, self.length, *outer)
 
         def marked(one: str) -> str:
@@ -102,7 +104,7 @@ class MemorySymbols:
 
     @property
     def names(self) -> frozenset[str]:
-        """What others must leave as it is written here."""
+        """The symbols that other parts must leave without primes."""
         bases = {one.partition("_")[0] for one in (self.values, self.keys, self.summary) if one}
         bases |= {match["name"] for one in (*self.last, *self.carried) for match in TOKEN.finditer(one)}
         below = frozenset() if self.words is None else self.words.names
@@ -111,15 +113,15 @@ class MemorySymbols:
 
 @dataclass(frozen=True)
 class LookSymbols:
-    """How a look is written: energies e_tj of the queries t and the positions j, weights α_tj, what is read c_t.
+    """Symbols of an attention: energies e_tj of query t and position j, weights α_tj, context c_t.
 
-    query     what asks, with its index: s_{t−1}
-    memory    what is looked at
+    query     the query with its index: s_{t−1}
+    memory    the attended memory
     step      the index of the queries; empty for a single one
-    count     how many queries there are, where they are decided together
-    mark      stands below the weights of the attention
-    prime     after every letter, where there are several attentions
-    where     the positions that may be looked at, where not all may: `p ≠ j`
+    count     the number of queries, if they are selected jointly
+    mark      the subscript of the attention's parameters
+    prime     appended to every letter if there are several attentions
+    where     the condition on positions, if not all are allowed: `p ≠ j`
     """
 
     query: str
@@ -132,7 +134,7 @@ class LookSymbols:
     where: str = ""
 
     def sub(self, letter: str, *below: str) -> str:
-        """`β_tj` of the letter and its indices."""
+        """`β_tj` from a letter and its indices."""
         indices = "".join(below)
         return f"{letter}{self.prime}_{indices}" if indices else f"{letter}{self.prime}"
 
@@ -154,7 +156,7 @@ class LookSymbols:
 
     @property
     def weights(self) -> str:
-        """Of one query, a vector."""
+        """The weights of one query, a vector."""
         return self.sub(self.letters[1], self.step)
 
     @property
@@ -163,30 +165,30 @@ class LookSymbols:
 
     @property
     def below(self) -> str:
-        """What stands below a sum or softmax over the positions."""
+        """The subscript of a sum or softmax over the positions."""
         return f"{{{self.index}: {self.where}}}" if self.where else self.index
 
     @property
     def only(self) -> str:
-        """A factor that is 0 where nothing may be looked at, with a space behind it; nothing where all may be."""
+        """A factor that is 0 at positions that are not allowed, followed by a space; empty if all are."""
         return f"[{self.where}] " if self.where else ""
 
 
 def side_by_side(parts: Sequence[str]) -> str:
-    """`[a; b]`, or what there is where there is one."""
+    """`[a; b]`, or the part itself if there is only one."""
     return parts[0] if len(parts) == 1 else f"[{'; '.join(parts)}]"
 
 
 def factor(number: float) -> str:
-    """A number before what it multiplies, with a space; nothing for 1."""
+    """A number as a factor, followed by a space; empty for 1."""
     return "" if number == 1 else f"{number:g} "
 
 
 def primed(lines: Sequence[str], times: int, kept: Iterable[str] = (), sign: str = "′") -> list[str]:
-    """The lines with so many primes after their symbols.
+    """The lines with `times` primes after their symbols.
 
-    kept   symbols that are somebody else's, by letter (`h`) or whole (`E_x`), and stay
-    sign   another sign than a prime: a combining one
+    kept   symbols of other parts that stay as they are, by letter (`h`) or in full (`E_x`)
+    sign   a sign to use instead of a prime, such as a combining one
     """
     if not times:
         return list(lines)
@@ -200,7 +202,7 @@ def primed(lines: Sequence[str], times: int, kept: Iterable[str] = (), sign: str
 
 
 def _letters(lines: Iterable[str]) -> frozenset[str]:
-    """The indices and sizes of the lines: what is marked below other letters too."""
+    """The indices and sizes of the lines, which are primed in subscripts too."""
     found: set[str] = set()
     for line in lines:
         said = line.partition("—")[0]
@@ -212,13 +214,13 @@ def _letters(lines: Iterable[str]) -> frozenset[str]:
 
 
 def _labels(line: str) -> frozenset[str]:
-    """A and C of the range `l ∈ {A, C}`."""
+    """The labels in a range: A and C of `l ∈ {A, C}`."""
     listed = re.search(r"∈ \{([^…}]*)\}", line)
     return frozenset(re.findall(LETTER, listed[1])) if listed else frozenset()
 
 
 def _known_inside(lines: Sequence[str], place: int) -> frozenset[str]:
-    """The parameters of the function that a line defines, and what the lines below it define inside."""
+    """The parameters and the local symbols of the function that a line defines."""
     function = FUNCTION.match(lines[place])
     if function is None or function[1] == "p":
         return frozenset()

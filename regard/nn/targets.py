@@ -1,4 +1,4 @@
-"""Targets: how an output to be learned becomes questions and answers."""
+"""Targets: the inputs and the targets of teacher forcing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def shifted(target: Tokens) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def forced(target: Tokens) -> tuple[Tensor, Tensor, Packing]:
-    """As `shifted`, and how their positions are packed: what teacher forcing goes through."""
+    """Previous and next words as in `shifted`, and the packing of their positions, for teacher forcing."""
     previous, following, lengths = shifted(target)
     counts = None if target.counts is None else target.counts + 1
     return previous, following, Packing.of(lengths, following.shape[1], counts)

@@ -1,4 +1,4 @@
-"""The equations of a Transformer, of encoder and decoder alike."""
+"""The equations of a Transformer, for both encoder and decoder."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ NORM_LINE = "layernorm(x, g, b) = g ⊙ (x − mean(x)) / √(mean((x − mean(x
 
 @dataclass(frozen=True)
 class HeadsSymbols:
-    """How the heads of a layer are written: energies ε_lηjm, weights π_lηj, what is read f_lηj.
+    """Symbols of the heads of a layer: energies ε_lηjm, weights π_lηj, the vectors read f_lηj.
 
-    query, key   what asks and what is looked at, with the indices `at` and `over`
+    query, key   the query and the key, with the indices `at` and `over`
     layer, head  the indices of layers and heads
-    mark         below the weights, before those of layer and head
-    where        the positions that may be looked at, where not all may: `υ ≤ t`
-    itself       whether a sequence looks at itself
+    mark         the subscript of the parameters, before the indices of layer and head
+    where        the condition on positions, if not all are allowed: `υ ≤ t`
+    itself       whether this is self-attention
     """
 
     options: Any
@@ -47,7 +47,7 @@ class HeadsSymbols:
         return f"{self.letters[2]}_{self.layer}{self.head}{self.at}"
 
     def projected(self, letter: str, what: str) -> str:
-        """`(Q_lη x_lj + b_Qlη)`; what asks is the same for all memories."""
+        """`(Q_lη x_lj + b_Qlη)`; all memories share the projection of the query."""
         mark = self.mark.strip("′") if letter == "Q" else self.mark
         below = f"{mark}{self.layer}{self.head}"
         return f"({letter}_{below} {what} + b_{letter}{below})"
@@ -59,11 +59,11 @@ class HeadsSymbols:
 
     @property
     def distances(self) -> str:
-        """The table of learned scores of distances, where a sequence looks at itself and has one."""
+        """The table of learned scores of distances; empty without `distances` or outside self-attention."""
         return f"D_{self.mark}{self.layer}{self.head}" if self.itself and self.options.distances else ""
 
     def distance(self) -> str:
-        """The learned score of how far apart the two are."""
+        """The learned score of the distance between the two positions."""
         far = self.options.distances
         if not self.distances:
             return ""
@@ -82,7 +82,7 @@ class HeadsSymbols:
         ]
 
     def together(self) -> str:
-        """What all heads read, in the features of a position."""
+        """The output projection of all heads."""
         below, heads = f"{self.mark}{self.layer}", self.options.heads
         reads = [f"{self.letters[2]}_{self.layer}{head}{self.at}" for head in range(1, heads + 1)]
         whole = side_by_side(reads if heads < 3 else [reads[0], "…", reads[-1]])
@@ -90,7 +90,7 @@ class HeadsSymbols:
 
 
 def first_line(symbol: str, word: str, width: int, options: Any, mark: str, place: str) -> str:
-    """What a position begins with: the vector of its unit and where it is."""
+    """The input of the first layer: the vector of the unit plus that of its position."""
     vector = f"√{width} {word}" if width == options.size else f"√{width} W_{mark} {word} + b_{mark}"
     if options.positions == "learned":
         return f"{symbol} = {vector} + P_{mark}[min({place}, {LEARNED_POSITIONS})]     — P_{mark}: learned"
@@ -103,12 +103,12 @@ def normed(what: str, below: str) -> str:
 
 
 def around(what: str, found: str, below: str, norm: Norm) -> str:
-    """A residual connection, normalized behind it where that is not done before."""
+    """A residual connection, followed by normalization if `norm` is post."""
     return f"{what} + {found}" if norm == "pre" else normed(f"{what} + {found}", below)
 
 
 def feed(what: str, layer: str, below: str, norm: Norm, mark: str = "") -> str:
-    """The feed-forward network, of what a residual connection lets it see."""
+    """The feed-forward network, with normalization of its input if `norm` is pre."""
     seen, own = normed(what, below) if norm == "pre" else what, f"{mark}{layer}"
     return f"B_{own} relu(A_{own} {seen} + b_A{own}) + b_B{own}"
 

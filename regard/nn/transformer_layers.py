@@ -1,13 +1,13 @@
-"""What the layers of a Transformer are made of, in encoder and decoder alike (Vaswani et al. 2017).
+"""The building blocks of Transformer layers, for both encoder and decoder (Vaswani et al. 2017).
 
     head_k(x)_j = Σ_m softmax_m(Q_k x_j · K_k x_m / √d) V_k x_m,      k = 1 … H,  d = D/H
     attend(x)   = O [head_1; …; head_H] + o
-                  with `distances`, each head adds a learned score of its own for m − j within the softmax
+                  with `distances`, each head adds its own learned score for m − j within the softmax
     feed(x)     = W₂ relu(W₁ x + b₁) + b₂
 
-The products are torch's own (`scaled_dot_product_attention`), which keep no table of weights; the weights of every head
-are computed beside them where a trace asks for them. For short sequences on CUDA plain products take their place:
-torch's kernel works in tiles of 64 positions, most of which a word of eight letters leaves empty.
+Attention uses torch's `scaled_dot_product_attention`, which returns no weights. The weights of each head are
+computed separately if a trace needs them. Short sequences on CUDA use plain products instead: torch's kernel
+works in tiles of 64 positions, which a word of eight letters leaves mostly empty.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from regard.parts import Depth, Mistakes, Options, Size
 Positions = Literal["sinusoidal", "learned"]
 Norm = Literal["pre", "post"]
 LEARNED_POSITIONS = 1024
-"""Of the table of learned positions; its last row serves all beyond."""
+"""Rows of the table of learned positions; all later positions share the last row."""
 SHORT = 32 * 32
-"""Up to so many pairs of positions, plain products are quicker on CUDA than torch's own attention."""
+"""Number of pairs of positions up to which plain products are faster on CUDA than torch's attention."""
 
 
 class TransformerOptions(Options):
-    """What encoder and decoder have in common."""
+    """Options that encoder and decoder share."""
 
     size: Size = 256
-    """Features of a position."""
+    """Features of each position."""
     layers: Depth = 3
-    """Layers on top of each other."""
+    """Number of stacked layers."""
     heads: Depth = 4
-    """Looks of a layer; `size` is divided among them."""
+    """Attention heads of each layer; `size` is divided among them."""
     hidden: Size | None = None
-    """Of the feed-forward networks; default: four times the size."""
+    """Hidden features of the feed-forward networks; default: four times the size."""
     positions: Positions = "sinusoidal"
-    """How a position knows where it is: by sines and cosines, or by a learned vector."""
+    """Position vectors: fixed sines and cosines, or learned."""
     distances: Depth | None = None
-    """Each head has a learned score for every distance between two positions up to this one; farther ones share the
-    last (Shaw 2018, Raffel 2020)."""
+    """Largest distance between two positions that has its own learned score in each head; longer distances
+    share the last score (Shaw 2018, Raffel 2020). Default: no scores of distances."""
     norm: Norm = "pre"
-    """Where each step is normalized: before it, or after it as published."""
+    """Layer normalization before each sublayer (pre), or after it as published (post)."""
 
 
 class MultiHead(nn.Module):
@@ -54,8 +54,8 @@ class MultiHead(nn.Module):
 
     Queries (B, T, D) and prepared keys and values (B, H, S, d), computed once per sequence by `prepare`.
 
-    distances   a learned score of each head for m − j, up to so far on either side; farther ones share the last
-    causal      only what is not after a position may be looked at: distances have one side
+    distances   largest distance |m − j| with its own learned score in each head; longer ones share the last
+    causal      a position sees only itself and earlier ones, so distances have one side
     """
 
     def __init__(
@@ -90,9 +90,9 @@ class MultiHead(nn.Module):
         return self.split(self.key(memory)), self.split(self.value(memory))
 
     def forward(self, query: Tensor, prepared: tuple[Tensor, Tensor], mask: Tensor | None = None) -> Tensor:
-        """query (B, T, D), mask (B, 1, 1 or T, S) True where a position may be looked at → (B, T, D).
+        """query (B, T, D), mask (B, 1, 1 or T, S) True at allowed positions → (B, T, D).
 
-        Where it is causal, the queries are those of the last T positions.
+        If causal, the queries belong to the last T positions.
         """
         asked, (keys, values) = self.split(self.query(query)), prepared
         dropout = self.dropout if self.training else 0.0
@@ -112,11 +112,11 @@ class MultiHead(nn.Module):
         return written
 
     def weights(self, query: Tensor, keys: Tensor, mask: Tensor | None = None) -> Tensor:
-        """(B, H, T, S) what each head looks at."""
+        """(B, H, T, S) the attention weights of each head."""
         return torch.softmax(self.energies(self.split(self.query(query)), keys, mask), -1)
 
     def energies(self, asked: Tensor, keys: Tensor, mask: Tensor | None = None) -> Tensor:
-        """asked (B, H, T, d), keys (B, H, S, d) → (B, H, T, S), where nothing may be looked at the lowest number."""
+        """asked (B, H, T, d), keys (B, H, S, d) → (B, H, T, S), the lowest number where masked."""
         scores: Tensor = asked @ keys.transpose(-1, -2) * self.scale
         if self.distances is not None:
             scores = scores + self._distance(asked, keys)
@@ -128,7 +128,7 @@ class MultiHead(nn.Module):
         return scores
 
     def _apart(self, asked: Tensor, keys: Tensor) -> Tensor:
-        """m − j, (T, S); where it is causal, the queries are at the last positions."""
+        """m − j, (T, S); if causal, the queries belong to the last positions."""
         count, positions = asked.shape[2], keys.shape[2]
         first = positions - count if self.causal else 0
         places = torch.arange(positions, device=keys.device)
@@ -160,7 +160,7 @@ class FeedForward(nn.Sequential):
 
 
 class Residual(nn.Module):
-    """x + f(norm(x)), or norm(x + f(x)): where the normalization of a step stands."""
+    """x + f(norm(x)) with norm pre, norm(x + f(x)) with norm post."""
 
     def __init__(self, size: int, norm: Norm, *, dropout: float = 0.0) -> None:
         super().__init__()
@@ -168,12 +168,12 @@ class Residual(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def enter(self, x: Tensor) -> Tensor:
-        """What f sees of x."""
+        """The input of f."""
         seen: Tensor = self.norm(x) if self.before else x
         return seen
 
     def forward(self, x: Tensor, found: Tensor) -> Tensor:
-        """x and f of what it saw."""
+        """Add found = f(enter(x)) to x."""
         together: Tensor = x + self.dropout(found)
         normed: Tensor = together if self.before else self.norm(together)
         return normed
@@ -202,9 +202,9 @@ class PositionVectors(nn.Module):
 
 
 def in_bucket(x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, ...]:
-    """On CUDA, rows and positions up to the next bucket, so that few shapes are recorded; elsewhere as they are.
+    """On CUDA in training, pad rows and positions to the next bucket, so that few shapes are captured.
 
-    x (B, S, D), mask (B, 1, 1, S): of the rows that were added the first position may be looked at.
+    x (B, S, D), mask (B, 1, 1, S). The mask allows the first position of each added row.
     """
     if x.is_cuda and torch.is_grad_enabled():
         rows, count, _ = x.shape
@@ -217,7 +217,7 @@ def in_bucket(x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, ...]:
 
 
 def check_heads(options: Any, mistakes: Mistakes) -> None:
-    """The size is divided among the heads."""
+    """Require a size that is divisible by the number of heads."""
     if options.size % options.heads:
         mistakes.add(
             f"size {options.size} cannot be divided among {options.heads} heads.",

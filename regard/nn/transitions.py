@@ -1,4 +1,4 @@
-"""Transitions: how well one sentence follows another as the next fact."""
+"""Transitions: scores of one sentence following another as the next fact."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from torch import Tensor, nn
 from regard.nn.products import pair_products
 
 NEVER = -1e4
-"""What staying scores where it is not allowed: finite, for a story of one sentence."""
+"""Score of staying at a fact if that is not allowed; finite, for stories of one sentence."""
 
 
 class Transitions(nn.Module):
     """θ_k(i, j) = (P_k m_i + G_k u) · (R_k m_j + e_k[j − i]),   k = 1 … K−1.
 
-    After fact i, under the question u, fact j is looked for by what it says (R_k m_j: the same person, …) and by where
-    it stands from i (e_k[j − i], clipped to ±`reach`: right before it, later, the same one again).
+    After fact i, given the question u, the score of fact j depends on its content (R_k m_j: the same person,
+    …) and on its distance from i (e_k[j − i], clipped to ±`reach`: right before it, later, the same fact
+    again).
 
-    stay   False: consecutive facts are different sentences, θ_k(i, i) is as good as −∞
+    stay   False: consecutive facts are different sentences, and θ_k(i, i) is practically −∞
     """
 
     def __init__(
@@ -28,7 +29,7 @@ class Transitions(nn.Module):
         first = [nn.Linear(key_size, size, bias=False) for _ in range(steps)]
         second = [nn.Linear(key_size, size, bias=False) for _ in range(steps)]
         for before, after in zip(first, second, strict=True):
-            # at first, what follows a fact is what shares its words
+            # initially, a fact is followed by facts that share its words
             nn.init.orthogonal_(before.weight)
             after.weight.data.copy_(before.weight)
         self.first, self.second = nn.ModuleList(first), nn.ModuleList(second)
@@ -52,10 +53,10 @@ class Transitions(nn.Module):
 
 
 class Following(nn.Module):
-    """θ_k(i, j) = s_k(i, j) + D_k[j − i], where s_k is how well what is read of fact i asks for fact j.
+    """θ_k(i, j) = s_k(i, j) + D_k[j − i], where s_k scores fact j with the value of fact i as the query.
 
-    Nothing is learned about it but D, which begins as 0: facts follow each other by the vectors of their words, as in
-    hops of which each asks with what the one before found. `reach` and `stay` as in `Transitions`.
+    Only D is learned; it starts at 0. The rest of the score comes from the vectors of the facts' words, as in
+    hops that use the result of the previous hop as their query. `reach` and `stay` are as in `Transitions`.
     """
 
     def __init__(self, steps: int, *, reach: int = 32, stay: bool = True) -> None:

@@ -9,7 +9,7 @@ from regard.parts import Mistakes, Plan
 
 
 def check_tie(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-    """Report where `tie` asks for one table and the vocabularies or sizes are two."""
+    """Require what `tie` needs: trainable vectors, and with `all` one vocabulary and one embedding size."""
     if options.tie != "none" and options.vectors and options.freeze_vectors:
         mistakes.add("tied output weights cannot be frozen.", "tie", fix="Drop freeze_vectors.")
     if options.tie != "all":

@@ -15,7 +15,8 @@ from regard.errors import RegardError
 def read_vectors(path: str, column: TextColumn, size: int) -> Tensor:
     """(V, size): the file's vectors for the units it knows, small random ones for the others.
 
-    One unit and its numbers a line, separated by spaces (GloVe); a first line of two numbers (word2vec) is passed over.
+    Each line holds a unit and its numbers, separated by spaces (GloVe). A first line of two numbers
+    (word2vec) is skipped.
     """
     vectors: Tensor = torch.randn(column.size, size) * size**-0.5
     ids = {column.vocabulary.piece(number): number for number in range(4, column.size)}

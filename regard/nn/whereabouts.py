@@ -1,4 +1,4 @@
-"""Whereabouts: where a look is, and how the looks of one query lie to each other."""
+"""Whereabouts: the mean positions of attention weights, and the differences between them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from regard.nn.memory import Memory
 
 
 def axes(grid: tuple[int, int] | None) -> int:
-    """Numbers that say where a position is: x and y in a grid, else how far along it is."""
+    """Number of coordinates of a position: x and y in a grid, else one along the sequence."""
     return 1 if grid is None else 2
 
 
 def whereabouts(weights: Tensor, memory: Memory) -> Tensor:
-    """weights (B, K, S) → (B, (2K − 1) A): the mean place of each look, then how each lies from the one before.
+    """weights (B, K, S) → (B, (2K − 1) A): the mean position of each look, then its offset from the one
+    before.
 
-    Places go from −1 to 1 along each of the A axes.
+    Coordinates go from −1 to 1 along each of the A axes.
     """
     places = weights @ _places(memory).to(weights.dtype)  # (B, K, A)
     moved = places[:, 1:] - places[:, :-1]
@@ -24,7 +25,7 @@ def whereabouts(weights: Tensor, memory: Memory) -> Tensor:
 
 
 def _places(memory: Memory) -> Tensor:
-    """(B or 1, S, A): the middles of the positions."""
+    """(B or 1, S, A): the centers of the positions."""
     if memory.shape is not None:
         rows, columns = (middles(count, memory.mask.device) for count in memory.shape)
         y, x = torch.meshgrid(rows, columns, indexing="ij")
@@ -35,5 +36,5 @@ def _places(memory: Memory) -> Tensor:
 
 
 def middles(count: int, device: torch.device | None = None) -> Tensor:
-    """The middles of so many equal parts of −1 … 1."""
+    """The centers of `count` equal parts of −1 … 1."""
     return (torch.arange(count, device=device) + 0.5) / count * 2 - 1

@@ -1,6 +1,6 @@
-"""Parts: everything a model is made of, found by kind and name.
+"""Parts: the components of a model, registered by kind and name.
 
-A part is one class in one file. Its options are the nested class `Options` (typed, frozen, documented); it registers
+A part is one class in one file. Its options are the nested class `Options` (typed, frozen, documented). It registers
 itself:
 
     @register("cell", "mgu")
@@ -9,7 +9,7 @@ itself:
             size: Size = 256
 
 A spec names a part by `type:`. The schema of specs, the builder, the board of `regard describe` and docs/spec.md are
-derived from what is registered here. Packages add parts through the entry point group `regard.parts`.
+derived from the registered parts. Packages add parts through the entry point group `regard.parts`.
 """
 
 from regard.parts.choice import find, nearest, one_of

@@ -1,4 +1,4 @@
-"""Choosing a part: a key of a spec whose value names one, `cell: gru` or `cell: {type: gru, update: cho}`."""
+"""Keys of a spec whose value chooses a part: `cell: gru` or `cell: {type: gru, update: cho}`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from regard.parts.registry import names, new_name, part
 
 @dataclass(frozen=True)
 class OneOf:
-    """The marker of a field that holds the options of one part of a kind; see `one_of`."""
+    """Marks a field that holds the options of one part of a kind; see `one_of`."""
 
     kind: str
     default: str | None = None
@@ -40,7 +40,7 @@ class OneOf:
         return options.model_validate(given)
 
     def options_of(self, value: Any) -> type[Options]:
-        """The options class of the part that a value names; a ValidationError where it names none."""
+        """The options class of the part that a value names; raises a ValidationError if there is none."""
         place: tuple[str, ...] = ()
         if isinstance(value, str):
             name: Any = value
@@ -62,15 +62,15 @@ class OneOf:
 
 
 def one_of(kind: str, default: str | None = None) -> OneOf:
-    """For a field of options: `cell: Annotated[Any, one_of("cell")] = "gru"`.
+    """Annotation for a field of options: `cell: Annotated[Any, one_of("cell")] = "gru"`.
 
-    default   the part of a mapping that does not say its type
+    default   the part to use for a mapping without `type`
     """
     return OneOf(kind, default)
 
 
 def find(kind: str, name: str) -> Any:
-    """The part of that name, or an error with the nearest one."""
+    """The part with this name, or an error with the nearest name."""
     found = part(kind, name)
     if found is None:
         from regard.errors import RegardError
@@ -80,7 +80,7 @@ def find(kind: str, name: str) -> Any:
 
 
 def suggestion(kind: str, name: str) -> str:
-    """What to write instead of a name no part has."""
+    """What to write instead of an unknown name."""
     renamed, before = new_name(kind, name), name.partition(":")[0]
     if renamed:
         return f"It is now called {renamed}."
@@ -90,7 +90,7 @@ def suggestion(kind: str, name: str) -> str:
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    """`Did you mean size?`, or the whole list when nothing is near; empty where nothing is known."""
+    """`Did you mean size?`, or the whole list if no name is close; empty if no names are known."""
     match = difflib.get_close_matches(word, known, n=1, cutoff=0.55)
     if match:
         return f"Did you mean {match[0]}?"

@@ -1,4 +1,4 @@
-"""Options: what can be said about a part, as validated data."""
+"""Options of parts, as validated data."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 
 
 class Settings(BaseModel):
-    """Validated data that belongs to no part: frozen; unknown keys are refused by name.
+    """Frozen, validated data that belongs to no part. Unknown keys are refused.
 
-    moved   {an earlier key: what to write instead}, for keys that were renamed or have moved
+    moved   {earlier key: what to write instead}, for keys that were renamed or moved
     """
 
     model_config = ConfigDict(
@@ -28,7 +28,7 @@ class Settings(BaseModel):
         str_strip_whitespace=True,
         allow_inf_nan=False,
         validate_default=True,
-        defer_build=True,  # most options of most parts are never asked for
+        defer_build=True,  # most options are never used
     )
 
     moved: ClassVar[Mapping[str, str]] = {}
@@ -36,8 +36,8 @@ class Settings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _more_options(cls, value: Any) -> Any:
-        """Options of a base class stand for these, where more options have been added: `Attention.Options(…)` does
-        for the attention of every decoder."""
+        """Accept options of a base class, with the defaults of any further options: `Attention.Options(…)` fits the
+        attention of every decoder."""
         if isinstance(value, Settings) and not isinstance(value, cls) and issubclass(cls, type(value)):
             return {name: getattr(value, name) for name in value.model_fields_set}
         return value
@@ -49,8 +49,8 @@ class Settings(BaseModel):
 class Options(Settings):
     """The options of a part.
 
-    kind, type   of the part these options belong to; set when the part is registered, empty for options of no part
-    part         the class that is registered
+    kind, type   kind and name of the part, set when it is registered; empty for options of no part
+    part         the registered class
     """
 
     kind: ClassVar[str] = ""
@@ -59,9 +59,9 @@ class Options(Settings):
 
 
 def as_data(value: Any, *, unset: bool = False) -> Any:
-    """Options as the plain data a YAML file holds, the part's name as `type`.
+    """Options as plain data for YAML, with the name of the part as `type`.
 
-    unset   also the options that were left at their defaults
+    unset   include options that have their default value
     """
     if isinstance(value, Settings):
         chosen = type(value).model_fields if unset else sorted(value.model_fields_set, key=_order(value))

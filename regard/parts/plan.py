@@ -1,4 +1,4 @@
-"""What a part sees of the whole it belongs to, and where it reports what cannot be."""
+"""The view that a part has of the whole spec, and the collection of mistakes it reports to."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Protocol
 from regard.errors import RegardError
 
 Where = Callable[..., str]
-"""From a place in the spec ("decoder", "target", "size") to the file, line and path a person knows it by."""
+"""From a path in the spec ("decoder", "target", "size") to the file, line and path to show."""
 
 
 class Plan(Protocol):
-    """A spec, as its parts see it: the options of every part, by name."""
+    """A spec as seen by its parts: the options of every part, by name."""
 
     @property
     def inputs(self) -> Mapping[str, Any]: ...
@@ -31,7 +31,7 @@ class Plan(Protocol):
 
 
 class Mistakes:
-    """Collects everything about a spec that cannot be, so that a person sees all of it at once."""
+    """Collects all mistakes in a spec, so that they are shown at once."""
 
     def __init__(
         self, where: Where, place: tuple[str, ...] = (), found: list[RegardError] | None = None
@@ -40,15 +40,15 @@ class Mistakes:
         self.found: list[RegardError] = [] if found is None else found
 
     def at(self, *place: str) -> Mistakes:
-        """The same collection, for what lies below a place."""
+        """The same collection, for mistakes below a path."""
         return Mistakes(self._where, (*self._place, *place), self.found)
 
     def add(self, what: str, *place: str, fix: str = "") -> None:
-        """Report a mistake at a place below this one."""
+        """Report a mistake at a path below this one."""
         self.found.append(RegardError(what, where=self._where(*self._place, *place), fix=fix))
 
     def raise_all(self) -> None:
-        """Raise one error with all that was found; nothing where nothing was."""
+        """Raise one error with all mistakes, if there are any."""
         if not self.found:
             return
         first, *others = self.found

@@ -1,7 +1,7 @@
-"""Provenance: which parts of a model are not regard's own, and the distribution each came from.
+"""Provenance: the parts of a model that are not regard's own, and the distribution each came from.
 
-A saved model names them, so that a person who has the folder but not the package reads what to install. Loading
-compares names with what is registered; it imports nothing that the file names.
+A saved model lists them, so that anyone without the package learns what to install. Loading compares these names with
+the registered parts; it never imports anything that the file names.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _VERSION = re.compile(r"[A-Za-z0-9.!+_-]+")
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a part came from.
+    """The origin of a part.
 
-    defined        the class that was registered, "my_parts.cell.MyCell"
-    distribution   with its version the installed package that held it; both empty where a script registered it
+    defined        the registered class, "my_parts.cell.MyCell"
+    distribution   the installed package that contains it; empty, like its version, if a script registered the part
     """
 
     kind: str
@@ -54,7 +54,7 @@ class Provenance:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Provenance:
-        """The inverse of `to_dict`. Names and versions that are none are dropped: a command is made of them."""
+        """The inverse of `to_dict`. Invalid names and versions are dropped, because they become part of a command."""
         distribution, version = str(values.get("distribution", "")), str(values.get("version", ""))
         known = _NAME.fullmatch(distribution) is not None
         return cls(
@@ -67,12 +67,12 @@ class Provenance:
 
 
 def used_parts(value: Any, metrics: Iterable[str] = ()) -> list[Provenance]:
-    """The parts in some options that are not regard's own, in their order; metrics are named, not held."""
+    """The parts in some options that are not regard's own, in order; metrics are given by name."""
     found: dict[tuple[str, str], Any] = {
         (options.kind, options.type): options.part for options in _parts_in(value)
     }
     for name in metrics:
-        wanted = name.rpartition(".")[2]  # of `output.metric` the metric
+        wanted = name.rpartition(".")[2]  # `output.metric` → `metric`
         known = [part("metric", one) for one in names("metric")]
         found.update({("metric", one.Options.type): one for one in known if one.named(wanted) is not None})
     return [Provenance.of(kind, name, made) for (kind, name), made in found.items() if not origin(made).own]
@@ -93,7 +93,7 @@ def _parts_in(value: Any) -> Iterator[Options]:
 
 
 def check_installed(parts: Sequence[Provenance], *, where: str = "") -> None:
-    """Refuse where a part is not registered: which, where it came from, and what to do."""
+    """Refuse parts that are not registered, with their origin and the remedy."""
     missing = [one for one in parts if one.kind not in KINDS or part(one.kind, one.name) is None]
     if not missing:
         return

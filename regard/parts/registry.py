@@ -1,8 +1,8 @@
-"""The registry: every part by its kind and its name.
+"""The registry: every part by its kind and name.
 
-Our own parts are the modules of the folders in `KINDS`: a kind's folder is imported when a part of that kind is first
-asked for, and each file registers what it holds. Installed packages are imported through the entry point group
-`regard.parts`; nothing else is ever imported because a spec or a model folder names it.
+Our own parts are the modules in the folders of `KINDS`. A folder is imported when a part of its kind is first
+requested, and each module registers its part. Installed packages are imported through the entry point group
+`regard.parts`. Nothing else is ever imported because a spec or a model folder names it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ KINDS = {
     "logger": "regard.training.loggers",
     "lab": "regard.lab",
 }
-"""Each kind of part and the folder whose files hold ours."""
+"""Kinds of parts, and the packages with our own."""
 GROUP = "regard.parts"
 
 _PARTS: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
@@ -52,9 +52,9 @@ Registered = TypeVar("Registered", bound=type)
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a part came from.
+    """The origin of a part.
 
-    distribution, version   of the installed package that holds it; both empty for a part that a script registered
+    distribution, version   of the installed package that contains it; both empty if a script registered the part
     """
 
     distribution: str = ""
@@ -67,16 +67,16 @@ class Origin:
 
 
 def register(kind: str, name: str, *, formerly: Iterable[str] = ()) -> Callable[[Registered], Registered]:
-    """Make a class known as the part `name` of a kind: `@register("selection", "sparsemax")`.
+    """Register a class as the part `name` of a kind: `@register("selection", "sparsemax")`.
 
-    formerly   names it had before, so that a spec that still uses one is answered with the new one
+    formerly   its earlier names; a spec that uses one is told the new name
     """
     if kind not in KINDS:
         raise RegardError(f"there is no kind of part {kind!r}.", fix=f"The kinds are {', '.join(KINDS)}.")
 
     def remember(made: Registered) -> Registered:
         if not _is_own(made):
-            _load_own(kind)  # ours come first, so that a name that is taken is refused here
+            _load_own(kind)  # ours come first, so that a taken name is refused here
         known = _PARTS[kind].get(name)
         if known is not None and _place(known) != _place(made):
             raise RegardError(
@@ -92,7 +92,7 @@ def register(kind: str, name: str, *, formerly: Iterable[str] = ()) -> Callable[
 
 
 def _own_options(made: Any, kind: str, name: str) -> None:
-    """Every part has an options class of its own, so that options know which part they are of."""
+    """Give every part its own options class, so that options know their part."""
     if isinstance(made, type) and issubclass(made, Options):
         options: Any = made
     else:
@@ -106,7 +106,7 @@ def _own_options(made: Any, kind: str, name: str) -> None:
 
 
 def _is_inherited(made: type, options: type) -> bool:
-    """Whether a class has taken over the options of one it derives from, instead of deriving its own from them."""
+    """Whether a class uses the options class of a base class without deriving its own."""
     return any(vars(base).get("Options") is options for base in made.__mro__[1:])
 
 
@@ -119,7 +119,7 @@ def _place(made: Any) -> str:
 
 
 def part(kind: str, name: str) -> Any:
-    """The class registered as `name`, or None. Other packages are imported only where the name is none of ours."""
+    """The class registered as `name`, or None. Other packages are imported only if the name is not one of ours."""
     _load_own(kind)
     if name not in _PARTS[kind]:
         _load(kind)
@@ -133,17 +133,17 @@ def names(kind: str) -> list[str]:
 
 
 def new_name(kind: str, name: str) -> str | None:
-    """What a part is called now that was once called `name`; None for a name that never was."""
+    """The current name of a part that was once called `name`; None if there is none."""
     _load(kind)
     return _FORMER[kind].get(name)
 
 
 def origin(made: Any) -> Origin:
-    """The distribution that holds a part."""
+    """The distribution that contains a part."""
     return _origin(str(made.__module__).partition(".")[0])
 
 
-@cache  # the metadata of all that is installed are read for it
+@cache  # reads the metadata of all installed packages
 def _origin(package: str) -> Origin:
     if package == "regard":
         return Origin("regard", __version__)
@@ -157,17 +157,17 @@ def _origin(package: str) -> Origin:
 
 
 def failure(distribution: str) -> str:
-    """Why the parts of an installed distribution could not be loaded; empty where they could."""
+    """Why the parts of an installed distribution could not be loaded; empty if they were."""
     return _failed.get(_canonical(distribution), "")
 
 
 def _canonical(distribution: str) -> str:
-    """A name as PEP 503 compares it: my_parts and My.Parts are one distribution."""
+    """The name normalized by PEP 503: my_parts and My.Parts are one distribution."""
     return re.sub(r"[-_.]+", "-", distribution).lower()
 
 
 def _load(kind: str) -> None:
-    """Import our own parts of a kind, and once those of installed packages."""
+    """Import our own parts of a kind and, once, those of installed packages."""
     _load_own(kind)
     if GROUP in _loaded:
         return
@@ -175,7 +175,7 @@ def _load(kind: str) -> None:
     for entry in metadata.entry_points(group=GROUP):
         try:
             entry.load()
-        except Exception as error:  # somebody else's package must not break the parts that work
+        except Exception as error:  # a broken package must not break other parts
             reason = f"{type(error).__name__}: {error}"
             if entry.dist is not None:
                 _failed[_canonical(entry.dist.name)] = reason

@@ -1,10 +1,10 @@
-"""The data a spec names, opened: the rows of each split, and the rows encoded.
+"""The data that a spec names: the rows of each split, raw and encoded.
 
 splits      files, a generated world or a data package → the rows of train, dev, test
-holding     where no dev is named, some inputs of train set aside
-stretches   the same of a text that runs on: its last stretches
-memory      what a run remembers of its files: absolute paths, and a hash of each
-datasets    rows → a Dataset, from the cache where they were encoded before
+holding     hold out some inputs of train if no dev is named
+stretches   hold out the end of a continuous text
+memory      the record of a run's files: absolute paths and hashes
+datasets    rows → a Dataset, cached
 """
 
 from regard.sources.datasets import build_dataset

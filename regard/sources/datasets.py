@@ -1,4 +1,4 @@
-"""Rows → a Dataset, encoded once and kept."""
+"""Rows → a Dataset, encoded once and cached."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from regard.spec import Spec
 def build_dataset(
     rows: Iterable[Row], spec: Spec, columns: Sequence[Any], *, gather: bool, rejected: Path | None
 ) -> Dataset:
-    """Rows encoded, from the cache where they were encoded before."""
-    # A sentence that comes twice with its tags or its tree was said twice: these are no alternatives to each other.
+    """Encode the rows, or load their encodings from the cache."""
+    # Repeated sentences with tags or trees are separate rows, not alternative references.
     alternatives = not any(getattr(output, "of", None) for output in spec.outputs.values())
     gathered = gather and spec.data.references and alternatives and spec.inputs
     outputs = list(spec.outputs) if gathered else []
@@ -30,7 +30,7 @@ def build_dataset(
 
 
 def cache_folder() -> Path:
-    """$REGARD_CACHE, else regard under the user's cache folder."""
+    """$REGARD_CACHE, else the folder `regard` in the user's cache folder."""
     if "REGARD_CACHE" in os.environ:
         return Path(os.environ["REGARD_CACHE"])
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard"

@@ -1,4 +1,4 @@
-"""Some of the rows to train on set aside for dev, always the same ones."""
+"""Hold out a fixed part of the training rows for dev."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_HELD_OUT = 2000
 
 
 def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[Row]]:
-    """(train, dev): some of the distinct inputs set aside, all rows of an input, or of a group, on the same side."""
+    """(train, dev), by distinct inputs: all rows of an input, or of a group, are on the same side."""
     fields = [part.field or name for name, part in spec.inputs.items()]
     keys: set[int] = set()
     present: set[str] = set()
@@ -37,7 +37,7 @@ def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[R
 
 
 def check_present(fields: Sequence[str], present: Set[str], rows: Any, spec: Spec) -> None:
-    """Refuse data of which no row has a field that the model reads."""
+    """Refuse data in which no row has a field that the model reads."""
     lacking = [field for field in fields if field not in present]
     if not lacking:
         return
@@ -55,7 +55,7 @@ def check_present(fields: Sequence[str], present: Set[str], rows: Any, spec: Spe
 
 
 class Part(Iterable[Row]):
-    """The rows whose input falls on one side; which side depends on nothing but its text, or the group's name."""
+    """The rows on one side of the split. The text of the input, or the name of the group, determines the side."""
 
     def __init__(self, rows: Iterable[Row], fields: Sequence[str], bound: int, *, held_out: bool) -> None:
         self.rows, self.fields, self.bound, self.held_out = rows, list(fields), bound, held_out
@@ -66,7 +66,7 @@ class Part(Iterable[Row]):
     def with_problems(self) -> Iterator[Row]:
         every = self.rows.with_problems() if hasattr(self.rows, "with_problems") else iter(self.rows)
         for row in every:
-            # a row that cannot be read has no input to go by: it is reported with the training rows
+            # An unreadable row has no input: it is reported with the training rows.
             if (row.problem is not None and not self.held_out) or (row.problem is None and self._mine(row)):
                 yield row
 

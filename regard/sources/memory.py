@@ -1,4 +1,4 @@
-"""What a run remembers of its data: where the files are, and what they held."""
+"""The record of a run's data: the paths of the files, and hashes of their content."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REMOTE = "hf:"
 
 
 def with_absolute_paths(spec: Spec) -> Spec:
-    """The spec with its files named so that they are found from any folder."""
+    """The spec with absolute paths, so that files are found from any folder."""
     written = spec.written()
     data = written.get("data")
     if not isinstance(data, Mapping):
@@ -38,12 +38,12 @@ def _absolute(value: Any) -> Any:
         return value
     parts = [os.path.abspath(Path(one).expanduser()) for one in joined(value)]
     if len(parts) > 1 and any("+" in part for part in parts):
-        return value  # a folder with a plus in its name: the parts could not be told apart
+        return value  # with a plus in a folder's name, the paths would be ambiguous
     return "+".join(parts)
 
 
 def digests(spec: Spec, splits: Sequence[str] = SPLITS) -> dict[str, dict[str, str]]:
-    """{split: {file: a hash of its content}} for the files that the data of a spec name."""
+    """{split: {file: hash of its content}} for the files that the data of a spec name."""
     return {
         split: {
             name: _digest(spec, name) for name in getattr(spec.data, split) if not name.startswith(REMOTE)
@@ -60,7 +60,7 @@ def _digest(spec: Spec, name: str) -> str:
 
 
 def changes(spec: Spec, remembered: Mapping[str, Any], splits: Sequence[str] = SPLITS) -> list[str]:
-    """What is not as it was when the model was trained, a sentence for each file."""
+    """The files that have changed since the model was trained, one sentence each."""
     told = []
     for split in splits:
         known = remembered.get(split)
@@ -71,7 +71,7 @@ def changes(spec: Spec, remembered: Mapping[str, Any], splits: Sequence[str] = S
             try:
                 now = _digest(spec, name)
             except RegardError:
-                continue  # whoever reads it will say that it is missing
+                continue  # the reader will report that it is missing
             if now != before:
                 told.append(f"{name} has changed since the model was trained.")
     return list(dict.fromkeys(told))

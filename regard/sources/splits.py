@@ -17,7 +17,7 @@ Splits = dict[str, Iterable[Row]]
 
 
 def open_splits(spec: Spec) -> Splits:
-    """`train`, and where there are such `dev`, `test` and others; each can be read many times."""
+    """`train` and, if they exist, `dev`, `test` and others; each can be iterated repeatedly."""
     data = spec.data
     if data.provider:
         return dict(data.provider.splits())
@@ -35,7 +35,7 @@ def open_splits(spec: Spec) -> Splits:
 
 
 def open_split(spec: Spec, split: str, files: Sequence[str]) -> Iterable[Row]:
-    """The rows of a split: all those of its files, or those that `data.where` asks for."""
+    """The rows of a split: all rows of its files, or those that `data.where` selects."""
     wanted = spec.data.where.get(split)
     if not wanted:
         return open_files(spec, files, split=split)
@@ -45,7 +45,7 @@ def open_split(spec: Spec, split: str, files: Sequence[str]) -> Iterable[Row]:
 def open_files(
     spec: Spec, files: Sequence[str], *, extra: Sequence[str] = (), split: str | None = None
 ) -> Iterable[Row]:
-    """The rows of some files, with the fields this spec reads and some more; their pictures are those of a split."""
+    """The rows of some files, with the fields of this spec and `extra` ones; images are those of the split."""
     data, fields = spec.data, list(dict.fromkeys([*file_fields(spec), *extra]))
     return read_rows(
         list(files),
@@ -57,7 +57,7 @@ def open_files(
 
 
 def is_stream(spec: Spec) -> bool:
-    """Whether the data are one text that runs on."""
+    """Whether the data are one continuous text."""
     return any(column.part.alone for column in spec.outputs.values())
 
 
@@ -92,8 +92,8 @@ def file_fields(spec: Spec) -> list[str]:
 
 
 def remarks(rows: Any) -> list[str]:
-    """What a person should know of how the files of some rows are read."""
+    """Remarks on how the files of some rows are read."""
     while not hasattr(rows, "remarks") and hasattr(rows, "rows"):
-        rows = rows.rows  # some of the rows of others
+        rows = rows.rows  # unwrap filtered rows
     told: list[str] = rows.remarks() if hasattr(rows, "remarks") else []
     return told

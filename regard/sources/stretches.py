@@ -1,4 +1,4 @@
-"""The last stretches of a text that runs on, set aside for dev and test."""
+"""Hold out the end of a continuous text for dev and test."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from regard.spec import Spec
 
 
 def parted(rows: Iterable[Row], spec: Spec) -> dict[str, Iterable[Row]]:
-    """train, and where data name none dev and test: shares of `hold_out` at the end of the text, test last.
+    """train and, unless the data name them, dev and test: shares of `hold_out` at the end of the text, test last.
 
-    A dev that is named leaves nothing to set aside.
+    If a dev is named, nothing is held out.
     """
     data = spec.data
     if data.dev:
@@ -45,7 +45,7 @@ def parted(rows: Iterable[Row], spec: Spec) -> dict[str, Iterable[Row]]:
 
 
 def _size(rows: Iterable[Row], field: str) -> tuple[int, int]:
-    """Characters and lines."""
+    """Number of characters and lines."""
     total = lines = 0
     ended = True
     for row in rows:
@@ -55,14 +55,14 @@ def _size(rows: Iterable[Row], field: str) -> tuple[int, int]:
 
 
 def _cuts(rows: Iterable[Row], field: str, places: list[int], total: int) -> list[int]:
-    """For each place in the text where it is cut: behind the line there; where that is too long for a part to remain,
-    behind the word; else at the place itself."""
+    """For each position, where to cut the text: after the line there, or after the word if the line leaves no part
+    before the next cut, or else at the position itself."""
     found, position, wanted = [], 0, [*places, total]
     for row in rows:
         text = row[field]
         while len(wanted) > 1 and wanted[0] < position + len(text):
             place = wanted.pop(0) - position
-            last = min(wanted[0] - position, len(text)) - 1  # something is left before the next cut
+            last = min(wanted[0] - position, len(text)) - 1  # leaves something before the next cut
             ends = (text.find(sign, place, last) + 1 for sign in ("\n", " "))
             found.append(position + next((end for end in ends if end), place))
         position += len(text)
@@ -72,7 +72,7 @@ def _cuts(rows: Iterable[Row], field: str, places: list[int], total: int) -> lis
 
 
 class Stretch(Iterable[Row]):
-    """The characters of a text from one place to another, as rows."""
+    """The characters of a text between two positions, as rows."""
 
     def __init__(self, rows: Iterable[Row], field: str, start: int, end: int, remark: str) -> None:
         self.rows, self.field, self.start, self.end, self.remark = rows, field, start, end, remark

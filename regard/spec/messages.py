@@ -1,4 +1,4 @@
-"""Turn what pydantic found into one sentence with a place, what came, and what to write instead."""
+"""Turn validation errors of pydantic into sentences: the location, the value received, and the remedy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXPECTED = {
     **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "a mapping of options"),
     "tuple_type": "a list",
 }
-"""What pydantic calls by the name of a class."""
+"""Plain words for types that pydantic names by class."""
 
 
 def explain(
@@ -26,7 +26,8 @@ def explain(
     full: Mapping[str, Any],
     written: Mapping[Place, Place],
 ) -> RegardError:
-    """All mistakes, each with its place and its remedy; unknown keys first, the likeliest cause of the others."""
+    """One error with all mistakes, each with location and remedy. Unknown keys come first: they often cause the
+    others."""
     mistakes = _by_place(error.errors(include_url=False), full, written)
     ordered = sorted(mistakes.items(), key=lambda found: found[1]["type"] != "extra_forbidden")
     told = []
@@ -39,7 +40,7 @@ def explain(
 
 
 def as_written(place: Place, written: Mapping[Place, Place]) -> Place:
-    """Where the person wrote what the full form has at this place."""
+    """The path as the user wrote it, from a path of the full form."""
     for length in range(len(place), 0, -1):
         if place[:length] in written:
             return (*written[place[:length]], *place[length:])
@@ -49,8 +50,8 @@ def as_written(place: Place, written: Mapping[Place, Place]) -> Place:
 def _by_place(
     mistakes: Sequence[Any], full: Mapping[str, Any], written: Mapping[Place, Place]
 ) -> dict[Place, dict[str, Any]]:
-    """One mistake for each place: options of several encoders are written once, and a value that may be one of two
-    things is neither, which is said of the one that it is most like."""
+    """One mistake per path. Options of several encoders may be written once. For a value of a union type, pydantic
+    reports a mistake for each alternative; only the most specific one is kept."""
     found: dict[Place, dict[str, Any]] = {}
     for mistake in mistakes:
         found.setdefault(as_written(_place(mistake, full), written), mistake)
@@ -62,8 +63,8 @@ def _by_place(
 
 
 def _place(mistake: Mapping[str, Any], full: Mapping[str, Any]) -> Place:
-    """pydantic's location without the steps that are its own and in no text: the kind of value of a union, the index
-    into a list of one that was written without [ ]."""
+    """pydantic's location without steps that the user did not write: the alternative of a union, or the index into a
+    list of one that was written without [ ]."""
     place: list[str | int] = []
     current: Any = full
     location = mistake["loc"]
@@ -124,7 +125,7 @@ def _sentence(mistake: dict[str, Any], root: type[BaseModel], full: Mapping[str,
 def _others_with(
     key: str, location: tuple[str | int, ...], root: type[BaseModel], full: Mapping[str, Any]
 ) -> str:
-    """`It is an option of the decoder crf.`: other parts that have the key at the same place; empty without any."""
+    """`It is an option of the decoder crf.`: the parts that have the key at the same path; empty if there are none."""
     for length in range(len(location), 0, -1):
         data = _value_at(full, location[:length])
         for chosen in _options_at(root, location[:length], full):
@@ -152,7 +153,7 @@ def _value_at(data: Any, location: tuple[str | int, ...]) -> Any:
 def _options_at(
     root: type[BaseModel], location: tuple[str | int, ...], full: Mapping[str, Any]
 ) -> list[type[BaseModel]]:
-    """The classes of options that a place of the full form is validated by."""
+    """The classes of options that validate a path of the full form."""
     current: list[Any] = [root]
     data: Any = full
     for step in location:
@@ -160,21 +161,21 @@ def _options_at(
         data = data[step] if _holds(data, step) else data
         if fields:
             found = [one for field in fields for one in _chosen((field.annotation, *field.metadata), data)]
-        else:  # a key of a mapping, an index of a list
+        else:  # a key of a mapping or an index of a list
             found = [one for item in current for one in _chosen((item,), data)]
         current = found or current
     return [model for model in current if isinstance(model, type) and issubclass(model, BaseModel)]
 
 
 def _chosen(annotation: tuple[Any, ...], data: Any) -> list[Any]:
-    """What the data at a place may be: a class of options, or a part that the data choose."""
+    """The possible types of the data at a path: a class of options, or a part that the data choose."""
     found: list[Any] = []
     for one in annotation:
         if isinstance(one, OneOf):
             try:
                 found.append(one.options_of(data))
             except ValidationError:
-                found.append(one)  # the choice is one step further down, below a name
+                found.append(one)  # the choice is one level down, below a name
         elif isinstance(one, type) and issubclass(one, BaseModel):
             found.append(one)
         else:

@@ -1,4 +1,4 @@
-"""Every key of a spec as a page, made from the parts themselves: `python -m regard.spec.reference > docs/spec.md`."""
+"""Reference of all keys of a spec, generated from the parts: `python -m regard.spec.reference > docs/spec.md`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TITLES = {
 }
 SETTINGS: dict[str, type[BaseModel]] = {"search": SearchSpec, "training": TrainingSpec, "data": DataSpec}
 AFTER = {"training": ("schedule", "curriculum", "logger"), "data": ("world", "package", "reader")}
-"""Kinds of parts that a section without a type chooses from."""
+"""Kinds of parts that a section without a type can contain."""
 
 
 def page() -> str:
@@ -72,14 +72,14 @@ def _kind(kind: str, level: str = "###") -> list[str]:
 
 
 def _words(options: type[BaseModel], found: Any) -> list[str]:
-    """The first paragraph about a part: of its options, else of itself."""
+    """The first paragraph of the docstring of the options, else of the part."""
     own = options.__doc__ if "__doc__" in vars(options) and options.__doc__ else found.__doc__
     words = (own or "").strip().split("\n\n")[0]
     return [" ".join(words.split()), ""] if words else []
 
 
 def _nested(settings: type[BaseModel], title: str, level: str = "###") -> list[str]:
-    """The tables of what is a mapping of options itself."""
+    """The tables of options that are mappings themselves."""
     lines = []
     for name, field in settings.model_fields.items():
         key = f"{title}: {field.alias or name}"
@@ -110,8 +110,8 @@ def _of(annotation: Any, metadata: Any = ()) -> Iterator[Any]:
 
 
 def field_words(settings: type[BaseModel]) -> dict[str, str]:
-    """What stands below each field, of the class and those it derives from. pydantic can read it too, but does so when
-    a class is made: a third of the time it takes to start."""
+    """The docstring below each field of a class and its bases. pydantic can collect them too, but only when a class is
+    created, which takes a third of the startup time."""
     found: dict[str, str] = {}
     for base in reversed(settings.__mro__):
         if issubclass(base, BaseModel):
@@ -121,10 +121,10 @@ def field_words(settings: type[BaseModel]) -> dict[str, str]:
 
 @cache
 def _words_of_classes(module: str) -> dict[str, dict[str, str]]:
-    """Of each class of a module, by its qualified name, what stands below each field."""
+    """For each class of a module, by qualified name, the docstring below each field."""
     try:
         tree = ast.parse(inspect.getsource(sys.modules[module]))
-    except (OSError, TypeError, KeyError):  # made without a source of its own
+    except (OSError, TypeError, KeyError):  # no source available
         return {}
     found: dict[str, dict[str, str]] = {}
 

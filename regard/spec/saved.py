@@ -1,4 +1,4 @@
-"""The spec in a model's folder, and beside it the parts it uses that are not regard's own."""
+"""The spec in a model's folder, with the list of its parts that are not regard's own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def foreign_parts(spec: Spec) -> list[Provenance]:
 
 
 def write_spec(folder: Path, spec: Spec) -> None:
-    """spec.yaml and parts.json, each atomically; the parts first, since the spec is what makes a folder a run."""
+    """Write spec.yaml and parts.json, each atomically. The spec comes last, because it makes a folder a run."""
     listed = [one.to_dict() for one in foreign_parts(spec)]
     text = json.dumps({"regard": __version__, "parts": listed}, ensure_ascii=False, indent=1)
     write_text(folder / PARTS, text + "\n")
@@ -31,7 +31,7 @@ def write_spec(folder: Path, spec: Spec) -> None:
 
 
 def load_spec(folder: Path, overrides: Sequence[str] = ()) -> Spec:
-    """The spec in a folder; refused with what to install where one of its parts is not registered."""
+    """The spec in a folder; an unregistered part is refused with what to install."""
     check_installed(read_parts(folder), where=str(folder))
     spec = Spec.load(folder / SPEC, overrides)
     found = {split: _moved_rows(folder, getattr(spec.data, split)) for split in SPLITS}
@@ -40,7 +40,7 @@ def load_spec(folder: Path, overrides: Sequence[str] = ()) -> Spec:
 
 
 def _moved_rows(folder: Path, files: Sequence[str]) -> list[str]:
-    """Where the rows that a run keeps are now, if the folder was moved since it named them."""
+    """The current paths of the rows that a run keeps, in case its folder was moved."""
     here = [
         str((folder / Path(file).name).absolute())
         if not Path(file).exists() and is_data(Path(file).name) and (folder / Path(file).name).is_file()
@@ -51,7 +51,7 @@ def _moved_rows(folder: Path, files: Sequence[str]) -> list[str]:
 
 
 def read_parts(folder: Path) -> list[Provenance]:
-    """The parts a folder names; none where it was written before they were named."""
+    """The parts that a folder lists; empty for folders written before parts were listed."""
     path = folder / PARTS
     if not path.is_file():
         return []

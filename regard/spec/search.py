@@ -1,4 +1,4 @@
-"""How a text is written with a trained model."""
+"""How a trained model generates text."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from regard.parts import Depth, Positive, Settings, Share
 
 
 class SearchSpec(Settings):
-    """How a text is written with a trained model."""
+    """How a trained model generates text."""
 
     method: Literal["greedy", "beam", "sample"] = "greedy"
-    """The best next unit, the best of several texts at once, or units drawn from the model."""
+    """greedy: always the most probable unit; beam: beam search; sample: sample units from the model."""
     beam: Depth = 5
-    """Of beam: hypotheses that are kept."""
+    """For beam: number of hypotheses to keep."""
     length_penalty: Annotated[float, Field(ge=0.0, le=10.0)] = 1.0
-    """Hypotheses are ranked by log p / ((5 + length)/6)^penalty (Wu 2016); 0 ranks by probability alone."""
+    """Rank hypotheses by log p / ((5 + length)/6)^penalty (Wu 2016); 0 ranks by probability alone."""
     n_best: Depth = 1
-    """Answers for each input: of the beam, or so many samples."""
+    """Number of outputs per input, from the beam or from repeated sampling."""
     min_length: Annotated[int, Field(ge=0)] = 0
-    """Shortest output, in units."""
+    """Minimum length of an output, in units."""
     max_length: Annotated[int, Field(ge=1, le=100_000)] | None = None
-    """Longest output, in units; default: twice the input's length and twenty more. Of a stream: how many units
-    `generate` draws, where it is not told; default: 200."""
+    """Maximum length of an output, in units; default: twice the length of the input, plus twenty. For a stream: the
+    default number of units that `generate` draws (200 if unset)."""
     temperature: Positive = 1.0
-    """Of sample: the logits are divided by it."""
+    """For sample: divide the logits by this number."""
     top_k: Annotated[int, Field(ge=0)] = 0
-    """Of sample: draw among the so many most probable units; 0: among all."""
+    """For sample: draw from this many most probable units; 0: from all."""
     top_p: Share = 1.0
-    """Of sample: draw among the most probable units that together have this probability."""
+    """For sample: draw from the most probable units that together have this probability."""
     replace_unknown: bool = False
-    """Write the most attended source word where the model wrote the unknown one."""
+    """Replace unknown words in the output by the most attended source word."""
 
     @model_validator(mode="after")
     def _possible(self) -> SearchSpec:

@@ -1,11 +1,11 @@
-"""From what a person may write to the one full form.
+"""Expand the shorthands of a spec to its full form.
 
     encoder: {size: 512}          →  encoder: {source: {type: recurrent, size: 512}}
     decoder: {size: 512}          →  decoder: {target: {type: recurrent, size: 512}}
     attention: {score: dot}       →  decoder: {target: {…, attention: [{score: dot}]}}
 
-A mapping that begins with the name of an input (output) is taken as one encoder (decoder) each; anything else is the
-options of every encoder (the only decoder).
+A mapping whose first key is the name of an input (output) is read as one entry per encoder (decoder). Any other mapping
+holds the options of every encoder (of the only decoder).
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from regard.spec.document import Document, Place
 
 
 def usual(column: Mapping[str, Any], what: str) -> str | None:
-    """The encoder (decoder) of a column where the spec names none; None where it has none."""
+    """The default encoder (decoder) of a column; None if it has none."""
     kind = part("column", str(column.get("type")))
     return None if kind is None else getattr(kind, what)
 
 
 def mappings(kind: str) -> set[str]:
-    """Options of encoders (decoders) that are mappings themselves: each could be taken for an encoder (decoder)."""
+    """Options of encoders (decoders) that are mappings themselves, and could be mistaken for an encoder (decoder)."""
     fields = [field for name in names(kind) for field in part(kind, name).Options.model_fields.items()]
     return {key for key, field in fields if _takes_mapping(field.annotation, *field.metadata)}
 
 
 def _takes_mapping(*annotations: Any) -> bool:
-    """Whether a field of these annotations may hold the options of a part, or a mapping of any kind."""
+    """Whether a field with these annotations may hold the options of a part, or a mapping of any kind."""
     return any(
         isinstance(one, OneOf)
         or get_origin(one) is dict
@@ -43,7 +43,7 @@ def _takes_mapping(*annotations: Any) -> bool:
 
 
 def expand(document: Document) -> tuple[dict[str, Any], dict[Place, Place]]:
-    """The full form, and for each path made by a shorthand the path the person wrote."""
+    """The full form, and for each path that a shorthand produced, the path as written."""
     data = dict(document.data)
     written: dict[Place, Place] = {}
     outputs = _columns(data, "outputs", document)
@@ -51,7 +51,7 @@ def expand(document: Document) -> tuple[dict[str, Any], dict[Place, Place]]:
         data["inputs"], inputs = {}, dict[str, Any]()
     else:
         inputs = dict(_columns(data, "inputs", document))
-    # a tree is not read by itself: it comes with the text it is of
+    # A tree is not encoded by itself, but together with its text.
     unread = [name for name, column in inputs.items() if _is_unread(column)]
     read = [name for name in inputs if name not in unread]
     data["encoder"] = _per_name(data.get("encoder"), "encoder", read, document, written)
@@ -71,7 +71,7 @@ def _is_unread(column: Mapping[str, Any]) -> bool:
 
 
 def _is_alone(column: Mapping[str, Any]) -> bool:
-    """Whether it is written without inputs."""
+    """Whether the output has no inputs."""
     kind = part("column", str(column.get("type")))
     return kind is not None and bool(kind.alone)
 
@@ -131,7 +131,7 @@ def _per_name(
 
 
 def _is_named(value: Mapping[str, Any], part: str, names: list[str]) -> bool:
-    """One encoder (decoder) each, or the options of all. Where some are mappings and some not, the first decides."""
+    """Whether entries are per encoder (decoder). If only some are mappings, the first decides."""
     if not value:
         return False
     if all(isinstance(options, Mapping) for options in value.values()):
@@ -160,7 +160,7 @@ def _check_named(value: Mapping[str, Any], part: str, names: list[str], document
 
 
 def _hand_down_attention(data: dict[str, Any], document: Document, written: dict[Place, Place]) -> None:
-    """Give the top level's attention to the one decoder there is."""
+    """Move the top-level attention to the only decoder."""
     attention = data.pop("attention")
     names = list(data["decoder"])
     if attention is None:

@@ -25,7 +25,7 @@ AnyDecoder = Annotated[Any, one_of("decoder")]
 
 
 class Spec(Settings):
-    """Everything that makes a model what it is: columns, encoders, decoders, search, training, data.
+    """The complete definition of a model: columns, encoders, decoders, search, training, data.
 
         Spec.load("my.yaml")
         Spec(
@@ -35,8 +35,8 @@ class Spec(Settings):
             attention={"score": "dot"},
         )
 
-    What is given in Python is what a YAML file holds: the options of parts, or plain data, with the same shorthands.
-    `encoder` and `decoder` are then held in full, one entry per input and output.
+    Arguments in Python are those of a YAML file: options of parts, or plain data, with the same shorthands. `encoder`
+    and `decoder` are stored in full, with one entry per input and output.
     """
 
     name: str = ""
@@ -50,7 +50,7 @@ class Spec(Settings):
     training: TrainingSpec = Field(default_factory=TrainingSpec)
     data: DataSpec = DataSpec()
     metrics: tuple[str, ...] = ()
-    """What `evaluate` prints; default: what is usual for the type of each output."""
+    """Metrics that `evaluate` prints; default: those of the type of each output."""
 
     _written: dict[str, Any] = PrivateAttr(default_factory=dict)
 
@@ -95,7 +95,7 @@ class Spec(Settings):
         self._settle(document, written)
 
     def _settle(self, document: Document, written: Mapping[Place, Place]) -> None:
-        """Remember what was written, and refuse what cannot be."""
+        """Store the document as written, and refuse contradictions."""
         self._written = document.data
         mistakes = Mistakes(lambda *place: document.where(as_written(place, written)))
         check(self, mistakes)
@@ -103,7 +103,7 @@ class Spec(Settings):
 
     @classmethod
     def parse(cls, source: Document | dict[str, Any], overrides: Sequence[str] = ()) -> Spec:
-        """Validate what a person wrote, with `key.path=value` overrides applied to it first."""
+        """Validate a document, after applying `key.path=value` overrides."""
         document = source if isinstance(source, Document) else Document(source)
         document = apply_overrides(document, overrides)
         full, written = expand(document)
@@ -116,7 +116,7 @@ class Spec(Settings):
 
     @classmethod
     def _validated(cls, full: dict[str, Any]) -> Spec:
-        """Validated from the full form, past the shorthands that `Spec(…)` takes."""
+        """Validate the full form, without the shorthands that `Spec(…)` accepts."""
         spec: Spec = cls.__new__(cls)
         cls.__pydantic_validator__.validate_python(full, self_instance=spec)
         return spec
@@ -126,17 +126,17 @@ class Spec(Settings):
         return cls.parse(parse_file(Path(path)), overrides)
 
     def __eq__(self, other: object) -> bool:
-        # what was written may differ (a shorthand, an order of keys) and mean the same
+        # Documents may differ (shorthands, order of keys) and mean the same.
         return isinstance(other, Spec) and as_data(self, unset=True) == as_data(other, unset=True)
 
     __hash__ = None  # type: ignore[assignment]
 
     def to_yaml(self) -> str:
-        """What the person wrote, with the overrides in it."""
+        """The document as written, with the overrides applied."""
         return yaml.dump(self._written, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
     def written(self) -> dict[str, Any]:
-        """The plain data this spec was parsed from, overrides included."""
+        """The plain data from which this spec was parsed, overrides included."""
         return dict(self._written)
 
     def changed(self, *overrides: str) -> Spec:
@@ -145,7 +145,7 @@ class Spec(Settings):
 
 
 def read_data(document: dict[str, Any], overrides: Sequence[str]) -> DataSpec:
-    """The `data` of a document, with overrides, before the rest of it is known; what is wrong is left to `parse`."""
+    """The section `data` of a document, with overrides, before the rest is validated; `parse` reports the mistakes."""
     wanted = [override for override in overrides if override.strip().startswith("data.")]
     try:
         return DataSpec.model_validate(apply_overrides(Document(document), wanted).data.get("data"))
@@ -154,14 +154,14 @@ def read_data(document: dict[str, Any], overrides: Sequence[str]) -> DataSpec:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes out what stands in several places, because a spec has no aliases."""
+    """Writes repeated objects in full, because a spec has no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
 def apply_overrides(document: Document, overrides: Sequence[str]) -> Document:
-    """`encoder.size=512`: the value is read as YAML; mappings on the way are made, short forms become mappings."""
+    """Apply `encoder.size=512`: the value is YAML, missing mappings are created, short forms become mappings."""
     if not overrides:
         return document
     data: dict[str, Any] = _copy(document.data)
@@ -181,7 +181,7 @@ def apply_overrides(document: Document, overrides: Sequence[str]) -> Document:
             following = target.get(step)
             if following is None:
                 following = target[step] = {}
-            elif isinstance(following, str):  # the short form of a part: world: rooms
+            elif isinstance(following, str):  # short form of a part: world: rooms
                 following = target[step] = {"type": following}
             if not isinstance(following, dict):
                 raise RegardError(

@@ -10,18 +10,18 @@ from regard.parts import Count, Positive, Settings, Share, one_of
 
 EPOCHS = 10
 SPAN, STREAMS = 35, 20
-"""Of a stream: tokens of a row in one update, and rows, where the spec names neither."""
+"""For a stream: default number of tokens per row in one update, and default number of rows."""
 
 
 class DistillOptions(Settings):
-    """Learn texts from the mean distribution of trained models, beside the data (distillation)."""
+    """Distillation: learn texts also from the mean distribution of trained models."""
 
-    model_config = ConfigDict(populate_by_name=True)  # `from` cannot be written as a keyword of Python
+    model_config = ConfigDict(populate_by_name=True)  # `from` is a reserved word of Python
 
     from_: Annotated[tuple[str, ...], Field(alias="from", min_length=1)]
-    """Folders of models of the same columns."""
+    """Folders of trained models with the same columns."""
     weight: Share = 0.5
-    """How much their distributions count against the words of the data."""
+    """Weight of their distributions in the loss; the words of the data have the rest."""
 
     @field_validator("from_", mode="before")
     @classmethod
@@ -39,73 +39,75 @@ class TrainingSpec(Settings):
     }
 
     epochs: Count | None = None
-    """Passes over the data; 10 when neither this nor `steps` is given. Where both are, what comes first is the end."""
+    """Passes over the data; default: 10 unless `steps` is given. With both, training ends at whichever comes first."""
     steps: Annotated[int, Field(ge=0)] | None = None
-    """Updates, even if they end inside an epoch; 0: none, the first weights are measured and kept."""
+    """Number of updates, even if they end within an epoch; 0: evaluate and keep the initial weights."""
     batch_tokens: Count | None = None
-    """Cut batches by cost (padded tokens); 4000 when neither this nor `batch_rows` is given."""
+    """Maximum cost of a batch, in padded tokens; default: 4000 unless `batch_rows` is given."""
     batch_rows: Count | None = None
-    """Cut batches by number of rows."""
+    """Number of rows of a batch. For a stream: number of parallel streams (default: 20)."""
     bucket: Count = 16
-    """Batches whose rows are sorted by length together. More of them waste less padding; 1 mixes all lengths, which
-    short texts (words, names) learn better from."""
+    """Number of batches whose rows are sorted by length together. Larger values need less padding; 1 mixes all lengths,
+    which suits short texts (words, names) better."""
     span: Count | None = None
-    """Of a stream: tokens of each row in one update, through which gradients go back; 35 where this is not given."""
+    """For a stream: number of tokens of each row in one update, the length of backpropagation through time (default:
+    35)."""
     carry: bool = True
-    """Of a stream: a span goes on with the state in which the one before ended; false: each begins anew."""
+    """For a stream: start each span with the final state of the previous one; false: reset the state."""
     accumulate: Count = 1
-    """Batches whose gradients make one update."""
+    """Number of batches whose gradients are accumulated for one update."""
     optimizer: Literal["adam", "adamw", "sgd"] = "adam"
-    """adam adds the weight decay to the gradient, adamw to the step."""
+    """adam adds weight decay to the gradient, adamw to the update."""
     lr: Positive = 1e-3
-    """The learning rate, after the warm-up of the schedule."""
+    """Learning rate, after the warm-up of the schedule."""
     weight_decay: Annotated[float, Field(ge=0.0)] = 0.0
-    """Pulls every weight towards 0."""
+    """Coefficient of weight decay."""
     momentum: Share = 0.0
-    """Of sgd: how much of the last step each step goes on with."""
+    """For sgd: momentum."""
     betas: tuple[Share, Share] = (0.9, 0.999)
-    """Of adam and adamw: decay of the means of the gradient and of its square."""
+    """For adam and adamw: decay rates of the running means of the gradient and of its square."""
     clip: Positive | None = 1.0
-    """Largest norm of the gradient."""
+    """Maximum norm of the gradient."""
     schedule: Annotated[Any, one_of("schedule", default="constant")] = Field(
         default="constant", validate_default=True
     )
-    """How the learning rate changes: `cosine`, or with options `{type: cosine, warmup: 100}`."""
+    """Learning-rate schedule: `cosine`, or with options `{type: cosine, warmup: 100}`."""
     curriculum: Annotated[Any, one_of("curriculum")] | None = None
-    """Which levels of difficulty an epoch is drawn from: `mix`, or with options `{type: combined, until: 0.6}`;
-    default: every row once."""
+    """Levels of difficulty from which the rows of an epoch are drawn: `mix`, or with options `{type: combined, until:
+    0.6}`; default: every row once."""
     evaluate_every: Count | None = None
-    """Steps between evaluations on dev; default: once an epoch."""
+    """Updates between evaluations on dev; default: once per epoch."""
     metric: str = "loss"
-    """What early stopping, the plateau schedule and the best checkpoint look at."""
+    """Metric for early stopping, the plateau schedule and the choice of the best checkpoint."""
     patience: Count | None = None
-    """Stop after so many evaluations without a better metric."""
+    """Stop after this many evaluations without improvement."""
     average: Annotated[int, Field(ge=0)] = 0
-    """Take the mean of the weights at the best so many evaluations, where it is no worse than the best alone."""
+    """Average the weights of this many best evaluations, if the average is no worse than the best alone."""
     ema: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
     """Evaluate and keep an exponential moving average of the weights with this decay."""
     precision: Literal["fp32", "tf32", "bf16", "fp16"] = "fp32"
-    """Of the arithmetic on a GPU: tf32 keeps fp32 numbers and multiplies matrices with 10-bit mantissas."""
+    """Numeric precision on a GPU; tf32 keeps fp32 numbers but multiplies matrices with 10-bit mantissas."""
     seed: int = 1
-    """Of the first weights, the order of the batches, and what is dropped."""
+    """Random seed of the initial weights, the order of batches, and dropout."""
     start_from: str | None = None
-    """A model folder whose weights are taken where names and shapes agree."""
+    """A model folder from which weights are copied if names and shapes agree."""
     weights: str | dict[str, Any] | None = None
-    """First weights by name, set by hand: a file (JSON or safetensors), or the numbers themselves:
-    `{decoders.total.output.weight: [[1.0]]}`. Each must be a weight of the model, of its shape."""
+    """Initial weights by name: a file (JSON or safetensors), or the numbers themselves:
+    `{decoders.total.output.weight: [[1.0]]}`. Each must exist in the model and have the same shape."""
     distill: DistillOptions | None = None
-    """Learn texts from the distributions of other models too."""
+    """Distillation from other models."""
     checkpoint_every: Count | None = None
-    """Steps between checkpoints of the training state, besides those at every evaluation."""
+    """Updates between checkpoints of the training state, in addition to those at every evaluation."""
     workers: Annotated[int, Field(ge=0)] | None = None
-    """Threads that decode pictures, films and sounds ahead of the updates, 0: none; default: one for
-    each CPU, 4 at most. What is learned does not depend on it."""
+    """Number of threads that decode images, videos and audio ahead of the updates, 0 for none; default: one per CPU
+    core, at most 4. It does not affect the result."""
     loggers: tuple[Annotated[Any, one_of("logger")], ...] = ()
-    """Where the log is written besides log.csv: `[tensorboard]`, or with options `[{type: wandb, project: mine}]`."""
+    """Further destinations of the log, besides log.csv: `[tensorboard]`, or with options `[{type: wandb, project:
+    mine}]`."""
 
     @property
     def passes(self) -> int | None:
-        """Epochs after which training ends; None where only updates are counted."""
+        """Number of epochs after which training ends; None if only `steps` limits it."""
         return EPOCHS if self.epochs is None and self.steps is None else self.epochs
 
     @model_validator(mode="after")
@@ -118,7 +120,7 @@ class TrainingSpec(Settings):
 
     @model_validator(mode="after")
     def _used(self) -> TrainingSpec:
-        """Options that the others leave without effect."""
+        """Refuse options that others make ineffective."""
         if "momentum" in self.model_fields_set and self.optimizer != "sgd":
             raise ValueError(
                 f"momentum has no effect: it is of optimizer: sgd, and {self.optimizer} has betas. Remove it."

@@ -1,4 +1,4 @@
-"""Worlds: generators of data whose truth is known. Each file or folder holds one world and registers it."""
+"""Worlds: generators of data with known ground truth. Each file or folder defines and registers one world."""
 
 from regard.data.provider import RowCount, Splits, numbered
 from regard.worlds.world import SplitWorld, World, world

@@ -17,7 +17,7 @@ class AdditionWorld(LevelWorld):
     """The sum of two numbers with equally many digits: print(398345+425098). → 823443."""
 
     digits: Annotated[int, Field(ge=1, le=100)] = 4
-    """Of each number: the target; the field `length` of a row says how many it has."""
+    """Number of digits of each summand at the target level; the field `length` holds that of each row."""
 
     fields: ClassVar[tuple[str, ...]] = ("program", "result", "length")
 

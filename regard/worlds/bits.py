@@ -1,17 +1,17 @@
-"""Bits to be stored and found again: copy, repeat copy and associative recall (Graves, Wayne and Danihelka 2014).
+"""Memory tasks on bit vectors: copy, repeat copy and associative recall (Graves, Wayne and Danihelka 2014).
 
     copy     1011 0110 _ _                          → 1011 0110
     repeat   10110 01100 00001 00001 _ _ _ _ _      → 10110 01100 10110 01100 00001
     recall   000010 101100 … 000010 011000 … 000001 101100 … 000001 _ …   → 0110 …
 
-`_` is a step at which a vector is to be written; it does what the delimiter of the paper does, and stays on. A repeat
-count is said by as many vectors with the bit behind the data set (the paper has a number there), and the answer ends
-with such a vector. Items of a recall begin with the first bit behind the data set, the item that is asked about stands
-between two vectors with the second one set, and the item after it is the answer. No two items of a row are alike, so
-there is one answer.
+`_` is a step at which the output has a vector. It replaces the delimiter of the paper, and lasts until the end. In
+repeat, the number of repetitions is the number of vectors with the bit after the data set (the paper has a number
+there), and the output ends with such a vector. In recall, each item starts with a vector in which the first bit after
+the data is set. The queried item stands between two vectors with the second bit set, and the item after it is the
+output. The items of a row are distinct, so that the output is unique.
 
-The field `length` of a row says how many vectors its sequence has, or each of its items; `count` how often they are to
-be written, or how many items there are. A curriculum can order rows by them, and figures can be given for each.
+The field `length` is the number of vectors of the sequence or of each item; `count` is the number of repetitions or of
+items. Use them for a curriculum or for figures by group.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from regard.worlds.world import SplitWorld
 
 Task = Literal["copy", "repeat", "recall"]
 Bounds = Annotated[tuple[int, int], Field(strict=False)]
-"""The least and the most."""
+"""Minimum and maximum."""
 LONGEST = 10_000
 
 
 @register("world", "bits")
 class BitsWorld(SplitWorld):
-    """Sequences of random bits, `_` where the answer is to be written."""
+    """Memory tasks on random bit vectors; `_` marks the steps at which the output has a vector."""
 
     task: Task = "copy"
-    """copy: the vectors again; repeat: several times; recall: the item after the one asked about."""
+    """copy: repeat the vectors once; repeat: several times; recall: the item after the queried one."""
     length: Bounds | None = None
-    """Vectors of a sequence, or of an item, the least and the most; default: [1, 10], of a recall [3, 3]."""
+    """Minimum and maximum number of vectors of a sequence or item; default: [1, 10], for recall [3, 3]."""
     width: int = 8
-    """Bits of a vector, 1 to 60."""
+    """Number of bits of a vector, 1 to 60."""
     repeats: Bounds | None = None
-    """Of repeat: how often, the least and the most; default: [1, 5]."""
+    """For repeat: minimum and maximum number of repetitions; default: [1, 5]."""
     items: Bounds | None = None
-    """Of recall: how many, the least and the most; default: [2, 6]."""
+    """For recall: minimum and maximum number of items; default: [2, 6]."""
     beyond: int = 2
-    """The split `long` has so many times the most vectors (of a recall: items) of the others, `more` of a repeat so
-    many times the most repeats."""
+    """Factor by which the split `long` exceeds the maximum number of vectors (for recall: of items), and for repeat the
+    split `more` the maximum number of repetitions."""
     train: RowCount = 20_000
     """Number of rows."""
     dev: RowCount = 200
@@ -56,7 +56,7 @@ class BitsWorld(SplitWorld):
     test: RowCount = 500
     """Rows of the split `test`."""
     long: RowCount = 500
-    """Rows of the split `long`, and of `more`."""
+    """Rows of the split `long` and, for repeat, of `more`."""
 
     fields: ClassVar[tuple[str, ...]] = ("source", "target", "length", "count")
 
@@ -111,7 +111,7 @@ class BitsWorld(SplitWorld):
             }
 
     def _row(self, generator: Random, split: str) -> tuple[list[str], list[str], int, int]:
-        """What is seen, what is to be written, and the two numbers of a row."""
+        """The source and target vectors, and the fields `length` and `count`."""
 
         def some(bounds: tuple[int, int], far: bool) -> int:
             return bounds[1] * self.beyond if far else generator.randint(*bounds)

@@ -12,12 +12,12 @@ from regard.worlds.sequences import SequenceWorld
 
 @register("world", "compare")
 class CompareWorld(SequenceWorld):
-    """Which of two series of numbers between 0 and 1 has the larger total: [[0.5, 0.25], [0, 0.5]] → second."""
+    """Compare the sums of two series of numbers between 0 and 1: [[0.5, 0.25], [0, 0.5]] → second."""
 
     fields: ClassVar[tuple[str, ...]] = ("pairs", "larger")
 
     def example(self, generator: Random, length: int) -> dict[str, str]:
-        while True:  # until the totals differ
+        while True:  # until the sums differ
             pairs = [[generator.randint(0, 100), generator.randint(0, 100)] for _ in range(length)]
             first, second = (sum(pair[side] for pair in pairs) for side in (0, 1))
             if first != second:

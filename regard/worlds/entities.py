@@ -1,4 +1,4 @@
-"""The entities world: reports about anonymous people, and a statement about one of them with a gap."""
+"""The entities world: reports about anonymous people, and a statement about one of them with a placeholder."""
 
 from __future__ import annotations
 
@@ -36,28 +36,28 @@ class Deed:
 
 @register("world", "entities")
 class EntitiesWorld(SplitWorld):
-    """Cloze questions about documents whose names say nothing (Hermann et al. 2015 anonymize news that way).
+    """Cloze questions about documents with anonymous names, after the news data of Hermann et al. (2015).
 
         @entity4 praised @entity1 . @entity7 was sued by @entity1 . @entity1 praised @entity7 .
         @entity7 was praised by @placeholder → @entity1, at word 12 (counted from 0)
 
-    Which name stands for whom is drawn anew for each document, so that nothing can be known of a name. Exactly one line
-    answers. Another line tells the same deed of other people, another one something else of the person named in the
-    question, and a third may have the two roles exchanged: neither the verb nor the name alone leads to the answer.
+    Names are reassigned for each document, so that a name itself carries no information. Exactly one line contains the
+    answer. Another line reports the same deed of other people, another one a different deed of the person in the
+    question, and a third may exchange the two roles: neither the verb nor the name alone leads to the answer.
 
-    Fields: document, question, answer, and `place`, the word of the document that is the answer, as a link: `12-0`.
+    Fields: document, question, answer, and `place`, a link to the answer's word in the document: `12-0`.
     """
 
     train: RowCount = 30_000
-    """Number of documents; none occurs twice, in one split or in two."""
+    """Number of documents; all are distinct, also across splits."""
     entities: int = 8
-    """Names to choose from, 4 to 50."""
+    """Number of different names, 4 to 50."""
     shortest: int = 3
-    """Fewest lines of a document; lengths are uniform."""
+    """Minimum number of lines of a document; lengths are uniform."""
     longest: int = 5
-    """Most lines of a document, at most 40."""
+    """Maximum number of lines of a document, at most 40."""
     passive: float = 0.2
-    """Share of lines and questions in the passive."""
+    """Share of lines and questions in the passive voice."""
 
     fields: ClassVar[tuple[str, ...]] = ("document", "question", "answer", "place")
 

@@ -1,11 +1,11 @@
-"""Expressions over lists of digits, whose tree is known: the task ListOps of Nangia and Bowman (2018).
+"""Nested expressions over lists of digits, with their trees: the task ListOps of Nangia and Bowman (2018).
 
     [MAX 2 9 [MIN 4 7 ] 0 ]  →  9
 
-The operators are the published ones: MIN and MAX; MED, the median, rounded down; SM, the sum modulo 10. Operators and
-brackets are words, as published, and an argument is a list again with a probability of 0.25. The published lists have
-two to five arguments and are up to 20 deep, in 90,000 rows, most of them shallow by chance. Here they have two or
-three, and every depth from 1 to 4 has as many rows, so that minutes suffice: a harder world is a matter of options.
+The operators are the published ones: MIN and MAX; MED, the median, rounded down; SM, the sum modulo 10. As published,
+operators and brackets are words, and an argument is a list with a probability of 0.25. The published lists have two to
+five arguments and are nested up to 20 deep, in 90,000 rows, most of which are shallow. Here they have two or three
+arguments, and every depth from 1 to 4 has equally many rows, so that training takes minutes. Options make it harder.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ SIGNS = {"MIN": "[MIN", "MAX": "[MAX", "MED": "[MED", "SM": "[SM"}
 
 @register("world", "expressions")
 class ExpressionsWorld(SplitWorld):
-    """Expressions such as [MAX 2 9 [MIN 4 7 ] 0 ], their tree in brackets and their value, 0 to 9.
+    """Expressions such as [MAX 2 9 [MIN 4 7 ] 0 ], with their tree in brackets and their value from 0 to 9.
 
-    `tree` has the same words with a bracket around each list; `values` is the tree with the value of each list as the
-    label of its node.
+    `tree` has the same words with a bracket around each list; in `values`, each node of the tree is labeled with the
+    value of its list.
     """
 
     train: RowCount = 30_000
-    """Number of rows, as many of each depth. None is in another split; short ones may occur twice here."""
+    """Number of rows, equally many per depth. None is in another split; short expressions may be repeated in train."""
     dev: RowCount = 1_000
     """Rows of the split `dev`."""
     test: RowCount = 2_000
     """Rows of the split `test`."""
     depth: int = 4
-    """Lists inside lists, at most; the outermost counts as one."""
+    """Maximum nesting depth; the outermost list counts as 1."""
     arguments: int = 3
-    """Most arguments of an operator; the fewest are two."""
+    """Maximum number of arguments of an operator; the minimum is 2."""
     nesting: float = 0.25
-    """Probability that a further argument is a list, too, where one is already as deep as it has to be."""
+    """Probability that an argument is a list, for all arguments but the one that reaches the required depth."""
 
     fields: ClassVar[tuple[str, ...]] = ("expression", "tree", "values", "value")
 
@@ -66,7 +66,7 @@ class ExpressionsWorld(SplitWorld):
         return self.tests_first(lambda split, size: self._rows(generator, size, held, split != "train"))
 
     def _rows(self, generator: Random, size: int, held: set[str], hold: bool) -> Iterator[dict[str, str]]:
-        """As many of each depth, none of those held; `hold` them, too."""
+        """Equally many rows per depth, none of those in `held`; with `hold`, add them to it."""
         number = tries = 0
         while number < size:
             expression, tries = self._draw(generator, 1 + number % self.depth), tries + 1
@@ -86,7 +86,7 @@ class ExpressionsWorld(SplitWorld):
             }
 
     def _draw(self, generator: Random, depth: int) -> Expression:
-        """An expression of exactly this depth: one argument at least is as deep as it can be."""
+        """A random expression of exactly this depth: at least one argument has depth − 1."""
         if depth == 0:
             return generator.randrange(10)
         count = generator.randint(2, self.arguments)

@@ -1,4 +1,4 @@
-"""Talk about films: what is answered depends on a film that was named some turns before."""
+"""Dialogs about films: the answer depends on a film that was mentioned some turns before."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regard.worlds.world import SplitWorld
 
 
 class Film(NamedTuple):
-    """Its title, who plays the lead, who directed it and when it was made; no two films agree in any of these."""
+    """Title, lead, director and year of a film; films are distinct in each of these."""
 
     title: str
     lead: str
@@ -63,19 +63,19 @@ THANKS = (("thank you", "you are welcome"), ("ah , i see", "yes"), ("nice", "it 
 
 @register("world", "film-talk")
 class FilmTalkWorld(SplitWorld):
-    """A user (U) asks a bot (B) about films the bot named before; every answer to a question is a row.
+    """A user (U) asks a bot (B) about films that the bot mentioned before. Every answer to a question is a row.
 
     U: can you suggest a good film ? | B: yes , sure . how about logan ? | U: who is in that one ?
     → jackman , of course, because of turn 1 (counted from 0)
 
-    The last utterance tells what is asked, and never of which film: of two, the last that was named. With `first`, "the
-    first one" is the other.
+    The last utterance states the question, but not the film: it is the last one mentioned. With `first`, "the first
+    one" refers to the first of two.
     """
 
     train: RowCount = 4_000
-    """Number of rows; none of the dialogs occurs twice, in one split or in two."""
+    """Number of rows; all dialogs are distinct, also across splits."""
     first: bool = False
-    """Whether half of the questions after two films are about the first, and say so; false: all are about the last."""
+    """After two films, ask half of the questions about the first one, and say so. False: always about the last."""
 
     fields: ClassVar[tuple[str, ...]] = (
         "dialog",
@@ -92,7 +92,7 @@ class FilmTalkWorld(SplitWorld):
 
 
 def _rows(generator: Random, size: int, seen: set[str], earlier: bool) -> Iterator[dict[str, str]]:
-    """Conversations one after the other; the last one may be cut."""
+    """The rows of consecutive conversations; the last one may be cut short."""
     made = conversation = 0
     while made < size:
         rows = list(_conversation(generator, earlier))
@@ -106,7 +106,7 @@ def _rows(generator: Random, size: int, seen: set[str], earlier: bool) -> Iterat
 
 
 def _conversation(generator: Random, earlier: bool) -> Iterator[dict[str, str]]:
-    """The rows of one conversation: its answers to questions; earlier: whether about the first of two films, too."""
+    """The rows of one conversation, one per answer; earlier: also ask about the first of two films."""
     said: list[Turn] = []
 
     def say(mine: str, answer: str) -> None:

@@ -1,4 +1,4 @@
-"""What worlds of rising difficulty share: every row carries its level, and the levels end at a target."""
+"""Base class of worlds with levels of difficulty: every row has a level, up to a target level."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from regard.errors import RegardError
 from regard.worlds.world import SplitWorld
 
 TRIES = 1000
-"""Draws in a row that may give nothing new before the rows of a level count as used up."""
+"""Number of consecutive duplicates after which a level counts as exhausted."""
 HELD_OUT = 8
-"""One of so many different rows is for measuring and never in train."""
+"""One in HELD_OUT distinct rows is held out and never in train."""
 
 
 class LevelWorld(SplitWorld):
-    """Rows of dev and test are of the target's level; `levels` has all levels up to it, equally often as far as there
-    are different rows.
+    """Rows of dev and test have the target level. The split `levels` has all levels up to it, equally often as long as
+    there are distinct rows.
 
-    Which rows are measured on and which trained on, their content decides: no row is in two splits. Easy levels have
-    few different rows, so that a row may occur several times in train.
+    The content of a row decides whether it is held out or in train, so no row is in two splits. Easy levels have few
+    distinct rows: in train, a row may occur several times.
     """
 
     train: RowCount = 20_000
     """Number of rows."""
     dev: RowCount = 500
-    """Rows of the split `dev`; no row of a split occurs in another."""
+    """Rows of the split `dev`; no row is in two splits."""
     levels: RowCount = 1000
     """Rows of the split `levels`."""
     mixed: bool = True
-    """Train on every level up to the target, equally often; false: on the target's alone."""
+    """Train on every level up to the target, equally often; false: on the target level only."""
 
     @abstractmethod
     def target(self) -> Mapping[str, int]:
-        """The hardest level: {field: its largest value}; the smallest is 1."""
+        """The target level: {field: its maximum}; the minimum is 1."""
 
     @abstractmethod
     def example(self, generator: Random, level: Mapping[str, int]) -> dict[str, str]:
-        """A row of this level, without its level."""
+        """A row of this level, without the fields of the level."""
 
     def splits(self) -> Splits:
         generator, taken = Random(self.seed), set[str]()
@@ -67,7 +67,7 @@ class LevelWorld(SplitWorld):
     def _held_out(
         self, generator: Random, taken: set[str], size: int, every: Sequence[Mapping[str, int]]
     ) -> Iterator[dict[str, str]]:
-        """Different rows that are not in train, the levels in turn."""
+        """Distinct rows that are not in train, cycling through the levels."""
         left = list(every)
         for number in range(size):
             if not left:
@@ -97,5 +97,5 @@ def is_held_out(row: Mapping[str, str]) -> bool:
 
 
 def leveled(row: Mapping[str, str], level: Mapping[str, int]) -> dict[str, str]:
-    """The row with its level."""
+    """The row with the fields of its level."""
     return {**row, **{field: str(value) for field, value in level.items()}}

@@ -13,7 +13,7 @@ from regard.worlds.sequences import SequenceWorld
 class ParityWorld(SequenceWorld):
     """Whether the number of ones is even: 1000010101 → YES, 100011 → NO.
 
-    `numbers` holds the same bits as a list, `so_far` the answer at every place.
+    `numbers` holds the same bits as a list, `so_far` the answer at every position.
     """
 
     fields: ClassVar[tuple[str, ...]] = ("bits", "numbers", "even", "so_far")

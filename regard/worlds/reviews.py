@@ -1,4 +1,4 @@
-"""The reviews world: of all that people thought of films, what was said most strongly decides."""
+"""The reviews world: among several opinions about films, the strongest decides."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORDS = {
     "bad": ("dreadful", "boring", "clumsy", "tedious", "awful", "silly"),
 }
 STRENGTHS = ("slightly", "somewhat", "rather", "very", "extremely", "utterly")
-"""From the weakest to the strongest."""
+"""From weakest to strongest."""
 PEOPLE = (
     "I",
     "We",
@@ -64,28 +64,28 @@ SLOTS = {
     "thing": ("cinema", "bar", "hall", "street"),
 }
 TIMES = 8
-"""How many times as many sentences the reviews of `long` have as the longest others."""
+"""Length of the reviews of `long`, as a multiple of the longest others."""
 
 
 @register("world", "reviews")
 class ReviewsWorld(SplitWorld):
-    """Reviews of films; among several opinions the one that is said most strongly decides.
+    """Reviews of films; among several opinions, the most strongly worded one decides.
 
     The bar was almost empty that evening. My brother found the farce rather awful. We thought the thriller was utterly
     superb. … → good crime, because of thriller, utterly and superb in sentence 2 (counted from 0)
 
     Fields: document, label ("good crime"), sentiment ("good") and evidence, the three words that decide
-    ("2:3 2:5 2:6"). No two opinions of a review are equally strong at the top.
+    ("2:3 2:5 2:6"). The strongest opinion of a review is unique.
     """
 
     train: RowCount = 10_000
-    """Number of reviews; none occurs twice, in one split or in two."""
+    """Number of reviews; all are distinct, also across splits."""
     long: RowCount = 200
-    """Rows of the split `long`, whose reviews have eight times as many sentences as the longest of the others."""
+    """Rows of the split `long`, whose reviews have eight times as many sentences as the longest others."""
     shortest: Count = 6
-    """Fewest sentences of a review; lengths are uniform."""
+    """Minimum number of sentences of a review; lengths are uniform."""
     longest: Count = 16
-    """Most sentences of a review."""
+    """Maximum number of sentences of a review."""
 
     fields: ClassVar[tuple[str, ...]] = ("document", "label", "sentiment", "evidence")
 
@@ -99,7 +99,7 @@ class ReviewsWorld(SplitWorld):
 
     def splits(self) -> Splits:
         generator, seen = Random(self.seed), set[str]()
-        # Those to be tested on come first, so that they stay the same whatever the size of train.
+        # Test splits are drawn first, so that they do not depend on the size of train.
         usual, many = (self.shortest, self.longest), (TIMES * self.longest, TIMES * self.longest)
         plans = {
             "dev": (self.dev, usual, generator),
@@ -148,7 +148,7 @@ class ReviewsWorld(SplitWorld):
 
 
 def _opinion(generator: Random, strength: str) -> tuple[str, tuple[str, ...]]:
-    """What somebody thought, of which film, in what word; and these words."""
+    """An opinion about a film, and its three decisive words."""
     film = generator.choice(FILMS[generator.choice(list(FILMS))])
     word = generator.choice(WORDS[generator.choice(list(WORDS))])
     form, who = generator.choice(OPINIONS), generator.choice(PEOPLE)

@@ -1,4 +1,4 @@
-"""What the worlds share that ask one thing about a whole sequence: `parity`, `sum` and `compare`."""
+"""Base class of the worlds with one answer about a whole sequence: `parity`, `sum` and `compare`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from regard.worlds.world import SplitWorld
 
 
 class SequenceWorld(SplitWorld):
-    """Sequences to train on have up to `length` members, those of dev and test up to twice as many, those of `long`
-    `times` as many. Only in train a sequence may occur twice, since there are few short ones."""
+    """Sequences of train have up to `length` elements, those of dev and test more, up to twice as many, those of `long`
+    `times` as many. Only in train may a sequence be repeated, because there are few short ones."""
 
     train: RowCount = 2000
     """Number of rows."""
@@ -27,13 +27,13 @@ class SequenceWorld(SplitWorld):
     long: RowCount = 500
     """Rows of the split `long`."""
     length: Count = 8
-    """The longest sequence to train on."""
+    """Maximum length of sequences in train."""
     times: Annotated[int, Field(ge=2)] = 10
-    """How many times that is the length of each sequence of `long`."""
+    """Length of the sequences of `long`, as a multiple of `length`."""
 
     @abstractmethod
     def example(self, generator: Random, length: int) -> dict[str, str]:
-        """A row about a sequence of this length."""
+        """A row for a sequence of this length."""
 
     def splits(self) -> Splits:
         generator, n, taken = Random(self.seed), self.length, set[str]()
@@ -57,6 +57,6 @@ class SequenceWorld(SplitWorld):
                     f"there are too few different sequences of {low} to {high} members.",
                     fix="Ask for fewer rows of dev, test and long, or for a longer length.",
                 )
-            if low > self.length:  # not of train, whose sequences are shorter than all others
+            if low > self.length:  # not in train, whose sequences are shorter than all others
                 taken.add(content)
             yield row

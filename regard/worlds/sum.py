@@ -12,7 +12,7 @@ from regard.worlds.sequences import SequenceWorld
 
 @register("world", "sum")
 class SumWorld(SequenceWorld):
-    """The sum of some numbers between −1 and 1: [0.5, -0.25, 1] → 1.25."""
+    """The sum of numbers between −1 and 1: [0.5, -0.25, 1] → 1.25."""
 
     fields: ClassVar[tuple[str, ...]] = ("numbers", "total")
 

@@ -1,4 +1,4 @@
-"""What the worlds of meaningless symbols share: `copy` and `reverse`, to see that a model learns at all."""
+"""Base class of the worlds of meaningless symbols, `copy` and `reverse`, for a first check that a model learns."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 class SymbolWorld(SplitWorld):
-    """Strings of letters with spaces between them; `long` has strings up to half again as long as the other splits."""
+    """Strings of letters separated by spaces; those of `long` are up to 1.5 times as long as the others."""
 
     train: RowCount = 10_000
-    """Number of rows; no string occurs twice, in one split or in two."""
+    """Number of rows; all strings are distinct, also across splits."""
     test: RowCount = 500
     """Rows of the split `test`."""
     long: RowCount = 500
     """Rows of the split `long`."""
     symbols: int = 20
-    """Number of letters used, 2 to 26."""
+    """Number of different letters, 2 to 26."""
     max_length: int = 12
-    """Longest string outside `long`."""
+    """Maximum length of a string outside `long`."""
 
     fields: ClassVar[tuple[str, ...]] = ("source", "target", "alignment")
 
@@ -37,7 +37,7 @@ class SymbolWorld(SplitWorld):
         if not 2 <= self.symbols <= len(LETTERS):
             raise RegardError(f"symbols is {self.symbols}, expected 2 to {len(LETTERS)}.")
         strings = sum(self.symbols**length for length in range(1, self.max_length + 1))
-        # Twice as many as are drawn, or drawing distinct ones would take forever.
+        # With fewer than twice as many strings as rows, drawing distinct ones would take forever.
         if strings < 2 * (self.train + self.dev + self.test):
             raise RegardError(
                 f"there are too few strings of {self.symbols} symbols up to length {self.max_length}.",
@@ -47,7 +47,7 @@ class SymbolWorld(SplitWorld):
 
     @abstractmethod
     def order(self, length: int) -> list[int]:
-        """The source place of each target place."""
+        """The source position of each target position."""
 
     def splits(self) -> Splits:
         generator, seen = Random(self.seed), set[str]()

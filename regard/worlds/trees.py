@@ -1,10 +1,10 @@
-"""Trees written in two ways: prefix, where the operator comes first, and infix, where it stands between its arguments.
+"""Arithmetic expressions in two notations: prefix, with the operator first, and infix, with it between its arguments.
 
     ( * ( + 15 7 ) 1 )   ↔   ( 15 + 7 ) * 1
 
 The task of Kim et al. (2017), section 4.1, after Grefenstette et al. (2015): expressions over + and *, numbers from 0
-to 20, two to four arguments in each pair of brackets. To write one form from the other, a model has to find which
-symbols belong to the same pair of brackets: a tree over the source.
+to 20, two to four arguments in each pair of brackets. To convert one notation into the other, a model has to find the
+symbols that belong to the same pair of brackets, which form a tree over the source.
 """
 
 from __future__ import annotations
@@ -28,27 +28,28 @@ OPERATORS = ("+", "*")
 
 @register("world", "trees")
 class TreesWorld(SplitWorld):
-    """Arithmetic expressions of a given depth: the pairs of brackets around the deepest number.
+    """Arithmetic expressions in prefix and infix notation. Their depth is the number of brackets around the deepest
+    number.
 
     The published setting is depth 4, beyond 2, train 5000 and test 200.
     """
 
     train: RowCount = 10_000
-    """Number of rows of each depth; no expression occurs twice, in one split or in two."""
+    """Number of rows per depth; all expressions are distinct, also across splits."""
     dev: RowCount = 300
-    """Rows of the split `dev`, of each depth."""
+    """Rows per depth of the split `dev`."""
     test: RowCount = 500
-    """Rows of the split `test`, of each depth."""
+    """Rows per depth of the split `test`."""
     depth: int = 2
-    """Depth of the deepest expressions to train on; each depth from 2 on has the same number of rows."""
+    """Maximum depth in train; each depth from 2 on has the same number of rows."""
     beyond: int = 0
     """Additional test splits of deeper expressions, up to `depth` + `beyond`, each named for its depth (depth3, …)."""
     numbers: int = 21
-    """How many different numbers there are, from 0 on."""
+    """Number of different numbers, from 0 on."""
     arguments: int = 4
-    """Most arguments in a pair of brackets; the fewest are two."""
+    """Maximum number of arguments in a pair of brackets; the minimum is 2."""
     direction: Literal["prefix-infix", "infix-prefix"] = "prefix-infix"
-    """Which form is the source, and which the target."""
+    """Notations of source and target."""
 
     fields: ClassVar[tuple[str, ...]] = ("source", "target")
 
@@ -62,10 +63,11 @@ class TreesWorld(SplitWorld):
         return self
 
     def splits(self) -> Splits:
-        """train, dev and test of all depths up to `depth`; beside them a test split for each depth alone."""
+        """train, dev and test of all depths up to `depth`, and a test split for each single depth if there are
+        several."""
         generator, seen = Random(self.seed), set[str]()
         known = range(2, self.depth + 1)
-        # Those to be tested on come first, so that they stay the same whatever the size of train.
+        # Test splits are drawn first, so that they do not depend on the size of train.
         tests = {
             depth: list(self._rows(generator, self.test, depth, seen))
             for depth in range(2, self.depth + self.beyond + 1)
@@ -80,7 +82,7 @@ class TreesWorld(SplitWorld):
     def _rows(self, generator: Random, size: int, depth: int, seen: set[str]) -> Iterator[dict[str, str]]:
         while size:
             expression = self._draw(generator, depth)
-            # the outermost pair of brackets of an infix expression is left out
+            # The outermost brackets of an infix expression are dropped.
             forms = prefix(expression), infix(expression)[2:-2]
             if forms[0] in seen:
                 continue
@@ -90,7 +92,7 @@ class TreesWorld(SplitWorld):
             yield {"source": source, "target": target}
 
     def _draw(self, generator: Random, depth: int) -> Expression:
-        """An expression of exactly this depth: one argument at least is as deep as it can be."""
+        """A random expression of exactly this depth: at least one argument has depth − 1."""
         if depth == 0:
             return str(generator.randrange(self.numbers))
         count = generator.randint(2, self.arguments)

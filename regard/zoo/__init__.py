@@ -1,4 +1,4 @@
-"""One short YAML per system, and their names for `regard train NAME`."""
+"""The zoo: one short YAML per system, trained by `regard train NAME`."""
 
 from regard.zoo.shelf import find, names, text
 

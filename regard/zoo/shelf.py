@@ -1,4 +1,4 @@
-"""The systems by name."""
+"""Access to the systems of the zoo by name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def names() -> list[str]:
 
 
 def text(name: str) -> str:
-    """The YAML of a system, comments and all."""
+    """The YAML of a system, including comments."""
     if name not in names():
         near = difflib.get_close_matches(name, names(), n=1)
         hint = f"Did you mean {near[0]}?" if near else "`regard list` shows them all."
@@ -30,9 +30,9 @@ def text(name: str) -> str:
 
 
 def find(name_or_path: str, overrides: Sequence[str] = ()) -> Spec:
-    """The spec of a zoo name, of a YAML file, or of a trained model's folder.
+    """The spec of a zoo name, a YAML file, or the folder of a trained model.
 
-    A name of the zoo is that, whatever else is called so here; the folder of that name is `./NAME`.
+    A zoo name takes precedence over a local folder of the same name; write `./NAME` for the folder.
     """
     from regard.spec import Spec
     from regard.spec.document import parse

@@ -1,4 +1,4 @@
-"""True alignments: which pieces of the source each piece of the target came from."""
+"""True alignments: the source pieces that each target piece was made from."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _LINK = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
 
 @register("column", "alignment")
 class AlignmentColumn(Column):
-    """Links in the Pharaoh form "0-0 1-2": place in the source, dash, place in the target, both from 0.
+    """Links in the Pharaoh format "0-0 1-2": source position, dash, target position, both counted from 0.
 
-    Places count the pieces of the two columns it is `of` (source, target), as encoded. A text without links is
-    allowed. The encoding is flat: s₁ t₁ s₂ t₂ …
+    Positions count the encoded pieces of the two columns in `of` (source, target). A text without links is allowed. The
+    encoding is flat: s₁ t₁ s₂ t₂ …
     """
 
     class Options(Column.Options):
-        """Which target token was made from which source tokens: `0-0 1-2`, source-target, counted from 0."""
+        """The source tokens that each target token was made from: `0-0 1-2`, source-target, counted from 0."""
 
         of: tuple[str, str] | None = None
-        """(input, output); default: the only input and the only output."""
+        """The input and the output that are aligned; default: the only input and the only output."""
 
     type = "alignment"
     roles: ClassVar[tuple[str, ...]] = ("truth",)
@@ -103,11 +103,11 @@ class AlignmentColumn(Column):
         return (value if isinstance(value, str) else self.decode(value)).split()
 
     def cost(self, encoded: Array) -> int:
-        """Nothing of its own: its table is as large as the texts make it."""
+        """0: its size follows from those of the two texts."""
         return 0
 
     def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Tensor:
-        """(B, T, S) float; row t of b spreads one evenly over the places t is linked to, or is zero without any."""
+        """(B, T, S) float; row t is uniform over the source positions linked to t, or zero if there are none."""
         rows = Ragged.of(encoded)
         links = rows.values.astype(np.int64).reshape(-1, 2)  # (links, 2)
         example = np.repeat(np.arange(len(rows)), rows.lengths // 2)  # (links,)
@@ -125,6 +125,6 @@ class AlignmentColumn(Column):
 
 
 def _positions(collated: Any) -> int:
-    """How many places the longest row of a batch has; a value that is no sequence, a label or a number, is one."""
+    """Number of positions of the longest row of a batch; 1 for a value that is not a sequence (label, number)."""
     ids = getattr(collated, "ids", None)
     return 1 if ids is None else int(ids.shape[1])

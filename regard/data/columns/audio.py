@@ -1,4 +1,4 @@
-"""Sounds: a path or bytes in, log-mel frames out."""
+"""Audio: from a path or bytes to log-mel frames."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from regard.trace import SeenSeries
 
 Normalize = Literal["utterance", "learned", "none"]
 LEARNED_FROM = 1000
-"""Sounds from which the mean and the spread of the bands are learned."""
+"""Number of recordings from which mean and standard deviation of the bands are fitted."""
 SPEEDS = 40
-"""Speeds are taken in steps of 1/40, so that there are few filters to resample with."""
+"""Speeds change in steps of 1/40, so that few resampling filters are needed."""
 LEAST_SPREAD = 1e-3
 
 
 @dataclass(frozen=True)
 class SoundVariation:
-    """How a sound is varied in training: masks of SpecAugment (Park 2019), and the sound itself.
+    """Augmentation of audio in training: SpecAugment masks (Park 2019), speed, noise and loudness.
 
-    time_masks, frequency_masks   how many, each of a width drawn from 0 to …
-    time_width, frequency_width   … this share of the frames, of the bands
-    speed    the largest change of speed, as a share; the pitch changes with it
-    noise    the loudest white noise, as a share of the sound's own loudness
-    loudness the largest change of loudness, in decibels
+    time_masks, frequency_masks   number of masks, each of a random width
+    time_width, frequency_width   largest width of a mask, as a share of the frames or bands
+    speed    largest change of speed, as a share; the pitch changes with it
+    noise    largest amplitude of white noise, as a share of the recording's own
+    loudness largest change of loudness, in decibels
     """
 
     time_masks: int = 0
@@ -51,7 +51,7 @@ class SoundVariation:
     loudness: float = 0.0
 
     def sound(self, samples: Tensor, generator: np.random.Generator) -> Tensor:
-        """The samples faster or slower, with noise, louder or softer."""
+        """The samples with random speed, noise and loudness."""
         if self.speed:
             reach = round(SPEEDS * self.speed)
             samples = resample(samples, SPEEDS + int(generator.integers(-reach, reach + 1)), SPEEDS)
@@ -64,7 +64,7 @@ class SoundVariation:
         return samples
 
     def masked(self, frames: Array, generator: np.random.Generator) -> Array:
-        """Frames (T, mels), stretches of time and of frequency at 0, which is their mean."""
+        """Frames (T, mels) with random spans of time and frequency set to 0, their mean."""
         for axis, count, width in (
             (0, self.time_masks, self.time_width),
             (1, self.frequency_masks, self.frequency_width),
@@ -78,22 +78,23 @@ class SoundVariation:
 
 
 class AudioAugmentOptions(Settings):
-    """How audio is varied in training, anew in each epoch: masks (SpecAugment, Park 2019), speed and noise."""
+    """Augmentation of audio in training, random in each epoch: masks (SpecAugment, Park 2019), speed, noise,
+    loudness."""
 
     time_masks: Annotated[int, Field(ge=0)] = 0
-    """How many stretches of time are masked."""
+    """Number of masked spans of time."""
     time_width: Share = 0.1
-    """The widest mask, as a share of the duration."""
+    """Largest width of a time mask, as a share of the duration."""
     frequency_masks: Annotated[int, Field(ge=0)] = 0
-    """How many stretches of frequency are masked."""
+    """Number of masked spans of frequency."""
     frequency_width: Share = 0.15
-    """The widest mask, as a share of the mel bands."""
+    """Largest width of a frequency mask, as a share of the mel bands."""
     speed: Annotated[float, Field(ge=0.0, le=0.5)] = 0.0
-    """The largest change of speed, as a share; the pitch changes with it."""
+    """Largest change of speed, as a share; the pitch changes with it."""
     noise: Annotated[float, Field(ge=0.0)] = 0.0
-    """The loudest white noise, as a share of the sound's own loudness."""
+    """Largest amplitude of white noise, as a share of the recording's own."""
     loudness: Annotated[float, Field(ge=0.0, le=40.0)] = 0.0
-    """The largest change of loudness, in decibels."""
+    """Largest change of loudness, in decibels."""
 
     @model_validator(mode="after")
     def _of_masks(self) -> Any:
@@ -105,33 +106,34 @@ class AudioAugmentOptions(Settings):
 
 @register("column", "audio")
 class AudioColumn(Column):
-    """WAV, FLAC and what else libsndfile reads, as a path or a data URI → (T, mels) float32.
+    """WAV, FLAC and other formats of libsndfile, as a path or a data URI → (T, mels) float32.
 
-    All channels are mixed down, and the sound is brought to `rate`.
+    All channels are mixed down, and the audio is resampled to `rate`.
 
-    normalize     utterance: each band has mean 0 and spread 1 within a sound, so that loudness and microphone do not
-                  matter; learned: within the training data; none: the logarithms themselves
-    max_seconds   what lasts longer is refused
-    augment       how `varied` varies it
+    normalize     utterance: mean 0 and standard deviation 1 per band within a recording, so that loudness and
+                  microphone do not matter; learned: within the training data; none: the log energies themselves
+    max_seconds   longer recordings are refused
+    augment       the augmentation that `varied` applies
     """
 
     class Options(Column.Options):
-        """Audio, read as log-mel frames: a path, or its bytes as a data URI."""
+        """Audio as log-mel frames, from a path or a data URI."""
 
         rate: Annotated[int, Field(ge=1000, le=192000)] = 16000
-        """Samples a second it is brought to."""
+        """Sampling rate to which audio is converted, in Hz."""
         mels: Size = 40
-        """Mel bands."""
+        """Number of mel bands."""
         window_ms: Positive = 25.0
-        """Length of a frame."""
+        """Length of a frame, in milliseconds."""
         hop_ms: Positive = 10.0
-        """From one frame to the next."""
+        """Distance between frames, in milliseconds."""
         normalize: Normalize = "utterance"
-        """Each band to mean 0 and spread 1: within the recording, within the training data, or as it is."""
+        """Scale each band to mean 0 and standard deviation 1 within the recording (utterance) or the training data
+        (learned)."""
         max_seconds: Positive = 30.0
-        """What lasts longer is a bad row."""
+        """A longer recording is a bad row."""
         augment: AudioAugmentOptions | None = None
-        """How it is varied in training."""
+        """Random variations in training."""
 
         @model_validator(mode="after")
         def _covered(self) -> Any:
@@ -175,16 +177,16 @@ class AudioColumn(Column):
 
     @property
     def width(self) -> int:
-        """Features of a frame."""
+        """Number of features of a frame."""
         return self.mels
 
     @property
     def frame_seconds(self) -> float:
-        """From one frame to the next."""
+        """Time from one frame to the next."""
         return self.frames.frame_seconds
 
     def samples(self, value: str) -> Tensor:
-        """(N) at the column's rate; `Unreadable` says why there are none."""
+        """(N) at the column's rate; raises `Unreadable` if there are none."""
         content = self._contents.read(value)
         samples, rate = decode(content, shown(value), most_seconds=self.max_seconds)
         return resample(torch.from_numpy(samples), rate, self.rate)
@@ -197,7 +199,7 @@ class AudioColumn(Column):
             try:
                 frames = self.frames(self.samples(value)).numpy().astype(np.float64)
             except Unreadable:
-                continue  # it is reported when the rows are encoded
+                continue  # reported when the rows are encoded
             count += len(frames)
             total += frames.sum(0)
             squares += (frames**2).sum(0)
@@ -250,11 +252,11 @@ class AudioColumn(Column):
         return normalized
 
     def decode(self, ids: Sequence[int]) -> str:
-        """A sound is never written."""
+        """Not supported: audio is never an output."""
         raise RegardError("a sound can be read, not written.", where=self.name)
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:
-        """None: the encoder names the positions that can be looked at."""
+        """Empty: the encoder names the positions of the attention."""
         return []
 
     def seen(self, collated: Series, row: int) -> SeenSeries:
@@ -263,7 +265,7 @@ class AudioColumn(Column):
         return SeenSeries(frames, seconds=length * self.frame_seconds)
 
     def cost(self, encoded: Array) -> int:
-        """Frames."""
+        """Number of frames."""
         return len(encoded)
 
     def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Series:

@@ -1,4 +1,4 @@
-"""Bits: vectors of zeros and ones in time."""
+"""Sequences of bit vectors."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from regard.errors import RegardError
 from regard.parts import Mistakes, Plan, register
 
 BLANK = "_"
-"""A step of an input without a vector, at which a vector is to be answered."""
+"""A step of the input without a vector, at which the output has one."""
 BLANK_ID = -1
 WIDEST = 62
-"""Bits that fit into the number a vector is kept as."""
+"""Largest width: a vector is stored as one integer."""
 
 
 @register("column", "bits")
 class BitsColumn(Column):
-    """`0110 1001 _ _`: a vector of bits a word, `_` where an input asks for one. All vectors are of one width.
+    """`0110 1001 _ _`: one bit vector per word; in an input, `_` asks for a vector. All vectors have the same width.
 
-    A vector is kept as the number its bits are in the binary system, the first the highest. In a batch an input has
-    width + 1 features: the bits, and whether the step is blank; an output has its bits alone.
+    A vector is encoded as the integer with these binary digits, the first bit the highest. In a batch, an input has
+    width + 1 features: the bits, and whether the step is blank. An output has the bits only.
 
-    width   bits of a vector; learned
+    width   bits per vector, fitted to the training data
     """
 
     class Options(Column.Options):
-        """Vectors of bits in time: `0110 1001`. In an input, `_` is a step at which the output has a vector."""
+        """A sequence of bit vectors: `0110 1001`. In an input, `_` marks a step at which the output has a vector."""
 
         of: str | None = None
-        """Of an output: the input whose `_` it answers, one vector each."""
+        """For an output: the input whose `_` it fills, one vector each."""
 
     type = "bits"
     roles: ClassVar[tuple[str, ...]] = ("inputs", "outputs")
@@ -75,11 +75,11 @@ class BitsColumn(Column):
 
     @property
     def size(self) -> int:
-        """Features of a vector in a batch."""
+        """Number of features of a step in a batch."""
         return self.width + (not self.of)
 
     def learn(self, values: Iterable[str]) -> None:
-        """The width of the first vector there is."""
+        """Take the width of the first vector in the data."""
         for value in values:
             words = [word for word in value.split() if word != BLANK]
             if words:
@@ -111,7 +111,7 @@ class BitsColumn(Column):
         return f"has {len(encoded)} vectors for {asked} {BLANK} of {self.of[0]}"
 
     def written(self, value: Any) -> str:
-        """A text as it is; an array (vectors, bits) of zeros and ones as one."""
+        """Text as it is; an array (vectors, bits) of zeros and ones as text."""
         if not isinstance(value, str) and hasattr(value, "__array__"):
             array = np.asarray(value)
             if array.ndim != 2 or not np.isin(array, (0, 1)).all():

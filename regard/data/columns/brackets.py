@@ -1,4 +1,4 @@
-"""Trees in brackets: words, what hangs together, and a label for each node."""
+"""Trees in brackets: words, constituents, and a label for each node."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ from regard.parts import Count, Mistakes, Plan, nearest, register
 
 Side = Literal["left", "right"]
 NUMBERS = 4
-"""Of a node in the encoding: the id of its word, its parent, its label, its height."""
+"""Numbers per node in the encoding: id of the word, parent, label, height."""
 
 
 @register("column", "brackets")
 class BracketsColumn(Column):
     """A tree such as (3 (2 It) (4 (4 works) (2 well))), or without labels ((It works) well).
 
-    The encoding has four numbers for each node, in post-order: the id of its word (0 for an inner node), the place of
-    its parent (−1 for the root), the number of its label and its height. As an output it is the labels of the nodes of
+    The encoding has four numbers per node, in post-order: the id of its word (0 for an inner node), the index of its
+    parent (−1 for the root), the number of its label, and its height. An output consists of the labels of the nodes of
     the input `of`.
 
     labels     whether the first token in a bracket is the label of its node
-    binarize   from which side a node with more than two children is cut in two: left ((a b) c), right (a (b c)). The
-               nodes put in have the label ADDED. None: nothing is cut
+    binarize   how to split a node with more than two children: left ((a b) c), right (a (b c)), None: do not split. The
+               nodes added have the label ADDED
     """
 
     class Options(Column.Options):
         """A tree in brackets: `(3 (2 It) (4 (4 works) (2 well)))`, or `((It works) well)` without labels."""
 
         labels: bool = True
-        """The first token in a bracket is the label of its node, `_` where it has none; else every token is a word."""
+        """The first token in a bracket is the label of its node, or `_` for none. False: every token is a word."""
         of: str | None = None
-        """Of an output: the input whose nodes are labelled; default: the only input of type brackets."""
+        """For an output: the input whose nodes it labels; default: the only input of type brackets."""
         vocabulary: VocabularySize | None = None
-        """Keep the most frequent so many words, the four special ones included."""
+        """Maximum vocabulary size, including the four special entries; the most frequent words are kept."""
         min_count: Count = 1
-        """Rarer words are unknown."""
+        """Words that occur fewer times in training are unknown."""
         normalize: NormalForm | None = "NFC"
         """Unicode normal form of the words."""
         case: Literal["keep", "lower"] = "keep"
-        """lower: of the words."""
+        """lower: convert the words to lower case."""
         max_length: Count = 500
-        """Longest sentence, in words."""
+        """Longest sentence allowed, in words."""
 
     type = "brackets"
     roles: ClassVar[tuple[str, ...]] = ("inputs", "outputs")
@@ -135,7 +135,7 @@ class BracketsColumn(Column):
 
     @property
     def size(self) -> int:
-        """Number of ids of words; of an output, of labels."""
+        """Number of word ids; for an output, number of labels."""
         return len(self.classes) if self.of else self.words.size
 
     def tree(self, value: str) -> BracketTree:
@@ -157,7 +157,7 @@ class BracketsColumn(Column):
                 try:
                     tree = self._read(value)
                 except BracketError:
-                    continue  # the row is refused, with its place, where it is encoded
+                    continue  # the row is refused, with its location, when it is encoded
                 counts.update(label for label in tree.labels if label)
                 yield " ".join(tree.leaves)
 
@@ -202,7 +202,7 @@ class BracketsColumn(Column):
         return [label for label in self.tree(value).labels if label and label not in self._numbers]
 
     def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
-        """How many labels training did not have, of an output."""
+        """The number of labels in an output that the training data lack."""
         counts: Counter[str] = Counter()
         total = 0
         for text, encoded in rows if self.of else ():
@@ -224,7 +224,7 @@ class BracketsColumn(Column):
         return "" if number == UNLABELLED else "?" if number < 0 else self.classes[number]
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:
-        """A name for each node: its word, or its words."""
+        """A name for each node: the words below it."""
         if isinstance(value, str):
             tree = self.tree(value)
             return phrases(tree.leaves, tree.parents, [word is not None for word in tree.words])
@@ -241,11 +241,11 @@ class BracketsColumn(Column):
         ]
 
     def cost(self, encoded: Array) -> int:
-        """Its nodes."""
+        """Number of nodes."""
         return len(encoded) // NUMBERS
 
     def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Forest:
-        """Everything (B, N), but lengths (B,)."""
+        """All fields (B, N), except lengths (B,)."""
         rows = Ragged.of(encoded)
         nodes = rows.padded().reshape(len(rows), -1, NUMBERS)  # (B, N, 4)
         lengths = torch.from_numpy(rows.lengths // NUMBERS)
@@ -290,7 +290,7 @@ def labelled_input(options: Any, plan: Plan) -> str:
 
 
 def heights(parents: Sequence[int] | Array) -> Array:
-    """(N,) of nodes in post-order: 0 for a leaf."""
+    """(N,) heights of nodes in post-order: 0 for a leaf."""
     found = np.zeros(len(parents), dtype=np.int32)
     for place, parent in enumerate(parents):
         if parent >= 0:
@@ -299,15 +299,15 @@ def heights(parents: Sequence[int] | Array) -> Array:
 
 
 def binarized(nodes: Array, side: Side) -> Array:
-    """The nodes (N, 4) in post-order with those put in that give every node two children at most."""
+    """The nodes (N, 4) in post-order, with added nodes such that every node has at most two children."""
     below: list[list[int]] = [[] for _ in nodes]
     for place, parent in enumerate(nodes[:, 1].tolist()):
         if parent >= 0:
             below[parent].append(place)
-    # After which node a new one stands, and for what: (after, number among those there) keeps the post-order.
+    # The position after which a new node is inserted, and its number among those there, keep the post-order.
     order: list[list[int]] = []  # rows of the new table: [id, parent, label, height]
-    made: list[int] = []  # old place → new place
-    waiting: dict[int, list[int]] = {}  # old place of a node → the children it has left to put together
+    made: list[int] = []  # old index → new index
+    waiting: dict[int, list[int]] = {}  # old index of a node → its children that are not merged yet
     ends = {children[-1]: parent for parent, children in enumerate(below) if len(children) > 2}
     openers = {
         child: parent
@@ -342,7 +342,7 @@ def binarized(nodes: Array, side: Side) -> Array:
 
 
 def phrases(words: Sequence[str], parents: Sequence[int], leaves: Sequence[bool]) -> list[str]:
-    """The words of each node in post-order, with a space between them; long ones shortened in the middle."""
+    """The words of each node in post-order, separated by spaces; long phrases are shortened in the middle."""
     first, last = [len(words)] * len(parents), [0] * len(parents)
     count = 0
     for place, parent in enumerate(parents):
@@ -359,7 +359,7 @@ def _shortened(words: Sequence[str], most: int = 5) -> str:
 
 
 def _visible(encoded: Array) -> Array:
-    """(N, 4) without the nodes that binarizing put in; parents are counted among those that remain."""
+    """(N, 4) without the nodes that binarization added; parents are renumbered."""
     nodes = np.reshape(encoded, (-1, NUMBERS))
     added = nodes[:, 2] == ADDED
     if not added.any():

@@ -1,4 +1,4 @@
-"""A response that is chosen among candidates."""
+"""A response chosen from candidates."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ NUMBERED = re.compile(r"\d+ ")
 
 @register("column", "candidate")
 class CandidateColumn(Column):
-    """One text of a list, as its number from 0: the list is a file's, or the different texts of the training data.
+    """A text of a list, as its number from 0. The list is read from a file or made of the distinct training texts.
 
-    A response that is not in the list cannot be chosen. Where the list is a file's, training data with such a response
-    are refused; in other data every answer to it counts as an error, and their number is printed once.
+    A response outside the list cannot be chosen. In training data, it is an error if the list is from a file. In other
+    data, every prediction for it counts as an error, and the number of such rows is printed once.
 
-    words   how the candidates are cut into words
+    words   splits the candidates into words
     """
 
     class Options(Column.Options):
-        """A text that is chosen among candidates, not written."""
+        """A text that is chosen from candidates, not generated."""
 
         candidates: str | None = None
-        """A file of candidates, one a line; a number at the beginning of every line is no part of them. Default: the
-        different texts of the training data."""
+        """A file with one candidate per line. If every line starts with a number, the numbers are ignored. Default: the
+        distinct texts of the training data."""
         of: str | None = None
-        """The input of type candidates that holds the candidates of each row, instead of one list for all rows."""
+        """The input of type candidates that holds the candidates of each row; default: one list for all rows."""
         min_count: Count = 1
-        """Rarer words of the candidates are unknown."""
+        """Words that occur fewer times in the candidates and the training data are unknown."""
 
         @property
         def shared(self) -> str | None:
-            """The column whose vocabulary it takes."""
+            """The column whose vocabulary it uses."""
             return self.of
 
     type = "candidate"
@@ -112,7 +112,7 @@ class CandidateColumn(Column):
         return len(self.candidates)
 
     def learn(self, values: Iterable[str]) -> None:
-        """The vocabulary: the words of the candidates, and of all these values."""
+        """Fit the vocabulary to the words of the candidates and of these values."""
         self.words.learn(chain(self.candidates, values))
 
     def learn_own(self, values: Iterable[str]) -> None:
@@ -138,7 +138,7 @@ class CandidateColumn(Column):
         return plain(value)
 
     def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
-        """How many rows have a response that cannot be chosen."""
+        """The number of rows whose response is not a candidate."""
         absent: list[str] = []
         total = 0
         for text, encoded in rows:
@@ -154,11 +154,11 @@ class CandidateColumn(Column):
         return [plain(value) if isinstance(value, str) else self.decode(value)]
 
     def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Tensor:
-        """(B,) int64, UNSEEN where the response is no candidate"""
+        """(B,) int64, UNSEEN if the response is not a candidate"""
         return torch.from_numpy(Ragged.of(encoded).values.astype(np.int64))
 
     def candidate_words(self) -> Tokens:
-        """The words of all candidates, (C, L); of a word that is not known, none."""
+        """The words of all candidates, (C, L)."""
         rows = Ragged.of([self.words.encode(text) for text in self.candidates])
         return Tokens(torch.from_numpy(rows.padded()), torch.from_numpy(rows.lengths))
 
@@ -185,10 +185,10 @@ class CandidateColumn(Column):
 
 
 class OfferedColumn(CandidateColumn):
-    """A response among the candidates of its own row, those of the input it is `of`.
+    """A response chosen from the candidates of its own row, which the input `of` holds.
 
-    The encoding is its words as that input has them, which takes its vocabulary; in a batch it is its place among the
-    candidates, UNSEEN where it is none of them.
+    It is encoded as words, with the vocabulary of that input. In a batch it is the index among the candidates, UNSEEN
+    if it is not one of them.
     """
 
     scalar = False
@@ -198,7 +198,7 @@ class OfferedColumn(CandidateColumn):
         self.of = (of,)
 
     def learn_own(self, values: Iterable[str]) -> None:
-        """Nothing: the rows hold the candidates."""
+        """Nothing to fit: the rows hold the candidates."""
 
     def unseen(self, value: str) -> list[str]:
         return []
@@ -251,7 +251,7 @@ def absent_remark(absent: Sequence[str], total: int, name: str) -> str | None:
 
 
 def read_candidates(path: str) -> list[str]:
-    """The different candidates of a file, in its order, plain or compressed."""
+    """The distinct candidates of a plain or compressed file, in order."""
     texts = []
     for line in read_lines(find(path)):
         if line.problem:

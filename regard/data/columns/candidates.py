@@ -1,4 +1,4 @@
-"""The candidates of a row: texts of which one is to be chosen."""
+"""The candidates of a row, from which one is chosen."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from regard.parts import Count, Mistakes, Plan, register
 
 @register("column", "candidates")
 class CandidatesColumn(StoryColumn):
-    """Texts between marks, "yes | no | i do not know", or as JSON: `["yes", "no"]`. Their layout is that of a story."""
+    """Texts separated by marks, "yes | no | i do not know", or as JSON: `["yes", "no"]`. Collated like a story."""
 
     class Options(Column.Options):
-        """Texts of which an output of type candidate chooses one: `yes | no | perhaps`, or JSON `["yes", "no"]`."""
+        """Texts from which an output of type candidate chooses one: `yes | no | perhaps`, or JSON `["yes", "no"]`."""
 
         mark: str = MARK
-        """What stands between two candidates, with blanks around it."""
+        """Separator between candidates, with blanks around it."""
         max_candidates: Count = 1000
-        """Most candidates of a row."""
+        """Maximum number of candidates per row."""
         max_length: Count = 500
-        """Of one candidate, in words."""
+        """Longest candidate allowed, in words."""
 
     type = "candidates"
     encoder = "candidates"
@@ -43,7 +43,7 @@ class CandidatesColumn(StoryColumn):
 
     @classmethod
     def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-        """Nothing to refuse: the vocabulary is its own."""
+        """Nothing to check: the vocabulary is not shared."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class CandidatesColumn(StoryColumn):
     def sentences(self, text: str) -> list[str]:
         given = text.lstrip()
         if given.startswith("[") and LISTED not in text:
-            with suppress(ValueError, RecursionError):  # else a text that begins with a bracket
+            with suppress(ValueError, RecursionError):  # otherwise a text that starts with a bracket
                 text = listed_texts(json.loads(given)) or text
         pieces = text.split(LISTED) if LISTED in text else f" {plain(text)} ".split(f" {self.mark} ")
         return [plain(piece) for piece in pieces if plain(piece)]

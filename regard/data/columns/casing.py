@@ -1,4 +1,4 @@
-"""Capitals as marks: a word in lower case with a mark before it that tells how it was written."""
+"""Truecasing by marks: words in lower case, each preceded by a mark for its original case."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from regard.data.columns.marks import CAPITAL, UPPER
 
 
 def capitalise(word: str) -> str:
-    """The first letter that has a capital in its capital form; "(hello" → "(Hello"."""
+    """Capitalize the first letter that has an upper case: "(hello" → "(Hello"."""
     for place, letter in enumerate(word):
         if letter.upper() != letter:
             return word[:place] + letter.upper() + word[place + 1 :]
@@ -19,8 +19,8 @@ def capitalise(word: str) -> str:
 def mark_case(word: str) -> list[str]:
     """["paris"] → ["paris"], ["Paris"] → [CAPITAL, "paris"], ["NATO"] → [UPPER, "nato"].
 
-    Words written in any other way ("iPhone", "McDonald") or whose letters do not come back from lower case
-    ("İstanbul") stay as they are, so that restoring is always exact.
+    Words in any other form ("iPhone", "McDonald"), or whose case cannot be restored from lower case ("İstanbul"), stay
+    as they are, so that restoring is always exact.
     """
     lower = word.lower()
     if lower == word:
@@ -33,7 +33,7 @@ def mark_case(word: str) -> list[str]:
 
 
 def restore_case(pieces: Iterable[str]) -> list[str]:
-    """The inverse of `mark_case` over a whole text; a mark with nothing after it is dropped."""
+    """The inverse of `mark_case` for a whole text; a mark with nothing after it is dropped."""
     words, mark = [], ""
     for piece in pieces:
         if piece in (CAPITAL, UPPER):
@@ -50,7 +50,7 @@ _MARKED = re.compile(f"([{CAPITAL}{UPPER}])({_LETTERS}*)")
 
 
 def mark_case_within(text: str) -> str:
-    """Marks written into the text itself, before each run of letters, for units that cut without regard to words."""
+    """Write marks into the text, before each run of letters, for units that ignore word boundaries."""
     return _WORD.sub(lambda match: "".join(mark_case(match[0])), text)
 
 

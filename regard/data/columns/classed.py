@@ -1,4 +1,4 @@
-"""Columns whose values are made of classes: what they learn is the classes, and how often each occurs."""
+"""Columns whose values consist of classes: they learn the classes and their frequencies."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from regard.data.columns.column import Column
 
 
 class ClassedColumn(Column):
-    """Classes are numbered from 0, sorted. `classes_in` gives those of one value.
+    """Classes are numbered from 0 in sorted order. `classes_in` returns the classes of one value.
 
-    counts   how often each class came in the training data, for class weights
+    counts   frequency of each class in the training data, for class weights
     """
 
     def __init__(self, name: str, *, of: str | None = None, field: str | None = None) -> None:

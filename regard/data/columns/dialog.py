@@ -1,4 +1,4 @@
-"""A dialog: turns, each of a speaker and words."""
+"""A dialog: turns, each with a speaker and words."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from regard.parts import Count, register
 class DialogColumn(StoryColumn):
     """Turns with their speakers: "U: can you suggest a film ? | B: how about Logan ?" (`regard.data.turns`).
 
-    Its layout is that of a story whose sentences are the turns: the speaker is the first word of a turn, `U:`.
+    Collated like a story whose sentences are the turns: the speaker is the first word of a turn, `U:`.
 
-    mark        what stands between turns, with blanks around it; a line end does too
-    speakers    whether a turn begins with its speaker; without, what is said is all that is read
-    max_turns   longest dialog allowed
+    mark        separator between turns, with blanks around it; a line end separates them too
+    speakers    whether a turn starts with its speaker; without, only the utterance is read
+    max_turns   maximum number of turns
     """
 
     class Options(SentenceOptions):
         """Turns with speakers: `U: can you suggest a film ? | B: how about Logan ?`, or JSON: `[["U", "hi"], …]`."""
 
         mark: str = MARK
-        """What stands between two turns, with blanks around it. A line end does too."""
+        """Separator between turns, with blanks around it. A line end separates them too."""
         speakers: bool = True
         """Read the speaker as the first word of a turn, `U:`."""
         max_turns: Count = 500
-        """Longest dialog, in turns."""
+        """Maximum number of turns."""
         max_length: Count = 500
-        """Of one turn, in words."""
+        """Longest turn allowed, in words."""
 
     type = "dialog"
     layout = "dialog"
@@ -61,24 +61,24 @@ class DialogColumn(StoryColumn):
         self.speakers, self.max_turns = speakers, max_turns
 
     def turns(self, text: str) -> list[Turn]:
-        """The turns of a dialog; RegardError where it is none."""
+        """The turns of a dialog; raises a RegardError if it cannot be parsed."""
         try:
             return read_turns(text, self.mark)
         except TurnError as error:
             raise RegardError(f"the dialog {error}.", where=self.name) from None
 
     def sentences(self, text: str) -> list[str]:
-        """What is read of each turn."""
+        """The text of each turn that the model reads."""
         return [str(turn) if self.speakers else turn.text for turn in self.turns(text)]
 
     def learn(self, values: Iterable[str]) -> None:
-        """Of the values of a column that shares the vocabulary, which are no dialogs, all words."""
+        """Fit the vocabulary. Values of a column that shares it are not dialogs: all of their words are used."""
         self.words.learn(sentence for value in values for sentence in self._readable(value))
 
     def _readable(self, value: str) -> list[str]:
         try:
             return [str(turn) if self.speakers else turn.text for turn in read_turns(value, self.mark)]
-        except TurnError:  # a row that is to be a dialog is refused when it is encoded, with its place
+        except TurnError:  # a malformed dialog is refused, with its location, when it is encoded
             return [plain(value)]
 
     def check_value(self, value: str | None) -> str | None:
@@ -101,7 +101,7 @@ class DialogColumn(StoryColumn):
         return None
 
     def written(self, value: Any) -> str:
-        """A text as it is; a list of turns, pairs or mappings, on one line."""
+        """Text as it is; a list of turns (pairs or mappings) as one line."""
         if isinstance(value, str):
             return value
         try:
@@ -120,11 +120,11 @@ class DialogColumn(StoryColumn):
         return SentenceTexts.of(self.collate(encoded), tuple(texts))
 
     def readable(self, collated: Any) -> list[list[str]]:
-        """The turns as they were written, with their speakers."""
+        """The turns as written, with their speakers."""
         return [[str(turn) for turn in self.turns(text)] for text in collated.texts]
 
     def divide(self, words: Array) -> list[Array]:
-        """As documents are: facts of a knowledge base are short, utterances are not."""
+        """In buckets, as for documents: facts of a knowledge base are short, utterances are long."""
         return DocumentColumn.divide(self, words)
 
     def options(self) -> dict[str, Any]:

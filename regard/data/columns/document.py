@@ -1,4 +1,4 @@
-"""A document: sentences, each of them words."""
+"""A document: a sequence of sentences."""
 
 from __future__ import annotations
 
@@ -21,50 +21,50 @@ from regard.data.ragged import Array, Ragged
 from regard.parts import Count, Mistakes, Plan, register
 
 BREAK = -1
-"""Stands behind each sentence in the encoding."""
+"""Follows each sentence in the encoding."""
 
 
 class SentenceOptions(Column.Options):
-    """Shared by the columns whose values are sentences of words."""
+    """Options shared by the columns of sentences."""
 
     vocabulary: VocabularySize | None = None
-    """Keep the most frequent so many words, the four special entries included."""
+    """Maximum vocabulary size, including the four special entries; the most frequent words are kept."""
     min_count: Count = 1
-    """Rarer words are unknown."""
+    """Words that occur fewer times in training are unknown."""
     normalize: NormalForm | None = "NFC"
     """Unicode normal form."""
     case: Case = "keep"
-    """marked: lower case with marks from which the case is restored."""
+    """keep: no change; lower: convert to lower case; marked: lower case with marks that preserve the case."""
     split: Split = "space"
-    """punctuation: words and punctuation apart, with marks from which the spacing is restored."""
+    """space: split at spaces; punctuation: split off punctuation too, with marks that preserve the spacing."""
     shared: str | None = None
-    """Take the vocabulary of this other column, fitted on both."""
+    """Use the vocabulary of this other column, fitted to both."""
 
 
 @register("column", "document")
 class DocumentColumn(Column):
-    """Sentences, found by a rule (`sentence_rule`), one a line, or given as a list.
+    """Sentences, split by a rule (`sentence_rule`), one per line, or given as a list.
 
-    by              the rule, or lines; a list of sentences, or of lists of words, is always taken as it is
-    max_sentences   longest document allowed
-    max_length      of one sentence, in words: a longer one becomes several
-    and `vocabulary`, `min_count`, `normalize`, `case`, `split` as in a text
+    by              how to split sentences: rule or lines; lists of sentences or of lists of words are kept
+    max_sentences   maximum number of sentences
+    max_length      maximum length of a sentence, in words; a longer one is split
+    and `vocabulary`, `min_count`, `normalize`, `case`, `split` as for text
 
-    The encoding is the ids of the words with −1 behind each sentence; decode(encode(x)) is x with each run of white
-    space as one space, for words of the vocabulary.
+    The encoding consists of the word ids, with −1 after each sentence. For words in the vocabulary, decode(encode(x))
+    is x with each run of white space replaced by one space.
     """
 
     class Options(SentenceOptions):
-        """Sentences of words: a whole text, divided where its sentences end, or a list of sentences."""
+        """A sequence of sentences: a text that is split into sentences, or a list of sentences."""
 
         by: Literal["rule", "lines"] = "rule"
-        """Where sentences end. rule: after `. ! ? …` before a space and no small letter, but for initials and common
-        abbreviations; after `。！？`; and at the end of a line (`<br>` too). lines: at the end of a line alone. A JSON
-        list of sentences, or of lists of words, is taken as it is."""
+        """How to split sentences. rule: after `. ! ? …` if a space and no lower-case letter follow, except for initials
+        and common abbreviations; after `。！？`; and at line ends (`<br>` too). lines: at line ends only. A JSON list
+        of sentences, or of lists of words, is used as it is."""
         max_sentences: Count = 1000
-        """Longest document, in sentences."""
+        """Maximum number of sentences."""
         max_length: Count = 100
-        """Of one sentence, in words: a longer one is read as several."""
+        """Maximum length of a sentence, in words; a longer one is split."""
 
     type = "document"
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
@@ -119,7 +119,7 @@ class DocumentColumn(Column):
         return super().written(value) if texts is None else texts
 
     def sentences(self, text: str) -> list[str]:
-        """The sentences of a text, as they are written; what is blank is none."""
+        """The sentences of a text, as written, without blank ones."""
         if LISTED in text:
             found = [" ".join(part.split()) for part in text.split(LISTED)]
         elif self.by == "lines":
@@ -129,7 +129,7 @@ class DocumentColumn(Column):
         return [sentence for sentence in found if sentence]
 
     def pieces(self, text: str) -> list[list[str]]:
-        """The words of each sentence, as cut; a sentence that is too long as several."""
+        """The words of each sentence; a sentence that is too long is split."""
         found = []
         for sentence in self.sentences(text):
             words = self.words.pieces(sentence)
@@ -162,7 +162,7 @@ class DocumentColumn(Column):
         return " ".join(self.words.decode(sentence) for sentence in split_sentences(ids))
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:
-        """One piece a sentence: these are the positions that are looked at."""
+        """One text per sentence: sentences are the attention positions."""
         if isinstance(value, str):
             return [self.words.join(words) for words in self.pieces(value)]
         return [self.words.decode(sentence) for sentence in split_sentences(value)]
@@ -171,12 +171,12 @@ class DocumentColumn(Column):
         return [[self.words.decode(words) for words in document] for document in documents(collated)]
 
     def collate_texts(self, encoded: Ragged, texts: Sequence[str]) -> Sentences:
-        """As `collate`, with the words of the texts, one sentence after another, where a decoder may copy them."""
+        """Like `collate`, with the words of the concatenated sentences if a decoder copies them."""
         words = [[word for sentence in self.pieces(text) for word in sentence] for text in texts]
         return replace(self.collate(encoded), verbatim=verbatim(words))
 
     def readable_words(self, collated: Sentences) -> list[list[list[str]]]:
-        """The words of each sentence of each row; where they came with the batch, unknown ones as they are written."""
+        """The words of each sentence of each row; unknown words as written, if the batch contains the texts."""
         if collated.verbatim is not None:
             show = self.words.cutter.show
             rows = [iter(row) for row in collated.verbatim.pieces]
@@ -189,15 +189,15 @@ class DocumentColumn(Column):
     def collate(
         self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None
     ) -> Sentences:
-        """The sentences in buckets of about one length, as `Sentences` says."""
+        """The sentences in buckets of similar length, as described in `Sentences`."""
         rows = Ragged.of(encoded)
         values = rows.values.astype(np.int64)
         breaks = np.flatnonzero(values == BREAK)
         before = np.concatenate([[0], np.cumsum(values == BREAK)])[
             rows.offsets
-        ]  # (B + 1,) sentences before a row
+        ]  # (B + 1,) number of sentences before each row
         starts = np.concatenate([[0], breaks[:-1] + 1]) if len(breaks) else breaks
-        words = breaks - starts  # (N,) of each sentence
+        words = breaks - starts  # (N,) words per sentence
         buckets, order = [], [np.zeros(0, dtype=np.int64)]
         for chosen in self.divide(words):
             order.append(chosen)
@@ -211,7 +211,7 @@ class DocumentColumn(Column):
         return Sentences(tuple(buckets), torch.from_numpy(places), torch.from_numpy(np.diff(before)))
 
     def divide(self, words: Array) -> list[Array]:
-        """The sentences of each bucket, from the words of each, (N,)."""
+        """The sentences of each bucket, from the number of words of each, (N,)."""
         return length_buckets(words)
 
     def options(self) -> dict[str, Any]:
@@ -249,5 +249,5 @@ def split_sentences(ids: Sequence[int] | Array) -> list[list[int]]:
 
 
 def sentence_lengths(ids: Array) -> Array:
-    """(S,) the words of each sentence of an encoding."""
+    """(S,) number of words of each sentence of an encoding."""
     return np.diff(np.flatnonzero(ids == BREAK), prepend=-1) - 1

@@ -1,4 +1,4 @@
-"""Evidence: which words of a document, in which of its sentences, decide the answer."""
+"""Evidence: the words of a document that decide the answer, by sentence."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from regard.parts import register
 
 @register("column", "evidence")
 class EvidenceColumn(SentenceTruthColumn):
-    """Pairs of a sentence and a word in it: "3:1 3:4". The words are those the input is cut into."""
+    """Pairs of a sentence and a word in it: "3:1 3:4". Words are counted as the input splits them."""
 
     class Options(SentenceTruthColumn.Options):
-        """The words of a document that decide: `3:1 3:4`, sentence and word counted from 0."""
+        """The words of a document that decide the answer: `3:1 3:4`, sentence and word counted from 0."""
 
     type = "evidence"
     width: ClassVar[int] = 2
@@ -39,7 +39,7 @@ class EvidenceColumn(SentenceTruthColumn):
         return None
 
     def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Evidence:
-        """The sentences (B, 1, S) of the document, and the words of each row."""
+        """The distribution over sentences (B, 1, S), and the words of each row."""
         rows = Ragged.of(encoded)
         words = tuple(
             tuple((sentence, word) for sentence, word in self.items(rows[row])) for row in range(len(rows))

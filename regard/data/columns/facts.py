@@ -1,4 +1,4 @@
-"""Supporting facts: which sentences of a story lead to the answer, in the order they are needed."""
+"""Supporting facts: the sentences of a story that lead to the answer, in the order of reasoning."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from regard.parts import register
 
 @register("column", "facts")
 class FactsColumn(SentenceTruthColumn):
-    """Numbers of sentences: "3 0"."""
+    """Indices of sentences: "3 0"."""
 
     class Options(SentenceTruthColumn.Options):
-        """The sentences of a story that lead to the answer, in their order: `3 0`, counted from 0."""
+        """The sentences of a story that lead to the answer, in the order of reasoning: `3 0`, counted from 0."""
 
     type = "facts"
     expects: ClassVar[str] = "numbers of sentences such as 3 0"
@@ -28,6 +28,6 @@ class FactsColumn(SentenceTruthColumn):
         return f"{name}: the sentences that lead to the answer"
 
     def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Tokens:
-        """ids (B, F) numbers of sentences, lengths (B,) how many facts there are."""
+        """ids (B, F) indices of sentences, lengths (B,) number of facts."""
         rows = Ragged.of(encoded)
         return Tokens(torch.from_numpy(rows.padded()), torch.from_numpy(rows.lengths))

@@ -17,11 +17,11 @@ from regard.parts import register
 
 @register("column", "group")
 class GroupColumn(Column):
-    """A value that no model reads or writes: it says which rows belong together."""
+    """A value for grouping rows, which no model reads or writes."""
 
     class Options(Column.Options):
-        """The group of a row: a level for `training.curriculum`, something to measure by for `regard evaluate --by`.
-        The model does not read it."""
+        """The group of a row: a level for `training.curriculum`, or a key for `regard evaluate --by`. The model does
+        not read it."""
 
     type = "group"
     roles: ClassVar[tuple[str, ...]] = ("truth",)
@@ -34,7 +34,7 @@ class GroupColumn(Column):
         """Nothing to learn."""
 
     def encode(self, value: str) -> Array:
-        """The bytes of its text."""
+        """The bytes of the text."""
         return np.frombuffer(value.strip().encode("utf-8", errors="surrogatepass"), np.uint8).astype(np.int32)
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -44,7 +44,7 @@ class GroupColumn(Column):
         return [value.strip()] if isinstance(value, str) else []
 
     def cost(self, encoded: Array) -> int:
-        """Nothing: no batch holds it."""
+        """0: batches do not contain it."""
         return 0
 
     def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""A picture, laid on a canvas of a fixed size."""
+"""An image, laid on a canvas of a fixed size."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from regard.trace import SeenPicture
 
 @register("column", "image")
 class ImageColumn(PixelsColumn):
-    """A picture as its pixels, (H, W, C) uint8; the value is a path, or the bytes as a data URI.
+    """An image as its pixels, (H, W, C) uint8; the value is a path or a data URI.
 
-    size      (H, W) of the canvas, one number for a square
-    color    rgb: C = 3; gray: C = 1
-    fit       how a picture of another shape comes onto the canvas (`on_canvas`)
-    augment   how it is varied in training (`Augmentation`), by name
+    size      (H, W) of the canvas; one number for a square
+    color     rgb: C = 3; gray: C = 1
+    fit       how an image of another aspect ratio is laid on the canvas (`on_canvas`)
+    augment   arguments of the augmentation in training (`Augmentation`)
 
-    A path may lead into a zip archive: pictures.zip/cats/1.png. Relative ones are looked for beside the file of their
-    row, then in the working folder. What a file can hold and what becomes of it: `regard.data.pictures`.
+    A path may lead into a zip archive: pictures.zip/cats/1.png. Relative paths are resolved beside the file of their
+    row, then in the working folder. File formats and conversions: `regard.data.pictures`.
     """
 
     class Options(PixelsColumn.Options):
-        """An image: a path, or its bytes as a data URI."""
+        """An image, as a path or a data URI."""
 
         fit: Fit = "crop"
-        """crop: scaled to cover the canvas, what stands out is cut off; stretch: brought to its shape; pad: scaled
-        to lie
-        within it, on a white ground; keep: at the left, as large as it is, smaller only where it would not fit."""
+        """crop: scale to fill the canvas and cut off the margins; stretch: scale both sides independently; pad: scale
+        to fit within the canvas, on a white background; keep: original size at the left, scaled down only if it does
+        not fit."""
 
     type = "image"
     encoder = "image"

@@ -20,17 +20,17 @@ from regard.parts import register
 
 @register("column", "label")
 class LabelColumn(ClassedColumn):
-    """A class as its number; classes are numbered from 0, in the order given or else sorted.
+    """A class as its number; classes are numbered from 0, in the given order or else sorted.
 
-    A class that training did not have is no mistake of the data: it is UNSEEN, and every answer to it is wrong. Only
-    where the classes are given, another one is refused.
+    A class that the training data lack is not an error in the data. It is encoded as UNSEEN, and every prediction for
+    it is wrong. If the classes are given, however, any other class is refused.
     """
 
     class Options(ClassedColumn.Options):
         """One of several classes."""
 
         classes: tuple[str, ...] | None = None
-        """Their names; default: those of the training data. Where they are given, a row with another one is a bad row,
+        """Names of the classes; default: those in the training data. If given, a row with another class is a bad row,
         in dev and test too."""
 
     type = "label"
@@ -75,7 +75,7 @@ class LabelColumn(ClassedColumn):
         return [] if value.strip() in self._numbers else [value.strip()]
 
     def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
-        """How many rows have a class that training did not have."""
+        """The number of rows with a class that the training data lack."""
         counts: Counter[str] = Counter()
         total = 0
         for text, encoded in rows:
@@ -84,7 +84,7 @@ class LabelColumn(ClassedColumn):
         return unseen_remark(counts, f"{total:,} rows", "class", "classes")
 
     def decode(self, ids: Sequence[int] | int) -> str:
-        """The class of a number, or of a sequence of one number."""
+        """The class with this number, or with the only number of a sequence."""
         return self.classes[int(np.reshape(ids, -1)[0])]
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The marks that tokenisation puts into text, and the escapes that keep them apart from the same signs in the data."""
+"""The marks that tokenization adds to text, and the escapes that tell them from the same characters in the data."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import re
 JOINER = "￭"
 """No space on this side: "word￭" or "￭,"."""
 CAPITAL = "⇧"
-"""The first letter of what follows is a capital."""
+"""The next word starts with a capital."""
 UPPER = "⇪"
-"""All of what follows is in capitals."""
+"""The next word is in capitals."""
 SPACE = "▁"
 """A space, inside subwords."""
 ESCAPE = "␛"
-"""Stands, with a letter, for one of these signs where the data contain it."""
+"""Stands, together with a letter, for one of these characters in the data."""
 RESERVED = {"\0": "0", "▅": "b"}
-"""Signs that sentencepiece keeps for itself: it would pass over any training text that has one."""
+"""Characters that sentencepiece reserves: it ignores training texts that contain one."""
 
 _SPELLING = {JOINER: "j", CAPITAL: "c", UPPER: "u", SPACE: "s", ESCAPE: "e", **RESERVED}
 _MEANING = {letter: mark for mark, letter in _SPELLING.items()}
@@ -24,10 +24,10 @@ _ESCAPED = re.compile(f"{ESCAPE}([{''.join(_MEANING)}])")
 
 
 def escape(text: str) -> str:
-    """Text without any mark: each is spelled as the escape and a letter. `unescape` is the exact inverse."""
+    """Replace each mark in a text by the escape and a letter. `unescape` is the exact inverse."""
     return _MARKS.sub(lambda match: ESCAPE + _SPELLING[match[0]], text)
 
 
 def unescape(text: str) -> str:
-    """Total: an escape that begins nothing known, as a model may write it, stays as it is."""
+    """The inverse of `escape`, for any text: unknown escapes, which a model may generate, stay as they are."""
     return _ESCAPED.sub(lambda match: _MEANING[match[1]], text)

@@ -15,19 +15,19 @@ from regard.data.ragged import Array, Ragged
 from regard.parts import register
 
 DIGITS = 6
-"""Significant digits that are written."""
+"""Significant digits of a written number."""
 
 
 @register("column", "number")
 class NumberColumn(Column):
-    """A number as itself. Its mean and spread in the training data are learned, for decoders that want them; without
+    """A number as itself. Its mean and standard deviation in the training data are fitted for the decoder; without
     `standardize` they are 0 and 1."""
 
     class Options(Column.Options):
         """A number: a price, a rating, a length."""
 
         standardize: bool = True
-        """Learn it as so many spreads from the mean, both of the training data; false: as it is."""
+        """Predict the number in standard deviations from the mean of the training data; false: as it is."""
 
     type = "number"
     roles: ClassVar[tuple[str, ...]] = ("outputs",)

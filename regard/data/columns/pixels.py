@@ -1,4 +1,4 @@
-"""What columns of pixels have in common, one picture or many: a canvas, and how what is found comes onto it."""
+"""Base class of columns of pixels, images or videos: a canvas, and how values are laid on it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Pixels = Annotated[int, Field(ge=4, le=4096)]
 
 
 def respelled(options: Any) -> Any:
-    """Options under the names they have now: models and specs of before say `colour` and `grey`."""
+    """Options under their current names: older models and specs use `colour` and `grey`."""
     if not isinstance(options, Mapping) or "colour" not in options or "color" in options:
         return options
     chosen = options["colour"]
@@ -32,14 +32,14 @@ def respelled(options: Any) -> Any:
 
 
 class ImageAugmentOptions(Settings):
-    """How an image is varied in training, anew in each epoch."""
+    """Augmentation of images in training, random in each epoch."""
 
     flip: bool = False
-    """Mirrored left to right, every other time."""
+    """Mirror left to right with probability 1/2."""
     crop: Share = 0.0
-    """The largest share of the height and of the width that is cut away."""
+    """Largest share of height and width to cut away."""
     color: Share = 0.0
-    """The largest change of brightness, contrast and saturation, as a share."""
+    """Largest change of brightness, contrast and saturation, as a share."""
 
     @model_validator(mode="before")
     @classmethod
@@ -48,23 +48,23 @@ class ImageAugmentOptions(Settings):
 
 
 class PixelsColumn(Column):
-    """Pixels as they are read from what a value names, on a canvas of a fixed size.
+    """The pixels of the file that a value names, on a canvas of a fixed size.
 
-    size      (H, W) of the canvas, one number for a square
-    color    rgb: C = 3; gray: C = 1
-    fit       how what has another shape comes onto the canvas (`on_canvas`)
-    augment   how it is varied in training (`Augmentation`), by name
+    size      (H, W) of the canvas; one number for a square
+    color     rgb: C = 3; gray: C = 1
+    fit       how values of another aspect ratio are laid on the canvas (`on_canvas`)
+    augment   arguments of the augmentation in training (`Augmentation`)
     """
 
     class Options(Column.Options):
         """Pixels on a canvas of a fixed size."""
 
         size: Pixels | tuple[Pixels, Pixels] = 64
-        """Height and width of the canvas it is brought to; one number for a square."""
+        """Height and width of the canvas in pixels; one number for a square."""
         color: Color = "rgb"
-        """rgb, or shades of gray."""
+        """Color or grayscale."""
         augment: ImageAugmentOptions | None = None
-        """How it is varied in training."""
+        """Random variations in training."""
 
         @model_validator(mode="before")
         @classmethod
@@ -81,7 +81,7 @@ class PixelsColumn(Column):
 
     cached = False
     called: ClassVar[str]
-    """What one value is: a picture, a film."""
+    """What messages call a value: a picture, a film."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class PixelsColumn(Column):
 
     @property
     def patches(self) -> int:
-        """The canvas in patches of 8 × 8 pixels, which are about as dear as a word each."""
+        """Number of patches of 8 × 8 pixels on the canvas; each costs about as much as a word."""
         height, width = self.canvas
         return -(-height // PATCH) * -(-width // PATCH)
 
@@ -114,7 +114,7 @@ class PixelsColumn(Column):
         """Nothing to learn."""
 
     def located(self, value: str, file: str) -> str:
-        """An absolute path, or the data URI as it is; one that is nowhere, as it should be beside the file."""
+        """An absolute path, or the data URI as it is. A path not found is resolved beside the file."""
         return self._contents.find(value.strip(), [os.path.dirname(file), ""])
 
     def encode(self, value: str) -> Array:
@@ -126,20 +126,20 @@ class PixelsColumn(Column):
         return self.augmentation is not None
 
     def varied(self, value: str, generator: np.random.Generator) -> Array:
-        """(…, H, W, C) uint8: another part, mirrored, in other colors, as the augmentation says."""
+        """(…, H, W, C) uint8: randomly cropped, mirrored and recolored by the augmentation."""
         if self.augmentation is None:
             return self.encode(value)
         return self.augmentation.applied(self._laid(value, self.augmentation.box(generator)), generator)
 
     @abstractmethod
     def _laid(self, value: str, box: Box | None) -> Array:
-        """What the value names, on the canvas: all of it, or the part in a box of fractions."""
+        """The content of the value on the canvas: all of it, or the part in a box of fractions."""
 
     def decode(self, ids: Sequence[int]) -> str:
         raise RegardError(f"{self.called}s are read, not written.", where=self.name)
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:
-        """One piece: its name."""
+        """One piece: the file name."""
         return [os.path.basename(value) if isinstance(value, str) and len(value) < 1000 else self.called]
 
     @classmethod

@@ -1,4 +1,4 @@
-"""True places: where in a picture, film or sound lies what a token of the output names."""
+"""True regions: where an image, video or audio shows the content of an output token."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from regard.parts import Mistakes, Plan, nearest, part, register
 _NUMBER = r"(?:0|1|0?\.\d+|1\.0*|0\.)"
 _PLACE = re.compile(rf"(\d{{1,9}}):({_NUMBER}(?:,{_NUMBER}){{1}}(?:,{_NUMBER},{_NUMBER})?)", re.ASCII)
 FINENESS = 1_000_000
-"""Fractions are kept as whole numbers of millionths."""
+"""Fractions are stored as integers in units of 1 / FINENESS."""
 
 
 @register("column", "places")
 class PlacesColumn(Column):
-    """Places in the form "1:0.10,0.20,0.35,0.45": the token, counted from 0, and its box.
+    """Regions in the form "1:0.10,0.20,0.35,0.45": the token, counted from 0, and its box.
 
-    A label has no tokens: there the number is that of the glimpse, 0 where all of them are to look there.
+    A label has no tokens: there the number is that of a glimpse, and 0 also applies to every glimpse without a region.
 
-    The box is left, top, right and bottom as fractions of width and height; in time "1:0.10,0.25", begin and end as
-    fractions of the duration.
+    The box is left, top, right and bottom as fractions of width and height. In time it is "1:0.10,0.25", begin and end
+    as fractions of the duration.
 
-    A token may have several places, and most have none. The encoding is flat: numbers of a place (2 or 4), then for
-    each place its token and its fractions.
+    A token may have several regions, and most have none. The encoding is flat: the number of fractions per region (2 or
+    4), then the token and the fractions of each region.
     """
 
     class Options(Column.Options):
-        """Where in an image, video or audio lies what a token of the output names: `1:0.1,0.2,0.35,0.45`."""
+        """The region of an image, video or audio that an output token describes: `1:0.1,0.2,0.35,0.45`."""
 
         of: tuple[str, str] | None = None
-        """(input, output); default: the only image, video or audio, and the only output."""
+        """The input and the output; default: the only image, video, audio or series, and the only output."""
 
     type = "places"
     roles: ClassVar[tuple[str, ...]] = ("truth",)
@@ -135,7 +135,7 @@ class PlacesColumn(Column):
         return (value if isinstance(value, str) else self.decode(value)).split()
 
     def cost(self, encoded: Array) -> int:
-        """Nothing of its own: its table is as large as what is looked at and what is written make it."""
+        """0: its size follows from those of the input and the output."""
         return 0
 
     def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Places:
@@ -155,19 +155,19 @@ class PlacesColumn(Column):
 
 
 def _parts(encoded: Array) -> tuple[Array, Array]:
-    """(places,) the tokens, and (places, 2 or 4) their fractions."""
+    """(regions,) the tokens, and (regions, 2 or 4) the fractions."""
     size = int(encoded[0])
     table = np.asarray(encoded[1:]).reshape(-1, 1 + size)
     return table[:, 0], table[:, 1:] / FINENESS
 
 
 def _perceived(plan: Plan) -> list[str]:
-    """The inputs in which something can have a place: those that are no text."""
+    """The inputs that can contain regions."""
     return [name for name, column in plan.inputs.items() if part("column", column.type).perceived]
 
 
 def _check_canvas(source: str, target: str, plan: Plan, mistakes: Mistakes) -> None:
-    """What is learned from places must find them where they say."""
+    """Check that the canvas and the augmentation of the input leave regions where they are."""
     column, decoder = plan.inputs[source], plan.decoder.get(target)
     if getattr(column, "fit", None) in ("pad", "keep"):
         mistakes.add(

@@ -1,4 +1,4 @@
-"""What positions must make of the points they point at: a convex polygon, or a triangulation."""
+"""Checks of figures made of points: a convex polygon, or a triangulation."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from regard.data.columns.points import ROUNDING
 
 Point = Sequence[float]
 COVERED = 1e-9
-"""How much of the area triangles may miss, or have twice, by rounding."""
+"""Tolerance for gaps and overlaps of triangles, as a share of the area."""
 
 
 def polygon_fault(numbers: Sequence[int], points: Sequence[Point]) -> str | None:
-    """Why positions from 1 make no convex polygon counter-clockwise; None where they do.
+    """Why positions (from 1) do not form a convex polygon in counterclockwise order; None if they do.
 
-    Every corner turns left, and all of them together turn once.
+    Every corner must turn left, and the corners together must turn once.
     """
     count, turned = len(numbers), 0.0
     for place, here in enumerate(numbers):
@@ -33,10 +33,10 @@ def polygon_fault(numbers: Sequence[int], points: Sequence[Point]) -> str | None
 
 
 def triangles_fault(numbers: Sequence[int], points: Sequence[Point]) -> str | None:
-    """Why positions from 1, three for each triangle, make no triangulation of all points; None where they do.
+    """Why positions (from 1, three per triangle) do not form a triangulation of all points; None if they do.
 
-    No triangle is a line, every side has a triangle on each of its sides or has all points on one, and together they
-    have the area of the convex hull.
+    No triangle may be degenerate. Every edge must have a triangle on both sides, or all points on one side. Together
+    the triangles must have the area of the convex hull.
     """
     total, sides = 0.0, dict[tuple[int, int], list[float]]()
     for low in range(0, len(numbers), 3):
@@ -61,7 +61,7 @@ def triangles_fault(numbers: Sequence[int], points: Sequence[Point]) -> str | No
 
 
 def _is_side(start: Point, end: Point, ways: Sequence[float], points: Sequence[Point]) -> bool:
-    """Whether a triangle lies on each of its sides, or one triangle and all points on one side."""
+    """Whether an edge has a triangle on both sides, or a single triangle and all points on one side."""
     if len(ways) == 2:
         return (ways[0] > 0) != (ways[1] > 0)
     length = (end[0] - start[0]) ** 2 + (end[1] - start[1]) ** 2
@@ -71,7 +71,7 @@ def _is_side(start: Point, end: Point, ways: Sequence[float], points: Sequence[P
 
 
 def _turn(before: Point, here: Point, after: Point) -> tuple[float, float]:
-    """How far one goes on along the way, and to its left: the products of the way to a point and the way from it."""
+    """Dot and cross product of the steps before → here and here → after: progress, and turn to the left."""
     x, y = here[0] - before[0], here[1] - before[1]
     u, v = after[0] - here[0], after[1] - here[1]
     return x * u + y * v, x * v - y * u

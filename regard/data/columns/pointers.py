@@ -1,4 +1,4 @@
-"""Pointers: positions of an input, one after another."""
+"""Pointers: a sequence of positions of an input."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from regard.data.ragged import Array, Ragged
 from regard.parts import Mistakes, Plan, nearest, register
 
 Form = Literal["sequence", "polygon", "tour", "triangles"]
-"""What pointers make together: anything, a convex polygon, a closed way past each position once, a triangulation."""
+"""The figure that pointers form: any sequence, a convex polygon, a tour of all positions, or a triangulation."""
 
 FAULTS: Mapping[str, Callable[[Sequence[int], Sequence[Sequence[float]]], str | None]] = {
     "polygon": polygon_fault,
     "triangles": triangles_fault,
 }
-"""Why positions do not make what they must of their points."""
+"""For each form, a function that says why positions do not form it."""
 
 _NUMBER = re.compile(r"[1-9]\d{0,8}", re.ASCII)
 
 
 @register("column", "pointers")
 class PointersColumn(Column):
-    """Positions of the input it is `of`, counted from 1: "1 4 2"; of triangles, "1 2 4; 2 3 4".
+    """Positions of the input `of`, counted from 1: "1 4 2"; for triangles, "1 2 4; 2 3 4".
 
-    form   what they make together: rows that make something else are refused, and a decoder never writes it
+    form   the figure they form; rows with another figure are refused, and decoders never generate one
     """
 
     class Options(Column.Options):
         """Positions of an input, counted from 1: `1 4 2`, in JSON lines `[1, 4, 2]`."""
 
         of: str | None = None
-        """The input; default: the only one."""
+        """The input that they point at; default: the only one."""
         form: Form = "sequence"
-        """What they make together, which every answer does. polygon: a convex one, counter-clockwise; tour: each
-        position once; triangles: a triangulation of all points, `1 2 4; 2 3 4`, rising in each triangle."""
+        """The figure that every output forms. polygon: convex, counterclockwise; tour: each position once; triangles: a
+        triangulation of all points, `1 2 4; 2 3 4`, ascending in each triangle."""
 
     type = "pointers"
     roles: ClassVar[tuple[str, ...]] = ("outputs",)

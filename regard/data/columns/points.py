@@ -1,4 +1,4 @@
-"""Points: a list of places in the plane or in space, told by their coordinates."""
+"""Points: a list of points in the plane or in space, given by their coordinates."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from regard.parts import Plan, register
 from regard.trace import SeenPoints
 
 LEARNED_FROM = 2000
-"""Rows from which the mean and the spread of the coordinates are learned."""
+"""Number of rows from which mean and standard deviation of the coordinates are fitted."""
 SHORT = 40
 ROUNDING = 1e-14
-"""Twice the area of a triangle, as a share of its longest side squared, that is none but for rounding."""
+"""Threshold for a degenerate triangle: twice its area, as a share of its longest side squared."""
 FLAT = ("polygon", "triangles")
-"""The forms of pointers that are made of points in the plane."""
+"""Forms of pointers that require points in the plane."""
 
 
 @register("column", "points")
 class PointsColumn(Column):
-    """(n, k) float64 of `0.1 0.2; 0.3 0.4`: the coordinates of a point between spaces, points between semicolons.
+    """(n, k) float64 of `0.1 0.2; 0.3 0.4`: coordinates separated by spaces, points by semicolons.
 
-    The mean of each coordinate and the one spread of all are learned, for encoders: a figure keeps its shape.
+    The mean of each coordinate and a common standard deviation are fitted, for encoders; this preserves shapes.
 
-    repeats   whether two points of a row may be the same
-    flat      whether a polygon or triangles are made of them: then they are in the plane, and not all on one line
+    repeats   whether two points of a row may be equal
+    flat      whether they form a polygon or triangles: then they must be in the plane, and not on one line
     """
 
     class Options(Column.Options):
         """A list of points: `0.1 0.2; 0.3 0.4`, in JSON lines `[[0.1, 0.2], [0.3, 0.4]]`."""
 
         repeats: bool = False
-        """Take rows in which a point comes twice, though pointing at one of the two is ambiguous."""
+        """Allow rows that contain a point twice, although a pointer to it is ambiguous."""
 
     type = "points"
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
@@ -65,12 +65,12 @@ class PointsColumn(Column):
 
     @property
     def width(self) -> int:
-        """Coordinates of a point; 0 before they are learned."""
+        """Number of coordinates of a point; 0 before fitting."""
         return len(self.mean)
 
     @property
     def size(self) -> int:
-        """As other columns call what they learn the number of."""
+        """Same as `width`, under the name that all columns share."""
         return self.width
 
     def learn(self, values: Iterable[str]) -> None:
@@ -79,7 +79,7 @@ class PointsColumn(Column):
             try:
                 points = coordinates(value)
             except Unreadable:
-                continue  # it is reported when the rows are encoded
+                continue  # reported when the rows are encoded
             if not found or points.shape[1] == found[0].shape[1]:
                 found.append(points)
         if found:
@@ -88,7 +88,7 @@ class PointsColumn(Column):
             self.spread = float(np.sqrt(((together - self.mean) ** 2).mean())) or 1.0
 
     def written(self, value: Any) -> str:
-        """A text as it is; an array (n, k), or lists, as a text."""
+        """Text as it is; an array (n, k), or lists, as text."""
         if isinstance(value, str):
             return value
         try:
@@ -104,7 +104,7 @@ class PointsColumn(Column):
         return "; ".join(" ".join(map(repr, point)) for point in points.tolist())
 
     def encode(self, value: str) -> Array:
-        """(n, k) float64, as they are written"""
+        """(n, k) float64, as written"""
         points = coordinates(value)
         if self.width and points.shape[1] != self.width:
             raise Unreadable(
@@ -139,16 +139,16 @@ class PointsColumn(Column):
         return [str(number) for number in range(1, count + 1)]
 
     def readable(self, collated: Any) -> list[list[str]]:
-        """The position of each point, from 1."""
+        """The number of each point, from 1."""
         return [[str(number) for number in range(1, count + 1)] for count in collated.lengths.tolist()]
 
     def seen(self, collated: Any, row: int) -> SeenPoints | None:
-        """What a figure can draw: points in the plane."""
+        """The points for a figure, if they are in the plane."""
         points = collated.values[row, : int(collated.lengths[row])].cpu().numpy()
         return SeenPoints(points) if points.shape[1] == 2 else None
 
     def cost(self, encoded: Array) -> int:
-        """As many as there are points."""
+        """Number of points."""
         return int(np.size(encoded)) // max(self.width, 1)
 
     def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Series:
@@ -171,7 +171,7 @@ class PointsColumn(Column):
 
 
 def on_one_line(points: Array) -> bool:
-    """Whether no three of the points (n, 2) are a triangle, but for rounding."""
+    """Whether the points (n, 2) contain no triangle, up to rounding."""
     x, y = (points - points[0]).T
     lengths = x * x + y * y
     far = int(lengths.argmax())
@@ -179,7 +179,7 @@ def on_one_line(points: Array) -> bool:
 
 
 def coordinates(value: str) -> Array:
-    """(n, k) float64, finite; `Unreadable` says why not, and at which point."""
+    """(n, k) float64, finite; raises `Unreadable` with the reason and the point."""
     written = [point.split() for point in value.strip().rstrip(";").split(";")]
     width = len(written[0])
     for number, point in enumerate(written, 1):

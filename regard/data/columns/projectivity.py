@@ -1,6 +1,6 @@
-"""Projectivity of dependency trees: whether arcs cross, and the nearest tree in which none do.
+"""Projectivity of dependency trees: detect crossing arcs, and lift arcs until none cross.
 
-`heads[m - 1]` is the head of word m, counted from 1; 0 is the root symbol, which stands before the first word.
+`heads[m - 1]` is the head of word m, counted from 1; 0 is the root symbol, which precedes the first word.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 
 def crossing(heads: Sequence[int]) -> tuple[int, int] | None:
-    """Two words whose arcs cross, or None: an arc whose head does not rule a word between its ends."""
+    """Two words whose arcs cross, or None: the head of an arc does not dominate a word between its ends."""
     for word, head in enumerate(heads, start=1):
         low, high = min(word, head), max(word, head)
         for between in range(low + 1, high):
@@ -19,11 +19,11 @@ def crossing(heads: Sequence[int]) -> tuple[int, int] | None:
 
 
 def projectivise(heads: Sequence[int]) -> list[int]:
-    """Non-projective arcs are lifted, one step at a time, until the tree is projective.
+    """Lift non-projective arcs, one step at a time, until the tree is projective.
 
-    Of the arcs whose head does not rule every word between its ends, the shortest is lifted first: its word hangs from
-    the head of its head instead (Nivre and Nilsson 2005, Pseudo-projective dependency parsing). A projective tree
-    comes back as it was. Lifting never makes a second root: an arc from the root symbol rules everything.
+    Among the arcs whose head does not dominate every word between its ends, the shortest is lifted first: its word is
+    attached to the head of its head (Nivre and Nilsson 2005, Pseudo-projective dependency parsing). A projective tree
+    is returned unchanged. Lifting never makes a second root, because the root symbol dominates every word.
     """
     lifted = list(heads)
     while crossing(lifted):
@@ -43,7 +43,7 @@ def _between(word: int, head: int) -> range:
 
 
 def _ancestors(heads: Sequence[int]) -> dict[int, set[int]]:
-    """For each word all that it hangs from, directly or not, 0 included."""
+    """All ancestors of each word, including 0."""
     found: dict[int, set[int]] = {}
     for word in range(1, len(heads) + 1):
         above, node = set[int](), word
@@ -55,7 +55,7 @@ def _ancestors(heads: Sequence[int]) -> dict[int, set[int]]:
 
 
 def fault(heads: Sequence[int], *, single_root: bool = True) -> str | None:
-    """Why these heads are no tree, to be read after its name ("has a cycle: …"); None when they are one."""
+    """Why these heads are not a tree, to follow its name in a message ("has a cycle: …"); None if they are one."""
     count = len(heads)
     for word, head in enumerate(heads, start=1):
         if not 0 <= head <= count:

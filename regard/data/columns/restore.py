@@ -1,4 +1,4 @@
-"""Columns from their states."""
+"""Restore columns from their states."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regard.parts import names, part
 
 
 def column_from_state(state: Mapping[str, Any]) -> Column:
-    """The column whose `state()` this is."""
+    """The column that returned this `state()`."""
     kind = part("column", str(state.get("type", "")))
     if kind is None:
         raise RegardError(

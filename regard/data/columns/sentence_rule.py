@@ -1,12 +1,12 @@
-"""Where the sentences of a text end.
+"""Split a text into sentences. A sentence ends:
 
-    1. At the end of a line: a line break, or <br> and <p> as web pages write it.
-    2. After . ! ? … (several of them, closing quotation marks and brackets behind them included) where white space
-       follows and the next word does not begin with a small letter; after 。！？ wherever they stand.
-    3. Not after a full stop that ends one capital letter but I ("J. Smith") or one of the words in `SHORTENED`
+    1. At the end of a line: a line break, or <br> and <p> as in web pages.
+    2. After . ! ? … (one or several, with closing quotation marks and brackets) if white space follows and the next
+       word does not start with a lower-case letter; after 。！？ anywhere.
+    3. But not after the period of a single capital letter except I ("J. Smith"), or of a word in `SHORTENED`
        ("Mr. Smith").
 
-What is blank is no sentence. Nothing but white space and the marks of rule 1 is lost.
+Blank sentences are dropped. Only white space and the line breaks of rule 1 are lost.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ mr mrs ms dr prof st jr sr rev gen col capt lt sgt vs e.g i.e cf vol fig approx 
 jan feb apr aug sept oct nov
 """
 SHORTENED = frozenset(_SHORTENED.split())
-"""Words whose full stop ends no sentence, in small letters and without it."""
+"""Abbreviations whose period does not end a sentence, in lower case, without the period."""
 
 _LINE = re.compile(r"\s*(?:[\r\n\x0b\x0c\x85\u2028\u2029]|<(?:br|/?p)\s*/?>)\s*", re.IGNORECASE)
 _END = re.compile(r"(?:[。！？]+[」』”’）]*\s*|[.!?…]+[\"'”’»)\]]*\s+)")
@@ -26,7 +26,7 @@ _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]{1,12}$")
 
 
 def sentences_by_rule(text: str) -> list[str]:
-    """The sentences of a text, in their order, without the white space around them."""
+    """The sentences of a text, in order, without surrounding white space."""
     return [sentence for line in _LINE.split(text) for sentence in _in_line(line)]
 
 
@@ -41,7 +41,7 @@ def _in_line(line: str) -> list[str]:
 
 
 def _goes_on(line: str, match: re.Match[str]) -> bool:
-    """Whether a sentence goes on behind what looks like its end."""
+    """Whether the sentence continues after a possible end."""
     mark = match[0].strip()
     if mark[0] in "。！？":
         return False

@@ -1,4 +1,4 @@
-"""Truth about the sentences of an input: numbers that name some of them, or words in them."""
+"""Truth about the sentences of an input: indices of sentences, or of words in them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from regard.parts import Mistakes, Plan
 
 
 class SentenceTruthColumn(Column):
-    """Items between blanks, each one number or several with colons between them, counted from 0. The first number of an
-    item is that of a sentence of the input it is `of`. None at all is allowed.
+    """Items separated by blanks, each of one or more numbers separated by colons, counted from 0. The first number of
+    an item is the index of a sentence of the input `of`. There may be no items.
 
-    width     numbers of an item
-    expects   what an item is, with an example, for messages
+    width     numbers per item
+    expects   description of an item, with an example, for messages
     """
 
     class Options(Column.Options):
-        """Shared by the truth about sentences."""
+        """Options shared by the columns of truth about sentences."""
 
         of: str | None = None
-        """The input whose sentences these are; default: the first that has sentences."""
+        """The input that contains the sentences; default: the first input of sentences."""
 
     roles: ClassVar[tuple[str, ...]] = ("truth",)
     width: ClassVar[int] = 1
@@ -99,7 +99,7 @@ class SentenceTruthColumn(Column):
         return (value if isinstance(value, str) else self.decode(value)).split()
 
     def cost(self, encoded: Array) -> int:
-        """Nothing of its own."""
+        """0."""
         return 0
 
     def options(self) -> dict[str, Any]:

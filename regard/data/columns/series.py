@@ -1,4 +1,4 @@
-"""A series: vectors in time, such as the joints of a skeleton or the readings of sensors."""
+"""A series: a sequence of vectors, such as the joints of a skeleton or the readings of sensors."""
 
 from __future__ import annotations
 
@@ -25,58 +25,58 @@ from regard.parts import Count, Settings, Share, register
 from regard.trace import SeenSeries
 
 LEARNED_FROM = 2000
-"""Series from which the mean and the spread of the features are learned."""
+"""Number of series from which mean and standard deviation of the features are fitted."""
 LEAST_SPREAD = 1e-6
 
 
 class SeriesAugmentOptions(Settings):
-    """How a series is varied in training, anew in each epoch."""
+    """Augmentation of series in training, random in each epoch."""
 
     crop: Share = 0.0
-    """The largest share cut off at the beginning, and at the end."""
+    """Largest share to cut off at the beginning, and at the end."""
     speed: Share = 0.0
-    """Time runs up to this share faster or slower …"""
+    """Largest change of speed, as a share."""
     warp: Annotated[float, Field(ge=0.0, le=2.0)] = 0.0
-    """… and unevenly: progress p becomes p^exp(w), w between −warp and warp."""
+    """Strength of the time warp: progress p becomes p^exp(w), w between −warp and warp."""
     rotate: Annotated[float, Field(ge=0.0, le=180.0)] = 0.0
-    """Points are turned about the vertical by up to so many degrees, and half as much about the other axes."""
+    """Largest rotation of points about the vertical axis, in degrees; half as much about the other axes."""
     scale: Share = 0.0
-    """Each coordinate of points is stretched by up to this share."""
+    """Largest change of scale of each coordinate of points, as a share."""
     noise: Annotated[float, Field(ge=0.0)] = 0.0
-    """Spread of what is added to every number, as a share of the number's own spread in the series."""
+    """Standard deviation of the added noise, as a share of each feature's own standard deviation in the series."""
 
 
 @register("column", "series")
 class SeriesColumn(Column):
-    """(T, D) float32 of a list, a file or a data URI (`regard.data.vectors`).
+    """(T, D) float32 from a list, a file or a data URI (`regard.data.vectors`).
 
-    most        the most vectors that are taken, evenly spaced, of a series that has more
-    points      the vectors are points with so many coordinates each (2 or 3), such as joints
-    origin      this point, counted from 0, is where the others are measured from, in every frame
-    unit        the distance of these two points, in the middle of all frames, is one
-    standardize  features have mean 0 and spread 1 in training; False: they are as given
-    velocities  how each number changes from one vector to the next, beside it
-    augment     how it is varied in training (`SeriesVariation`), by name
+    most        maximum number of vectors; a longer series is resampled evenly
+    points      number of coordinates per point (2 or 3), if the vectors consist of points, such as joints
+    origin      index of the point, from 0, relative to which the others are measured in every frame
+    unit        two points whose distance, in the median over all frames, is the unit of length
+    standardize  scale features to mean 0 and standard deviation 1 in the training data; False: leave them as given
+    velocities  add the change of each number since the previous vector as a feature
+    augment     arguments of the augmentation in training (`SeriesVariation`)
     """
 
     class Options(Column.Options):
-        """A sequence of numbers or of vectors: the joints of a skeleton, the readings of sensors. A list (`[0.5, -1]`),
-        a file, or a data URI of an array."""
+        """A sequence of numbers or vectors, such as the joints of a skeleton or the readings of sensors. The value is a
+        list (`[0.5, -1]`), a file, or a data URI of an array."""
 
         most: Count = 500
-        """The most vectors taken, evenly, of a sequence that has more."""
+        """Maximum number of vectors; a longer sequence is resampled evenly."""
         points: Literal[2, 3] | None = None
-        """The vectors are points with so many coordinates each, such as joints."""
+        """Number of coordinates per point, if the vectors consist of points, such as joints."""
         origin: Annotated[int, Field(ge=0)] | None = None
-        """Of points: the one, counted from 0, from which the others are measured, in every frame."""
+        """For points: index of the point, from 0, relative to which the others are measured in every frame."""
         unit: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = None
-        """Of points: the two whose usual distance is one."""
+        """For points: indices of two points whose median distance becomes 1."""
         velocities: bool = False
-        """How each number changes from one vector to the next, beside it."""
+        """Add the change of each number since the previous vector as a feature."""
         standardize: bool = True
-        """Subtract the mean that each feature has in training, and divide by its spread; false: as they are."""
+        """Scale each feature to mean 0 and standard deviation 1 in the training data; false: leave it as it is."""
         augment: SeriesAugmentOptions | None = None
-        """How it is varied in training."""
+        """Random variations in training."""
 
         @model_validator(mode="after")
         def _of_points(self) -> Any:
@@ -132,12 +132,12 @@ class SeriesColumn(Column):
 
     @property
     def width(self) -> int:
-        """Features of a vector; 0 before it is learned."""
+        """Number of features of a vector; 0 before fitting."""
         return len(self.mean)
 
     @property
     def size(self) -> int:
-        """As other columns call what they learn the number of."""
+        """Same as `width`, under the name that all columns share."""
         return self.width
 
     def learn(self, values: Iterable[str]) -> None:
@@ -146,7 +146,7 @@ class SeriesColumn(Column):
             try:
                 found = self._features(self._read(value))
             except Unreadable:
-                continue  # it is reported when the rows are encoded
+                continue  # reported when the rows are encoded
             if not count:
                 total, squares = np.zeros(found.shape[1]), np.zeros(found.shape[1])
             if found.shape[1] == len(total):
@@ -158,7 +158,7 @@ class SeriesColumn(Column):
         elif count:
             self.mean = total / count
             spread = np.sqrt(np.maximum(squares / count - self.mean**2, 0.0))
-            self.spread = np.where(spread > LEAST_SPREAD, spread, 1.0)  # what never changes stays as it is
+            self.spread = np.where(spread > LEAST_SPREAD, spread, 1.0)  # constant features stay as they are
 
     def written(self, value: Any) -> str:
         """A path as it is; an array (T, D) as a data URI, one (T) as a list."""
@@ -174,7 +174,7 @@ class SeriesColumn(Column):
         )
 
     def located(self, value: str, file: str) -> str:
-        """An absolute path, or the data URI or list as it is; one that is nowhere, as it is."""
+        """An absolute path; data URIs, lists and paths not found as they are."""
         if is_list(value):
             return value.strip()
         return self._contents.find(value.strip(), [os.path.dirname(file), ""])
@@ -188,7 +188,7 @@ class SeriesColumn(Column):
         return self.variation is not None
 
     def varied(self, value: str, generator: np.random.Generator) -> Array:
-        """(T, D) float32: at another pace, turned, stretched, with noise, as the augmentation says."""
+        """(T, D) float32: resampled, rotated, scaled and noisy, as the augmentation says."""
         if self.variation is None:
             return self.encode(value)
         vectors = self._read(value)
@@ -199,7 +199,7 @@ class SeriesColumn(Column):
         return self._normal(self._features(read_at(vectors, times)), value)
 
     def _read(self, value: str) -> Array:
-        """(T, D') float64: the vectors of a value, measured from the origin in the unit."""
+        """(T, D') float64: the vectors of a value, relative to `origin` and in the unit of length."""
         try:
             vectors = vectors_of(value, self._contents)
             return vectors if self.points is None else self._measured(vectors, value)
@@ -224,7 +224,7 @@ class SeriesColumn(Column):
         return points.reshape(len(points), -1)
 
     def _features(self, vectors: Array) -> Array:
-        """(T, D): at most so many of them, velocities beside them."""
+        """(T, D): at most `most` vectors, with velocities if they are requested."""
         if len(vectors) > self.most:
             vectors = read_at(vectors, np.linspace(0.0, len(vectors) - 1, self.most))
         if not self.velocities:
@@ -245,7 +245,7 @@ class SeriesColumn(Column):
         raise RegardError("series are read, not written.", where=self.name)
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:
-        """One piece: its name."""
+        """One piece: the file name, or the list itself."""
         if isinstance(value, str) and is_list(value):
             return [value.strip()]
         return [os.path.basename(value) if isinstance(value, str) and len(value) < 1000 else "series"]
@@ -257,7 +257,7 @@ class SeriesColumn(Column):
         return SeenSeries(collated.values[row, : int(collated.lengths[row])].cpu().numpy())
 
     def cost(self, encoded: Array) -> int:
-        """As many as there are vectors."""
+        """Number of vectors."""
         return len(encoded)
 
     def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Series:

@@ -1,11 +1,11 @@
-"""Spans as tags: which tokens belong together, and how that is written in one tag a token.
+"""Spans as tags: groups of tokens, written as one tag per token.
 
-    IOB1    I-NP inside, B-NP only where a span of the same kind came just before
-    BIO     B-NP begins every span, I-NP goes on
-    BIOES   B-NP begins, I-NP goes on, E-NP ends; S-NP is a span of one token (BILOU says L and U)
+    IOB1    I-NP inside; B-NP only if a span of the same kind precedes immediately
+    BIO     B-NP starts every span, I-NP continues it
+    BIOES   B-NP starts, I-NP continues, E-NP ends; S-NP is a span of one token (L and U in BILOU)
 
-`spans` reads all three by the conventions of conlleval (Tjong Kim Sang and Buchholz 2000): a tag begins a span when it
-says so, or when what came before is no span of its kind. "O", and any tag without a dash, is outside.
+`spans` reads all three by the conventions of conlleval (Tjong Kim Sang and Buchholz 2000): a span starts at a tag that
+says so, or at a tag whose predecessor is not in a span of its kind. "O", and any tag without a dash, is outside.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ BEGINS, GOES_ON, ENDS = frozenset("BSU"), frozenset("IEL"), frozenset("ESLU")
 
 
 def parts(tag: str) -> tuple[str, str]:
-    """("B", "NP") of "B-NP"; ("O", "") of what is outside."""
+    """("B", "NP") of "B-NP"; ("O", "") of a tag outside."""
     mark, dash, kind = tag.partition("-")
     return (mark, kind) if dash and mark in BEGINS | GOES_ON else (OUTSIDE, "")
 
 
 def spans(tags: Sequence[str]) -> list[Span]:
-    """The spans of a sequence of tags, in their order."""
+    """The spans of a sequence of tags, in order."""
     found: list[Span] = []
     start, before = 0, (OUTSIDE, "")
     for place, tag in enumerate([*tags, OUTSIDE]):
@@ -45,7 +45,7 @@ def spans(tags: Sequence[str]) -> list[Span]:
 
 
 def write_spans(found: Sequence[Span], length: int, scheme: Scheme) -> list[str]:
-    """One tag a token."""
+    """The spans as one tag per token."""
     tags = [OUTSIDE] * length
     for start, end, kind in found:
         for place in range(start, end):
@@ -64,7 +64,7 @@ def rewrite(tags: Sequence[str], scheme: Scheme) -> list[str]:
 
 
 def may_follow(before: str | None, after: str | None, scheme: Scheme) -> bool:
-    """Whether a tag may come after another; None is what lies before the first and after the last token."""
+    """Whether a tag may follow another; None stands for the positions before the first and after the last token."""
     mark, kind = (OUTSIDE, "") if after is None else parts(after)
     previous, kind_before = (OUTSIDE, "") if before is None else parts(before)
     if scheme == "bio":
@@ -76,7 +76,7 @@ def may_follow(before: str | None, after: str | None, scheme: Scheme) -> bool:
 
 
 def first_fault(tags: Sequence[str], scheme: Scheme) -> str | None:
-    """The first place where a sequence is not as the scheme wants it, to be read after its name."""
+    """The first violation of the scheme in a sequence, to follow its name in a message."""
     marks = "BIO" if scheme == "bio" else "BIOES"
     for place, tag in enumerate(tags, start=1):
         if parts(tag)[0] not in marks:

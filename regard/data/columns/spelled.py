@@ -1,4 +1,4 @@
-"""Text in words that are also spelled: beside its number, each word comes with its characters."""
+"""Text of words that come with their characters."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from regard.errors import RegardError
 from regard.parts import register
 
 RARE = 2
-"""Characters seen fewer times in training are unknown, so that there is something to learn about unknown ones."""
+"""Characters that occur fewer times in training are unknown, so that the model learns to treat unknown ones."""
 LONGEST = 32
-"""Of longer words the first and the last half of so many characters are read."""
+"""Longest spelling; of longer words, only the first and the last half of as many characters are read."""
 
 
 @register("column", "spelled-text")
 class SpelledTextColumn(TextColumn):
-    """A text column of words whose batches carry a `Spelling`, also of the words outside the vocabulary.
+    """A text column of words whose batches contain a `Spelling`, also for words outside the vocabulary.
 
-    The spelling keeps the case whatever `case` does to the words.
+    The spelling keeps the case, whatever the option `case`.
     """
 
     type = "spelled-text"
-    roles: ClassVar[tuple[str, ...]] = ()  # a text column becomes one where its encoder asks for characters
+    roles: ClassVar[tuple[str, ...]] = ()  # made from a text column if its encoder reads characters
 
     @property
     def reads_texts(self) -> bool:
@@ -60,13 +60,13 @@ class SpelledTextColumn(TextColumn):
 
         super().learn(counted())
         characters: Counter[str] = Counter()
-        for word, count in words.items():  # each distinct word once: they come many times
+        for word, count in words.items():  # each distinct word only once
             for character in word:
                 characters[character] += count
         self._set_characters(Vocabulary.counted(characters, min_count=RARE).pieces)
 
     def words(self, text: str) -> list[str]:
-        """The words of a text in their own case, as many as it has pieces."""
+        """The words of a text in their original case, one per piece."""
         return self.cutter.cut(text if self.form is None else unicodedata.normalize(self.form, text))
 
     def spell_word(self, word: str) -> Array:
@@ -79,7 +79,7 @@ class SpelledTextColumn(TextColumn):
         return found
 
     def collate_texts(self, encoded: Ragged, texts: Sequence[str]) -> Tokens:
-        """As `collate`, with the distinct words of the texts spelled."""
+        """Like `collate`, with a `Spelling` of the distinct words."""
         tokens = super().collate_texts(encoded, texts)
         numbers: dict[str, int] = {}
         places = [

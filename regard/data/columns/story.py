@@ -22,20 +22,20 @@ from regard.parts import Count, register
 class StoryColumn(DocumentColumn):
     """Sentences that end with a mark: "Mary went to the kitchen. John took the milk."
 
-    mark            what ends a sentence; the last one may go without it
-    max_sentences   longest story allowed
-    and `unit`, `vocabulary`, `min_count`, `normalize`, `case`, `split`, `max_length` (of one sentence) as in a text
+    mark            the mark that ends a sentence; optional after the last
+    max_sentences   maximum number of sentences
+    and `vocabulary`, `min_count`, `normalize`, `case`, `split`, `max_length` (of one sentence) as for text
     """
 
     class Options(SentenceOptions):
-        """Sentences of words, each ended by a mark: `Mary went to the kitchen. John took the milk.`"""
+        """A sequence of sentences, each ended by a mark: `Mary went to the kitchen. John took the milk.`"""
 
         mark: str = "."
-        """What ends a sentence."""
+        """The mark that ends a sentence."""
         max_sentences: Count = 500
-        """Longest story, in sentences."""
+        """Maximum number of sentences."""
         max_length: Count = 100
-        """Of one sentence, in words."""
+        """Longest sentence allowed, in words."""
 
     type = "story"
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
@@ -58,7 +58,7 @@ class StoryColumn(DocumentColumn):
         self.mark, self.longest = mark, max_length
 
     def sentences(self, text: str) -> list[str]:
-        """The sentences of a text, without their marks; what is blank between two marks is none."""
+        """The sentences of a text, without marks and blank sentences."""
         return [part.strip() for part in text.split(self.mark) if part.strip()]
 
     def check_value(self, value: str | None) -> str | None:
@@ -75,7 +75,7 @@ class StoryColumn(DocumentColumn):
         return " ".join(f"{self.words.decode(sentence)}{self.mark}" for sentence in split_sentences(ids))
 
     def divide(self, words: Array) -> list[Array]:
-        """All in one: sentences of stories are short, and many small products cost more than their padding."""
+        """A single bucket: sentences of stories are short, and several small products cost more than padding."""
         return [np.arange(len(words))] if len(words) else []
 
     def options(self) -> dict[str, Any]:

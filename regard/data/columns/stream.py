@@ -1,4 +1,4 @@
-"""A text that runs on: what a language model writes."""
+"""Continuous text, the output of a language model."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ from regard.errors import RegardError
 from regard.parts import Count, Mistakes, Plan, register
 
 LINE_END = "⏎"
-"""How the end of a line shows among other pieces."""
+"""How a line end is shown among other pieces."""
 
 
 @register("column", "stream")
 class StreamColumn(TextColumn):
-    """One long text as the ids of its pieces. Its rows are stretches of the text, in order; what they are cut into
-    does not depend on where they end.
+    """One long text as the ids of its pieces. Its rows are consecutive parts of the text; tokenization does not depend
+    on where they end.
 
-    Words and subwords lie within lines, and the end of a line is a piece of its own. Options: `TextColumn`.
+    Words and subwords do not cross line ends, and each line end is a piece of its own. Options: see `TextColumn`.
     """
 
     class Options(Column.Options):
-        """A text without an input that runs on from row to row, cut into words, characters, bytes or subwords."""
+        """Continuous text without an input, split into words, characters, bytes or subwords."""
 
         unit: UnitName = "word"
-        """What the text is cut into. The end of a line is a word, and a subword, of its own."""
+        """Unit of tokenization. For words and subwords, each line end is a token of its own."""
         vocabulary: VocabularySize | None = None
-        """Keep the most frequent so many units, the four special ones included; for subwords the size of the model
-        (default: 8000)."""
+        """Maximum vocabulary size, including the four special entries; the most frequent units are kept. For subwords,
+        the size of the model (default: 8000)."""
         min_count: Count = 1
-        """Rarer words or characters are unknown."""
+        """Words or characters that occur fewer times in training are unknown."""
         normalize: NormalForm | None = "NFC"
         """Unicode normal form."""
         case: Case = "keep"
-        """marked: lower case with marks from which the case is restored."""
+        """keep: no change; lower: convert to lower case; marked: lower case with marks that preserve the case."""
         split: Split = "space"
-        """punctuation: words and punctuation apart, with marks from which the spacing is restored."""
+        """space: split at spaces; punctuation: split off punctuation too, with marks that preserve the spacing."""
 
     type = "stream"
     roles: ClassVar[tuple[str, ...]] = ("outputs",)
@@ -107,7 +107,7 @@ class StreamColumn(TextColumn):
             )
 
     def _with_lines(self) -> None:
-        """Subwords know no ends of lines: they get one."""
+        """Add a piece for line ends, which subword models lack."""
         if isinstance(self._cutter, Subwords):
             self._subwords = self._cutter
             self._vocabulary = Vocabulary([*self._subwords.vocabulary.pieces, WithLineEnds.END])
@@ -128,7 +128,7 @@ class StreamColumn(TextColumn):
 
     @property
     def _by_characters(self) -> bool:
-        """Whether its pieces are the characters themselves: then a long text is counted and encoded as an array."""
+        """Whether pieces are single characters. Long texts are then counted and encoded as arrays."""
         return self.unit == "char" and self.case != "marked"
 
     def _counted(self, texts: Iterable[str]) -> Counter[str]:
@@ -154,11 +154,11 @@ class StreamColumn(TextColumn):
         return [LINE_END if piece == WithLineEnds.END else piece for piece in super().tokens(value)]
 
     def characters(self, text: str) -> int:
-        """Characters of a text in the normal form."""
+        """Number of characters of a text in the normal form."""
         return len(self._compose(text))
 
     def refuse_unknown(self, text: str, where: str) -> None:
-        """Refuse a text with pieces that the model never saw, and name them."""
+        """Refuse a text with pieces that are not in the vocabulary, and name them."""
         unknown = [piece for piece in dict.fromkeys(self.pieces(text)) if piece not in self.vocabulary]
         if not unknown:
             return
@@ -184,7 +184,7 @@ class StreamColumn(TextColumn):
     def collate(  # type: ignore[override]
         self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None
     ) -> Span:
-        """The rows one after the other, as one text: ids (1, T)"""
+        """The concatenated rows as one text: ids (1, T)"""
         ids = np.asarray(Ragged.of(encoded).values, dtype=np.int64)
         return span(ids[None], np.array([BEGIN]))
 
@@ -194,6 +194,6 @@ class StreamColumn(TextColumn):
 
 
 def span(ids: Array, before: Array, *, fresh: bool = True) -> Span:
-    """ids (B, T) int64 and the tokens (B) before them."""
+    """A Span of ids (B, T) int64, given the preceding tokens (B)."""
     previous = np.concatenate([before[:, None], ids[:, :-1]], 1)
     return Span(torch.from_numpy(ids), torch.from_numpy(previous), fresh)

@@ -1,4 +1,4 @@
-"""Subwords: pieces learned from the data with sentencepiece, between characters and words."""
+"""Subwords: units between characters and words, learned from the data with sentencepiece."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from regard.errors import RegardError
 Algorithm = Literal["bpe", "unigram"]
 
 LONGEST_TRAINING_TEXT = 1 << 16
-"""Bytes; sentencepiece leaves out anything longer when it learns."""
+"""Bytes; sentencepiece ignores longer texts in training."""
 TRAINING_TEXTS = 2_000_000
-"""Texts sentencepiece keeps in memory when it learns; from more it draws a sample."""
+"""Maximum number of training texts that sentencepiece keeps in memory; from more, it draws a sample."""
 
 
 class Subwords(Unit):
     """Pieces of a sentencepiece model; a piece that begins a word starts with "▁".
 
-    Runs of white space become one space, and none remains at either end; everything else comes back exactly, as
-    long as its characters were in the training data (others are unknown). With `marked`, capitals become marks.
+    Runs of white space become one space, with none at either end. Everything else is restored exactly if its characters
+    occur in the training data (others are unknown). With `marked`, capitals become marks.
     """
 
     unknown = "<unk>"
@@ -41,9 +41,9 @@ class Subwords(Unit):
     def train(
         cls, texts: Iterable[str], *, size: int, algorithm: Algorithm = "bpe", marked: bool = False
     ) -> Subwords:
-        """Deterministic: one thread, a fixed generator, and the texts in the order they come.
+        """Train a model. Training is deterministic: one thread, a fixed seed, the texts in their order.
 
-        size   at most this many pieces, the four special ones included; data too small for it give fewer
+        size   maximum number of pieces, including the four special entries; small data yield fewer
         """
         import sentencepiece
 
@@ -65,7 +65,7 @@ class Subwords(Unit):
                 unk_id=1,
                 bos_id=2,
                 eos_id=3,
-                # Spelled so that no prepared text can contain them: sentencepiece would not learn from such a place.
+                # Spelled so that no prepared text contains them: sentencepiece would not learn from such a text.
                 pad_piece=ESCAPE + SPECIAL[0],
                 unk_piece=ESCAPE + SPECIAL[1],
                 bos_piece=ESCAPE + SPECIAL[2],
@@ -79,7 +79,7 @@ class Subwords(Unit):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The pieces with the numbers the model gives them."""
+        """The pieces, numbered as in the model."""
         processor = self._processor
         return Vocabulary(processor.id_to_piece(number) for number in range(len(SPECIAL), len(processor)))
 
@@ -103,13 +103,13 @@ class Subwords(Unit):
 
 
 def prepare(text: str, marked: bool) -> str:
-    """Text as the model sees it, where "▁" and the marks can only be ours."""
+    """Text as the model sees it; "▁" and the marks of the text itself are escaped."""
     text = escape(" ".join(text.split()))
     return mark_case_within(text) if marked else text
 
 
 def explain(message: str, size: int) -> RegardError:
-    """What sentencepiece means, for the two failures that data can cause; its own words otherwise."""
+    """An error for the two failures that data can cause, otherwise the message of sentencepiece."""
     if too_small := re.search(r"required_chars\. (\d+) vs (\d+)", message):
         characters = int(too_small[2]) - len(SPECIAL)
         what = f"vocabulary: {size} subwords cannot hold the {characters} characters of the training data."

@@ -20,22 +20,22 @@ from regard.parts import Mistakes, Plan, nearest, register
 
 @register("column", "tags")
 class TagsColumn(ClassedColumn):
-    """Tags between spaces, as many as the column `of` has pieces.
+    """Tags separated by spaces, one for each piece of the column `of`.
 
-    Tags are numbered from 0, sorted; there are no special ids, so padding (0) is told from the first tag by the
-    lengths alone.
+    Tags are numbered from 0 in sorted order. There are no special ids: only the lengths tell padding (0) from the first
+    tag.
 
-    scheme    tags that mark spans are turned into this scheme: IOB1, BIO and BIOES are read
-    allowed   a sequence that is not as this scheme wants it is refused
+    scheme    convert tags that mark spans to this scheme; IOB1, BIO and BIOES are read
+    allowed   refuse sequences that violate this scheme
     """
 
     class Options(Column.Options):
         """One label for each token of another column."""
 
         of: str
-        """The input whose tokens they are of."""
+        """The input whose tokens are tagged."""
         scheme: Scheme | None = None
-        """For tags that mark spans (B-NP I-NP O): the scheme they are turned into; default: as they stand."""
+        """For tags that mark spans (B-NP I-NP O): the scheme to convert them to; default: no conversion."""
 
     type = "tags"
     roles: ClassVar[tuple[str, ...]] = ("outputs",)
@@ -73,7 +73,7 @@ class TagsColumn(ClassedColumn):
         return tags if self.scheme is None else rewrite(tags, self.scheme)
 
     def normalize(self, value: str) -> str:
-        """The tags as `decode` can give them back."""
+        """The tags as `decode` would return them."""
         return " ".join(self.classes_in(value))
 
     def reference(self, value: str) -> list[str]:
@@ -88,14 +88,15 @@ class TagsColumn(ClassedColumn):
         )
 
     def encode(self, value: str) -> Array:
-        """The numbers of the tags; UNSEEN for one that training did not have, to which every answer is wrong."""
+        """The numbers of the tags; UNSEEN for a tag that the training data lack, for which every prediction is
+        wrong."""
         return np.array([self._numbers.get(tag, UNSEEN) for tag in self.classes_in(value)], dtype=np.int32)
 
     def unseen(self, value: str) -> list[str]:
         return [tag for tag in self.classes_in(value) if tag not in self._numbers]
 
     def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
-        """How many tags training did not have."""
+        """The number of tags that the training data lack."""
         counts: Counter[str] = Counter()
         total = 0
         for text, encoded in rows:
@@ -120,6 +121,6 @@ class TagsColumn(ClassedColumn):
 
 
 def check_of(of: str, plan: Plan, mistakes: Mistakes) -> None:
-    """The input a column is about exists."""
+    """Check that the input `of` exists."""
     if of not in plan.inputs:
         mistakes.add(f"no input is named {of!r}.", "of", fix=nearest(of, list(plan.inputs)))

@@ -1,4 +1,4 @@
-"""Text in words, characters, bytes or subwords."""
+"""Text, split into words, characters, bytes or subwords."""
 
 from __future__ import annotations
 
@@ -40,55 +40,57 @@ UNITS = {"word": "words", "char": "characters", "byte": "bytes", "subword": "sub
 class TextColumn(Column):
     """A text as the ids of its pieces.
 
-    unit         what a piece is
-    vocabulary   at most this many entries, the four special ones included; None: all (8,000 for subwords)
+    unit         unit of tokenization
+    vocabulary   maximum number of entries, including the four special ones; None: no limit (8,000 for subwords)
     min_count    rarer words or characters are unknown
-    normalize    Unicode normal form applied first
-    case         keep; lower (lost for good); marked (lower case with marks before it, restored by `decode`)
-    split        words only: between spaces, or apart from punctuation too, with joiners that `decode` resolves
-    spaces       characters only: keep; drop (a text given in words becomes one without, as Japanese is written)
+    normalize    Unicode normal form, applied first
+    case         keep; lower (irreversible); marked (lower case preceded by marks, from which `decode` restores the
+                 case)
+    split        words only: at spaces, or also at punctuation, with joiners from which `decode` restores the spacing
+    spaces       characters only: keep; drop (write words without spaces, as in Japanese)
     max_length   longest text allowed, in pieces; None: no limit
-    algorithm    subwords only: how they are learned
-    repeat       the ids come so many times in a row; `decode` gives what they say, all of it
-    brackets     a text is a tree in brackets; what is none is refused
-    verbatim     batches hold the pieces themselves too, so that a decoder can copy them
+    algorithm    subwords only: the training algorithm
+    repeat       number of times the ids are repeated; `decode` returns all repetitions
+    brackets     whether a text is a tree in brackets; others are refused
+    verbatim     whether batches also contain the pieces themselves, for decoders that copy
     copied_from  words only: the input whose words are left out of the vocabulary, see `learn_beside`
 
-    The promise is decode(encode(x)) == normalize(x) for every x whose pieces are in the vocabulary, which for bytes is
-    every x. `normalize` applies the normal form and case: lower, and for words and subwords makes each run of
-    white space one space, with none at either end (with spaces: drop there is none at all); nothing else is lost.
+    decode(encode(x)) == normalize(x) for every x whose pieces are in the vocabulary; for bytes, this is every x.
+    `normalize` applies the normal form and case: lower. For words and subwords, it also replaces each run of white
+    space by one space and strips both ends; with spaces: drop, it removes all white space. Nothing else is lost.
     """
 
     class Options(Column.Options):
-        """Text, cut into words, characters, bytes or subwords."""
+        """Text, split into words, characters, bytes or subwords."""
 
         unit: UnitName = "word"
-        """What a text is cut into."""
+        """Unit of tokenization."""
         vocabulary: VocabularySize | None = None
-        """Keep the most frequent so many units, the four special ones included; for subwords the size of the model
-        (default: 8000)."""
+        """Maximum vocabulary size, including the four special entries; the most frequent units are kept. For subwords,
+        the size of the model (default: 8000)."""
         min_count: Count = 1
-        """Rarer words or characters are unknown."""
+        """Words or characters that occur fewer times in training are unknown."""
         normalize: NormalForm | None = "NFC"
         """Unicode normal form."""
         case: Case = "keep"
-        """marked: lower case with marks from which the case is restored."""
+        """keep: no change; lower: convert to lower case; marked: lower case with marks that preserve the case."""
         split: Split = "space"
-        """punctuation: words and punctuation apart, with marks from which the spacing is restored."""
+        """space: split at spaces; punctuation: split off punctuation too, with marks that preserve the spacing."""
         spaces: Spaces = "keep"
-        """drop: characters alone, without the spaces between them."""
+        """drop: remove the spaces between characters."""
         max_length: Count = 500
-        """Longest text, in units."""
+        """Longest text allowed, in units."""
         repeat: Count = 1
-        """Read the text so many times, one after the other (Zaremba and Sutskever 2014: twice). To read it from the
-        end, see `direction` of the recurrent encoder."""
+        """Number of times to read the text in succession (Zaremba and Sutskever 2014: 2). To read it backward, see
+        `direction` of the recurrent encoder."""
         brackets: bool = False
-        """Whether a text is a tree in brackets, `(S (NP XX XX )NP XX )S`: rows in which they do not match are bad."""
+        """The text is a tree in brackets, `(S (NP XX XX )NP XX )S`; rows with unmatched brackets are bad rows."""
         shared: str | None = None
-        """Take the vocabulary of this other column, fitted on both."""
+        """Use the vocabulary of this other column, fitted to both."""
         copied_from: str | None = None
-        """Leave out of the vocabulary the words that this input has whenever an output of the training data has them:
-        names, numbers. The decoder, which must copy from it, then looks for them instead of guessing."""
+        """The input to copy from. Words that it contains in every training row whose output contains them, such as
+        names and numbers, are left out of the vocabulary, so that the decoder copies them. The decoder must have
+        `copy`."""
 
     type = "text"
     roles: ClassVar[tuple[str, ...]] = ("inputs", "outputs")
@@ -218,7 +220,7 @@ class TextColumn(Column):
             self._vocabulary = Vocabulary.counted(counts, size=self.limit, min_count=self.min_count)
 
     def _counted(self, texts: Iterable[str]) -> Counter[str]:
-        """How often each piece comes."""
+        """The frequency of each piece."""
         counts: Counter[str] = Counter()
         for text in texts:
             counts.update(self.cutter.cut(text))
@@ -229,7 +231,7 @@ class TextColumn(Column):
         return self.copied_from
 
     def learn_beside(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Leave out the words that the text beside has in every pair in which the column's own has them."""
+        """Leave out words that the text beside contains in every pair in which the column's own text contains them."""
         found, missed = set[str](), set[str]()
         for mine, beside in pairs:
             words = set(self.pieces(mine))
@@ -249,7 +251,7 @@ class TextColumn(Column):
         return text
 
     def normalize(self, text: str) -> str:
-        """The text as `decode` can give it back."""
+        """The text as `decode` would return it."""
         return self.cutter.plain(self._compose(text))
 
     def reference(self, value: str) -> str:
@@ -266,7 +268,7 @@ class TextColumn(Column):
         return None if len(encoded) else "is empty"
 
     def pieces(self, text: str) -> list[str]:
-        """The pieces as cut, those outside the vocabulary too."""
+        """The pieces of a text, including those outside the vocabulary."""
         return self.cutter.cut(self._compose(text))
 
     def join(self, pieces: Sequence[str]) -> str:
@@ -274,7 +276,7 @@ class TextColumn(Column):
         return self.cutter.join(pieces)
 
     def spell(self, ids: Sequence[int]) -> list[str]:
-        """The pieces of ids, up to the first END; unknown ones as the unit shows them."""
+        """The pieces of ids, up to the first END; unknown ones in the notation of the unit."""
         vocabulary, unknown = self.vocabulary, self.cutter.unknown
         return [
             unknown if number == UNKNOWN else vocabulary.piece(number) for number in vocabulary.content(ids)
@@ -305,14 +307,14 @@ class TextColumn(Column):
         return self.verbatim
 
     def collate_texts(self, encoded: Ragged, texts: Sequence[str]) -> Tokens:
-        """As `collate`, with the pieces of the texts where they are to be there `verbatim`."""
+        """Like `collate`, with the pieces of the texts if they are needed `verbatim`."""
         tokens = self.collate(encoded)
         if not self.verbatim:
             return tokens
         return replace(tokens, verbatim=verbatim([self.pieces(text) * self.repeat for text in texts]))
 
     def readable(self, collated: Any) -> list[list[str]]:
-        """Where the pieces came with the batch, unknown ones as they stand in the text."""
+        """The pieces of each row; unknown ones as written, if the batch contains them."""
         if collated.verbatim is None:
             return super().readable(collated)
         return [[self.cutter.show(piece) for piece in row] for row in collated.verbatim.pieces]

@@ -1,4 +1,4 @@
-"""What a spec may say of a text: units, vocabularies that are shared or leave words out, texts that are read again."""
+"""Checks of the options of text in a spec: units, shared vocabularies, `copied_from` and `repeat`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from regard.parts import Mistakes, Plan, nearest
 
 
 def check_units(options: Any, mistakes: Mistakes) -> None:
-    """What is said of the units means something for the chosen kind of them."""
+    """Check that the options apply to the chosen unit."""
     for option, units in (
         ("split", ("word",)),
         ("spaces", ("char",)),
@@ -25,7 +25,7 @@ def check_units(options: Any, mistakes: Mistakes) -> None:
 
 
 def check_repeat(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-    """Only an input is read several times, and one whose places nothing else counts."""
+    """Check that a repeated text is an input, and that no other column refers to its positions."""
     if options.repeat == 1:
         return
     if name not in plan.inputs:
@@ -47,7 +47,7 @@ def check_repeat(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> Non
 
 
 def check_copied(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-    """What the vocabulary leaves out can be copied, word for word."""
+    """Check that words left out of the vocabulary can be copied."""
     source = options.copied_from
     if source is None:
         return
@@ -80,7 +80,7 @@ def check_copied(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> Non
 
 
 def _about(column: Any, plan: Plan) -> tuple[str, ...]:
-    """The columns whose places a column is about."""
+    """The columns to whose positions a column refers."""
     of = getattr(column, "of", None)
     if of is not None:
         return (of,) if isinstance(of, str) else tuple(of)
@@ -88,7 +88,7 @@ def _about(column: Any, plan: Plan) -> tuple[str, ...]:
 
 
 def check_shared(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-    """The column whose vocabulary is taken exists, and has one of its own."""
+    """Check that the column whose vocabulary is shared exists and has its own vocabulary."""
     columns = {**plan.inputs, **plan.outputs}
     others = [
         other for other, one in columns.items() if other != name and getattr(one, "shared", name) is None

@@ -27,23 +27,24 @@ _ARC = re.compile(r"(\d{1,9})(?::(\S+))?", re.ASCII)
 
 @register("column", "tree")
 class TreeColumn(ClassedColumn):
-    """Arcs such as "2:nsubj 0:root 2:obj": for each piece of the column `of` its head and, after a colon, the relation.
+    """Arcs such as "2:nsubj 0:root 2:obj": for each piece of the column `of`, its head and, after a colon, the
+    relation.
 
-    Heads are counted from 1, 0 is the root symbol. Relations are optional, but all arcs have one or none has. The
-    encoding is flat: h₁ r₁ h₂ r₂ …; relations are numbered from 0, sorted, and −1 is one that training did not have.
+    Heads are counted from 1; 0 is the root symbol. Relations are optional: all arcs have one, or none has. The encoding
+    is flat: h₁ r₁ h₂ r₂ …; relations are numbered from 0 in sorted order, and −1 is one that the training data lack.
 
-    single_root     whether exactly one word may hang from the root symbol
-    nonprojective   trees whose arcs cross are kept, lifted until they are projective, or refused
-    output          whether it is an answer to be measured: then relations that training did not have are errors
+    single_root     whether exactly one word must be attached to the root symbol
+    nonprojective   whether trees with crossing arcs are kept, lifted until they are projective, or refused
+    output          whether it is a predicted output; relations that the training data lack are then errors
     """
 
     class Options(Column.Options):
         """A head for each token of another column: `2:nsubj 0:root`, heads counted from 1, 0 for the root symbol."""
 
         of: str
-        """The input whose tokens they are of."""
+        """The input whose tokens receive heads."""
         single_root: bool = True
-        """Exactly one word hangs from the root symbol; else at least one."""
+        """Exactly one word is attached to the root symbol; false: at least one."""
 
     type = "tree"
     roles: ClassVar[tuple[str, ...]] = ("inputs", "outputs", "truth")
@@ -76,7 +77,7 @@ class TreeColumn(ClassedColumn):
         self.single_root, self.nonprojective, self.output = single_root, nonprojective, output
 
     def classes_in(self, value: str) -> Iterable[str]:
-        """The relations; none where the arcs have none."""
+        """The relations; empty if the arcs have none."""
         return (relation for arc in value.split() if (relation := arc.partition(":")[2]))
 
     def check_value(self, value: str | None) -> str | None:
@@ -115,7 +116,7 @@ class TreeColumn(ClassedColumn):
         return np.array([heads, relations], dtype=np.int32).T.reshape(-1)
 
     def unseen(self, value: str) -> list[str]:
-        """The relations that training did not have; none where the trees are not answers, or have no relations."""
+        """The relations that the training data lack; empty if the trees are not outputs or have no relations."""
         if not self.output or not self.classes:
             return []
         return [relation for relation in self.classes_in(value) if relation not in self._numbers]
@@ -135,11 +136,12 @@ class TreeColumn(ClassedColumn):
         return f"{head}:{'_' if relation == UNSEEN else self.classes[relation]}"
 
     def cost(self, encoded: Array) -> int:
-        """Its words."""
+        """Number of words."""
         return len(encoded) // 2
 
     def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
-        """How many trees are not projective, and what became of them; how many relations training did not have."""
+        """The number of non-projective trees and how they were treated; the number of relations the training data
+        lack."""
         trees = arcs = total = words = 0
         unseen: Counter[str] = Counter()
         for text, encoded in rows:

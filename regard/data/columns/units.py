@@ -1,6 +1,6 @@
-"""How text is cut into pieces: words, characters or bytes. (Subwords, which are learned, have a file of their own.)
+"""Units of tokenization: words, characters or bytes. For subwords see `subword.py`.
 
-Every unit keeps one promise, `join(cut(text)) == plain(text)`, where `plain` says exactly what is lost.
+Every unit guarantees `join(cut(text)) == plain(text)`, where `plain` defines exactly what is lost.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from regard.data.columns.marks import JOINER, escape, unescape
 
 
 class Unit(ABC):
-    """Cuts text into pieces and joins them again."""
+    """Splits text into pieces and joins them again."""
 
     unknown: ClassVar[str]
-    """What a person reads where a piece is not in the vocabulary."""
+    """How a piece outside the vocabulary is shown."""
 
     @abstractmethod
     def cut(self, text: str) -> list[str]: ...
 
     @abstractmethod
     def join(self, pieces: Sequence[str]) -> str:
-        """Total: any pieces in any order give some text, since a model may write anything."""
+        """Accepts any pieces in any order, because a model may generate anything."""
 
     def plain(self, text: str) -> str:
-        """What remains of the text after cutting and joining."""
+        """The text after splitting and joining."""
         return text
 
     def show(self, piece: str) -> str:
@@ -39,11 +39,11 @@ class Unit(ABC):
 
 
 class Words(Unit):
-    """Words between spaces; with `punctuation`, also apart from the punctuation that touches them.
+    """Words separated by spaces; with `punctuation`, also separated from adjacent punctuation.
 
-    Runs of white space become one space, and none remains at either end; everything else comes back exactly. A
-    piece that touched its neighbour carries a joiner: "Stop, now!" → "Stop", "￭,", "now", "￭!". With `marked`,
-    capitals become marks: "⇧", "stop", "￭,", "now", "￭!". Joiners and marks in the text itself are escaped.
+    Runs of white space become one space, with none at either end. Everything else is restored exactly. A piece without
+    a space before or after it carries a joiner: "Stop, now!" → "Stop", "￭,", "now", "￭!". With `marked`, capitals
+    become marks: "⇧", "stop", "￭,", "now", "￭!". Joiners and marks in the text itself are escaped.
     """
 
     unknown = "<unk>"
@@ -78,7 +78,7 @@ class Words(Unit):
 
 
 class WithLineEnds(Unit):
-    """Another unit within lines, with the end of each line as a piece of its own."""
+    """Another unit, applied within lines; each line end is a piece of its own."""
 
     END: ClassVar[str] = "\n"
 
@@ -119,7 +119,7 @@ def belongs_to_word(character: str) -> bool:
 
 
 def separate(chunk: str) -> list[str]:
-    """One stretch without spaces as words and single signs, the signs carrying the joiners."""
+    """Split a text without spaces into words and single signs; the signs carry the joiners."""
     if chunk.isalnum():
         return [chunk]
     pieces: list[str] = []
@@ -135,7 +135,8 @@ def separate(chunk: str) -> list[str]:
 
 
 class Characters(Unit):
-    """Unicode characters, spaces included: nothing is lost. With `marked`, a capital is a mark and its small letter."""
+    """Unicode characters, including spaces; lossless. With `marked`, a capital becomes a mark and its lower-case
+    letter."""
 
     unknown = "\ufffd"
 
@@ -155,7 +156,7 @@ class Characters(Unit):
 
 
 class Bytes(Unit):
-    """The bytes of UTF-8, spelled as two hexadecimal digits: nothing is lost, and nothing is ever unknown."""
+    """The bytes of UTF-8, each as two hexadecimal digits; lossless, and no piece is ever unknown."""
 
     unknown = "\ufffd"
     spellings: ClassVar[list[str]] = [f"{byte:02x}" for byte in range(256)]
@@ -164,7 +165,7 @@ class Bytes(Unit):
         return [self.spellings[byte] for byte in text.encode("utf-8")]
 
     def join(self, pieces: Sequence[str]) -> str:
-        """Sequences that are not UTF-8, as a model may write them, show as U+FFFD."""
+        """Byte sequences that are not UTF-8, which a model may generate, become U+FFFD."""
         return bytes(int(piece, 16) for piece in pieces if len(piece) == 2).decode("utf-8", errors="replace")
 
     def show(self, piece: str) -> str:

@@ -1,4 +1,4 @@
-"""Pieces of texts as they stand there, with numbers by which equal ones are found in any column."""
+"""Pieces as written in the texts, with keys that identify equal pieces in any column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from regard.data.ragged import Ragged
 
 @lru_cache(maxsize=1 << 17)
 def piece_key(piece: str) -> int:
-    """A number of 63 bits, never 0. Two different pieces share one with a probability of 1 in 9 · 10¹⁸."""
+    """A 63-bit hash, never 0. Two different pieces collide with a probability of 1 in 9 · 10¹⁸."""
     digest = blake2b(piece.encode("utf-8", errors="surrogatepass"), digest_size=8).digest()
     return (int.from_bytes(digest) >> 1) or 1
 
@@ -27,6 +27,6 @@ def piece_keys(pieces: Iterable[str]) -> Tensor:
 
 
 def verbatim(rows: Sequence[Sequence[str]]) -> Verbatim:
-    """The pieces of the rows of a batch, and their keys side by side."""
+    """The pieces of the rows of a batch, and their padded keys."""
     keys = Ragged.of([np.array([piece_key(piece) for piece in row], dtype=np.int64) for row in rows])
     return Verbatim(torch.from_numpy(keys.padded()), tuple(tuple(row) for row in rows))

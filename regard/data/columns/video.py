@@ -1,4 +1,4 @@
-"""A film: frames in time, each laid on a canvas of a fixed size."""
+"""A video: a sequence of frames, each laid on a canvas of a fixed size."""
 
 from __future__ import annotations
 
@@ -24,24 +24,23 @@ from regard.trace import SeenFilm
 
 @register("column", "video")
 class VideoColumn(PixelsColumn):
-    """A film as its pixels, (T, H, W, C) uint8; the value is a folder, a file, or a data URI (`regard.data.films`).
+    """A video as its pixels, (T, H, W, C) uint8; the value is a folder, a file, or a data URI (`regard.data.films`).
 
-    size      (H, W) of the canvas, one number for a square; frames of different sizes come onto the same one
-    color    rgb: C = 3; gray: C = 1
-    fit       how a frame of another shape comes onto the canvas (`on_canvas`)
-    frames    the most that are taken, evenly, of a film that has more
-    augment   how it is varied in training (`Augmentation`), all its frames in the same way
+    size      (H, W) of the canvas, one number for a square; all frames share it
+    color     rgb: C = 3; gray: C = 1
+    fit       how a frame of another aspect ratio is laid on the canvas (`on_canvas`)
+    frames    maximum number of frames; a longer video is sampled evenly
+    augment   arguments of the augmentation in training (`Augmentation`), the same for all frames of a video
     """
 
     class Options(PixelsColumn.Options):
-        """A video: a folder of frames, an array of them, a video file, or a data URI."""
+        """A video: a folder of frames, an array of frames, a video file, or a data URI."""
 
         fit: Literal["crop", "stretch", "pad"] = "crop"
-        """crop: scaled to cover the canvas, what stands out is cut off; stretch: brought to its shape; pad: scaled
-        to lie
-        within it, on a white ground."""
+        """crop: scale to fill the canvas and cut off the margins; stretch: scale both sides independently; pad: scale
+        to fit within the canvas, on a white background."""
         frames: Count = 32
-        """The most frames taken, evenly, of a video that has more."""
+        """Maximum number of frames; a longer video is sampled evenly."""
 
     type = "video"
     encoder = "video"
@@ -69,7 +68,7 @@ class VideoColumn(PixelsColumn):
         self.frames = frames
 
     def written(self, value: Any) -> str:
-        """A path as it is; bytes of a film file, an array or pictures, one a frame, as a data URI."""
+        """A path as it is; the bytes of a video file, an array, or a list of images as a data URI."""
         if isinstance(value, str | PathLike):
             return str(fspath(value))
         if isinstance(value, bytes | bytearray | memoryview):
@@ -106,7 +105,7 @@ class VideoColumn(PixelsColumn):
         return SeenFilm(np.broadcast_to(frames, (*frames.shape[:3], 3)))
 
     def cost(self, encoded: Array) -> int:
-        """The patches of all frames."""
+        """Number of patches in all frames."""
         return len(encoded) * self.patches
 
     def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Films:

@@ -11,7 +11,7 @@ from regard.data.batch import BEGIN, END, PAD, UNKNOWN
 from regard.data.ragged import Array
 
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
-"""How the four special ids show, in the order of their numbers."""
+"""How the four special ids are shown, in numeric order."""
 
 
 def code_points(text: str) -> Array:
@@ -22,7 +22,7 @@ def code_points(text: str) -> Array:
 class Vocabulary:
     """Ids 0 to 3 are PAD, UNKNOWN, BEGIN and END; the pieces follow in the order given.
 
-    The special ids have no spelling that text could contain: a piece spelled "</s>" in the data is an ordinary piece.
+    The special ids have no spelling in text: a piece "</s>" in the data is an ordinary piece.
     """
 
     def __init__(self, pieces: Iterable[str]) -> None:
@@ -35,9 +35,9 @@ class Vocabulary:
 
     @classmethod
     def counted(cls, pieces: Counter[str], *, size: int | None = None, min_count: int = 1) -> Vocabulary:
-        """The most frequent pieces first, ties in the order of their characters: the order of the data plays no part.
+        """The most frequent pieces first, ties in lexicographic order, so the order of the data does not matter.
 
-        size   at most this many entries, the four special ones included
+        size   maximum number of entries, including the four special ones
         """
         kept = sorted(
             (piece for piece, count in pieces.items() if count >= min_count), key=lambda p: (-pieces[p], p)
@@ -59,7 +59,7 @@ class Vocabulary:
         return f"Vocabulary({len(self)} entries: {', '.join(self.pieces[:5])}{', …' if len(self.pieces) > 5 else ''})"
 
     def id(self, piece: str) -> int:
-        """Its number, or UNKNOWN."""
+        """The number of a piece, or UNKNOWN."""
         return self._numbers.get(piece, UNKNOWN)
 
     def ids(self, pieces: Iterable[str]) -> list[int]:
@@ -67,7 +67,7 @@ class Vocabulary:
         return [get(piece, UNKNOWN) for piece in pieces]
 
     def ids_of_characters(self, text: str) -> Array:
-        """(characters,) int32: what `ids` gives of the characters of a text, a hundred times as fast for a long one."""
+        """(characters,) int32: `ids` of the characters of a text, a hundred times as fast for a long text."""
         if self._by_character is None:
             known = {ord(piece): number for piece, number in self._numbers.items() if len(piece) == 1}
             self._by_character = np.full(max(known, default=0) + 2, UNKNOWN, dtype=np.int32)
@@ -75,11 +75,11 @@ class Vocabulary:
         return self._by_character[np.minimum(code_points(text), len(self._by_character) - 1)]
 
     def piece(self, number: int) -> str:
-        """The piece of a number; special ids as they show."""
+        """The piece with this number; special ids as they are shown."""
         return SPECIAL[number] if number < len(SPECIAL) else self.pieces[number - len(SPECIAL)]
 
     def content(self, numbers: Sequence[int]) -> list[int]:
-        """What lies before the first END, without PAD and BEGIN."""
+        """The numbers before the first END, without PAD and BEGIN."""
         kept = []
         for number in map(int, numbers):
             if number == END:

@@ -1,4 +1,4 @@
-"""Names of places and languages in two languages, from the Unicode CLDR as the Babel package has it."""
+"""Names of places and languages in two languages, from the Unicode CLDR in the package Babel."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from regard.errors import MissingExtra, RegardError
 from regard.parts import register
 
 LIKE = 0.75
-"""Names must be more alike than this."""
+"""Minimum similarity of two names, exclusive."""
 
 
 @register("package", "cldr")
 class CldrPackage(Package):
     """English name → the same name in another locale: territories, languages, scripts, and the cities of time zones.
 
-    The locale's name may be a translation (Germany, Deutschland). Kept are the pairs that pass all of:
+    The name in the locale may be a translation (Germany, Deutschland). A pair is kept if:
 
-    - both names are a single word of letters: descriptions, lists and additions in brackets are left out
-    - the local name is not in the Latin script
-    - both have at least two consonants, and the consonants are alike (`likeness.py`) by more than 0.75: equal for
-      names of up to four, at most one different in five to eight
-    - they end with the same consonant: this leaves out translated endings (Bulgarian, बुल्गारियाई)
+    - both names are a single word of letters, without descriptions, lists or additions in brackets - the local name is
+    not in the Latin script - both have at least two consonants, and their similarity (`likeness.py`) exceeds 0.75:
+    names of up to four consonants
+      must agree in all of them; of five to eight, one may differ
+    - both end with the same consonant, which excludes translated endings (Bulgarian, बुल्गारियाई)
     """
 
     dev: RowCount = 50
-    """Number of names; splits share no English name."""
+    """Number of English names; no English name is in two splits."""
     test: RowCount = 100
-    """Number of names."""
+    """Number of English names."""
     locale: str = "hi"
-    """Locale of the other names: hi, ru, el, ar, ka, th, …"""
+    """Locale of the local names: hi, ru, el, ar, ka, th, …"""
 
     fields: ClassVar[tuple[str, ...]] = ("name", "spelling")
 
@@ -62,7 +62,7 @@ class CldrPackage(Package):
 
 
 def is_spelling(english: str, local: str) -> bool:
-    """The documented rule."""
+    """Whether a pair satisfies the conditions of `CldrPackage`."""
     if not (_one_word(english) and _one_word(local)) or unicodedata.name(local[0], "").startswith("LATIN"):
         return False
     one, other = skeleton(english), skeleton(local)
@@ -76,7 +76,7 @@ def _one_word(name: str) -> bool:
 
 
 def pairs(locale: str) -> Iterator[tuple[str, str]]:
-    """Every English name with that of the locale."""
+    """Every English name with the corresponding local name."""
     try:
         from babel import Locale, UnknownLocaleError
     except ImportError:
@@ -94,7 +94,7 @@ def pairs(locale: str) -> Iterator[tuple[str, str]]:
 
 
 def _cities(english: Any, local: Any) -> Iterator[tuple[str, str]]:
-    """A zone without an English city's name is named after its city: Asia/Ho_Chi_Minh."""
+    """Cities of time zones. Without an English name, the city is taken from the zone: Asia/Ho_Chi_Minh."""
     for zone in sorted(local.time_zones):
         city = local.time_zones[zone].get("city")
         if city and not zone.startswith("Etc/"):

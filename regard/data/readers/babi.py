@@ -1,14 +1,14 @@
-"""Files of the bAbI tasks (Weston et al. 2015): numbered lines, questions among the sentences of a story.
+"""Files of the bAbI tasks (Weston et al. 2015): numbered lines, with questions between the sentences of a story.
 
     1 Mary moved to the bathroom.
     2 John went to the hallway.
     3 Where is Mary? <tab> bathroom <tab> 1
     4 Daniel went back to the hallway.
 
-A line number of 1 begins a new story. Each question becomes a row: the sentences before it, without the earlier
-questions (`story`), the question without its mark (`question`), the answer (`answer`: several words of a list are one
-label, "apple,milk"), and the supporting facts as places in that story, counted from 0 (`facts`). The questions of one
-story are a group.
+A line number of 1 starts a new story. Each question becomes a row of four fields: `story`, the sentences before the
+question, without earlier questions; `question`, without its question mark; `answer`, one label even for a list
+("apple,milk"); and `facts`, the indices of the supporting facts in that story, from 0. The questions of one story form
+a group.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from regard.parts import register
 
 @register("reader", "babi")
 class BabiReader(Reader):
-    """Files of the bAbI tasks."""
+    """Stories with questions, in the format of the bAbI tasks."""
 
     about: ClassVar[str] = "a bAbI file"
     fields: ClassVar[tuple[str, ...]] = ("story", "question", "answer", "facts")

@@ -1,4 +1,4 @@
-"""Cells of a table and the fields they belong to."""
+"""Cells of a table and their fields."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ SHOWN = 30
 
 @dataclass(frozen=True)
 class Cells:
-    """Which cell is which field.
+    """The assignment of cells to fields.
 
-    fields, places   each field and its cell, from 0
-    width            cells of a row
-    names            of all cells: the header's, else the fields', else numbers from 1
+    fields, places   each field and the index of its cell, from 0
+    width            number of cells of a row
+    names            names of all cells: from the header, else the fields, else numbers from 1
     header           whether the first row is a header
-    named            whether the fields were found by their names
+    named            whether the fields were found by name or number
     """
 
     fields: tuple[str, ...]
@@ -52,13 +52,13 @@ def assign(
     where: str,
     order: Sequence[str] = (),
 ) -> Cells:
-    """Find the fields: by the names in the first row, by their numbers from 1, or else all cells in their order.
+    """Assign fields to cells: by the names in the first row, by numbers from 1, or else in order.
 
-    header   whether the first row looks like a header, though it may not name the fields
-    order    the fields of all cells, where a table without a header may hold more than those wanted
+    header   whether the first row looks like a header, even if it does not name the fields
+    order    names of all cells, for a table without a header that has more cells than fields
     """
     names = tuple(cell.strip() for cell in first)
-    # a number is a place, though a cell may hold it
+    # A decimal field is a column number, even if a cell of the first row equals it.
     lacking = [field for field in fields if field.isdecimal() or field not in names]
     if not lacking:
         places = tuple(names.index(field) for field in fields)
@@ -93,7 +93,7 @@ def _lacks(names: Sequence[str], lacking: Sequence[str], where: str) -> RegardEr
 
 
 def listed(first: Sequence[str], *, header: bool) -> str:
-    """The columns of a table: their names, else their numbers with what the first row has there."""
+    """The columns of a table: their names, else their numbers with the content of the first row."""
     cells = [" ".join(cell.split()) for cell in first]
     if header:
         return ", ".join(cells)

@@ -1,10 +1,10 @@
-"""Captions in JSON: as COCO has them (Lin et al. 2014), and as Karpathy's splits of COCO, Flickr8k and Flickr30k do.
+"""Captions in JSON, in the layout of COCO (Lin et al. 2014) or of Karpathy's splits of COCO, Flickr8k and Flickr30k.
 
     {"images": [{"id": 9, "file_name": "a.jpg"}], "annotations": [{"id": 1, "image_id": 9, "caption": "A dog."}]}
     {"images": [{"filename": "a.jpg", "filepath": "val2014", "split": "train", "sentences": [{"raw": "A dog."}]}]}
 
-A row is a caption: the picture's name (`image`), the text (`caption`), the number of the picture (`id`) and, of
-the second layout, its part (`split`). Rows are numbered from 1 in place of lines.
+A row is a caption: the name of the image (`image`), the text (`caption`), the id of the image (`id`) and, in the second
+layout, its split (`split`). Row numbers from 1 replace line numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from regard.parts import register
 
 @register("reader", "coco")
 class CocoReader(Reader):
-    """Captions in JSON: the layout of COCO or of Karpathy's splits."""
+    """Image captions in JSON, in the layout of COCO or of Karpathy's splits."""
 
     about: ClassVar[str] = "a COCO caption file"
     fields: ClassVar[tuple[str, ...]] = ("image", "caption", "id", "split")
@@ -85,5 +85,5 @@ def _karpathy(content: Mapping[str, Any]) -> Iterator[dict[str, str] | str]:
 
 
 def _line(caption: str) -> str:
-    """Some of COCO's captions have line ends in them."""
+    """The caption on one line: some captions of COCO contain line ends."""
     return " ".join(caption.split())

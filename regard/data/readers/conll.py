@@ -1,4 +1,4 @@
-"""CoNLL columns: a word a line with its tags beside it, a blank line between sentences (CoNLL-2000, CoNLL-2003).
+"""CoNLL columns: a word per line with its tags, a blank line between sentences (CoNLL-2000, CoNLL-2003).
 
 EU      NNP  I-NP  I-ORG
 rejects VBZ  I-VP  O
@@ -21,11 +21,11 @@ DOCUMENT = "-DOCSTART-"
 
 @register("reader", "conll")
 class ConllReader(Reader):
-    """A word a line with its tags beside it; a row a sentence, the cells of each column between spaces.
+    """CoNLL columns: a word per line with its tags. A row is a sentence; a field holds one column, separated by spaces.
 
-    The fields are one name for each column in their order, `_` for those not wanted; or numbers from 1 ("4"), and then
-    any of the columns. Cells are separated by tabs where the file has any, else by spaces. Lines that begin with
-    -DOCSTART- mark documents and are skipped.
+    The fields name the columns in order, with `_` for those not wanted. Fields may also be column numbers from 1 ("4"),
+    in any selection. Cells are separated by tabs if the file has any, else by spaces. Lines that start with -DOCSTART-
+    mark documents and are skipped.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".conll",)
@@ -55,7 +55,7 @@ def _with_end(lines: Iterator[Line]) -> Iterator[Line]:
 
 
 def columns_of(fields: Sequence[str], width: int, where: str) -> list[int]:
-    """The column of each field, from 0."""
+    """The index of the column of each field, from 0."""
     if all(field.isdecimal() for field in fields):
         wrong = next((field for field in fields if not 1 <= int(field) <= width), None)
         if wrong:

@@ -1,8 +1,8 @@
-"""CoNLL-U: treebanks of Universal Dependencies, a word a line, read so that they can be written back without loss.
+"""CoNLL-U: treebanks of Universal Dependencies, a word per line, read so that they can be written back losslessly.
 
-A line of ten cells between tabs is a word (its number from 1), a range of words written as one ("3-4", a multiword
-token) or an empty node ("5.1"); a line that begins with # is a comment; a blank line ends a sentence. Ranges, empty
-nodes and comments take no part in a row, and stay where they are when a sentence is written back.
+A line of ten tab-separated cells is a word (numbered from 1), a multiword token ("3-4") or an empty node ("5.1"). A
+line that starts with # is a comment, and a blank line ends a sentence. Rows do not contain multiword tokens, empty
+nodes and comments, but these are preserved when a sentence is written back.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from regard.parts import register
 
 CELLS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 FIELDS = {"words": 1, "lemmas": 2, "upos": 3, "tags": 3, "xpos": 4, "feats": 5, "deps": 8, "misc": 9}
-"""Fields of a row → the cell they come from; `tree` is made of head and deprel, `tags` is another name for upos."""
+"""Field of a row → its cell. `tree` is made of head and deprel; `tags` is another name for upos."""
 NEVER_MISSING = ("words", "lemmas", "feats", "deps", "misc")
 BLANK = "␣"
-"""Stands for white space inside a cell, since a row has its words between spaces."""
+"""Replaces white space within a cell, because a row separates words by spaces."""
 
 _WHITE = re.compile(r"[^\S\t\r\n]")
 _SPECIAL_ID = re.compile(r"[0-9]+-[0-9]+|[0-9]+\.[0-9]+", re.ASCII)
@@ -31,12 +31,12 @@ _SPECIAL_ID = re.compile(r"[0-9]+-[0-9]+|[0-9]+\.[0-9]+", re.ASCII)
 
 @dataclass(frozen=True)
 class ConlluSentence:
-    """A sentence as it stands in a file.
+    """A sentence as written in a file.
 
-    lines     the lines, with the blank one at the end, each with its own line end
-    number    of the first line, from 1
-    words     which of the lines are words
-    problem   why it cannot be read, with the number of the line; None when it can
+    lines     its lines, including the blank one at the end, with their line ends
+    number    number of the first line, from 1
+    words     the indices of the lines that are words
+    problem   why it cannot be read, with the line number; None if it can
     """
 
     lines: tuple[str, ...]
@@ -46,7 +46,7 @@ class ConlluSentence:
 
     @property
     def text(self) -> str:
-        """The very text it was read from."""
+        """The original text."""
         return "".join(self.lines)
 
     def cells(self) -> list[list[str]]:
@@ -54,7 +54,7 @@ class ConlluSentence:
         return [self.lines[place].rstrip("\r\n").split("\t") for place in self.words]
 
     def fields(self, wanted: Collection[str] = (*FIELDS, "tree")) -> dict[str, str]:
-        """The fields of a row; upos, xpos and tree are missing where the file leaves them open ("_")."""
+        """The fields of a row; upos, xpos and tree are missing if the file has "_" for them."""
         table = self.cells()
         if any(_WHITE.search(self.lines[place]) for place in self.words):
             table = [[_one_word(cell) for cell in row] for row in table]
@@ -70,7 +70,7 @@ class ConlluSentence:
         return found
 
     def replaced(self, columns: Mapping[str, Sequence[str]]) -> ConlluSentence:
-        """With other values in some of the fields, one for each word; everything else as it was."""
+        """The sentence with other values in some of the fields, one per word."""
         lines = list(self.lines)
         for word, place in enumerate(self.words):
             bare = lines[place].rstrip("\r\n")
@@ -90,7 +90,7 @@ def _one_word(cell: str) -> str:
 
 
 def parse_conllu(lines: Iterator[bytes]) -> Iterator[ConlluSentence]:
-    """The sentences of a file; put together again, their texts are the file, byte for byte."""
+    """The sentences of a file; their concatenated texts equal the file, byte for byte."""
     gathered: list[str] = []
     start, damage = 1, None
     for number, content in enumerate(lines, start=1):
@@ -115,7 +115,7 @@ def _sentence(lines: Sequence[str], start: int, damage: tuple[int, str] | None) 
     problem = damage
     for place, line in enumerate(lines):
         bare = line.rstrip("\r\n")
-        # a file may begin with a byte order mark
+        # A file may start with a byte order mark.
         if not bare or bare.startswith(("#", "\ufeff#")):
             continue
         cells = bare.split("\t")
@@ -130,7 +130,7 @@ def _sentence(lines: Sequence[str], start: int, damage: tuple[int, str] | None) 
 
 
 def _fault(cells: Sequence[str], expected: int) -> str | None:
-    """Why a line is none, to be read after its place."""
+    """Why a line is not valid, to follow its location in a message."""
     if len(cells) != len(CELLS):
         return f"has {len(cells)} cells between tabs, expected {len(CELLS)}: {' '.join(CELLS)}"
     if "" in cells:
@@ -148,7 +148,8 @@ def _fault(cells: Sequence[str], expected: int) -> str | None:
 
 @register("reader", "conllu")
 class ConlluReader(Reader):
-    """A row a sentence: words lemmas upos xpos feats tree deps misc, the values of the words between spaces."""
+    """Universal Dependencies. A row is a sentence; fields: words lemmas upos xpos feats tree deps misc, one value per
+    word."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".conllu",)
 

@@ -1,4 +1,4 @@
-"""Tables whose name says that commas are between the cells."""
+"""Tables with the extension .csv."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regard.parts import register
 
 @register("reader", "csv")
 class CsvReader(TableReader):
-    """A table with commas between its cells, unless the file has another delimiter."""
+    """A table with commas between cells, unless the file has another delimiter."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".csv",)
     usual: ClassVar[Delimiter | None] = "comma"

@@ -4,11 +4,10 @@
     2 can you book a table <tab> i'm on it
     3 resto_rome_cheap R_phone resto_rome_cheap_phone
 
-A line number of 1 begins a new dialog. A line with a tab is what the user says and what is answered, and becomes a row:
-all that was said and found so far, what the user says last at its end (`dialog`, for a column of type dialog: the user
-is `U`, the answers are of `B`, what was found of `KB`), the last utterance alone (`utterance`), the answer (`response`)
-and the number of the dialog (`conversation`). A line without a tab is a fact that was found in the knowledge base. The
-rows of one dialog are a group.
+A line number of 1 starts a new dialog. A line with a tab holds an utterance of the user and the response. It becomes a
+row of four fields: `dialog`, everything before the response, for a column of type dialog (speakers: the user is `U`,
+the system `B`, the knowledge base `KB`); `utterance`, the last utterance of the user; `response`; and `conversation`,
+the number of the dialog. A line without a tab is a fact from the knowledge base. The rows of one dialog form a group.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ USER, BOT, BASE = "U", "B", "KB"
 
 @register("reader", "dialog")
 class DialogReader(Reader):
-    """Files of the dialog bAbI tasks: a row for each answer."""
+    """Dialogs in the format of the dialog bAbI tasks: a row for each response of the system."""
 
     about: ClassVar[str] = "a file of dialogs"
     fields: ClassVar[tuple[str, ...]] = ("dialog", "utterance", "response", "conversation")

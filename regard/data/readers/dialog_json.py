@@ -1,17 +1,17 @@
-"""Dialogs in JSON, as MultiWOZ has them, through a mapping of names.
+"""Dialogs in JSON, in the format of MultiWOZ or a similar one.
 
     {"SNG01.json": {"log": [{"text": "a cheap hotel please"}, {"text": "in which area ?"}, …]}, …}            2.0, 2.1
     [{"dialogue_id": "SNG01.json", "turns": [{"speaker": "USER", "utterance": "a cheap hotel please"}, …]}, …]     2.2
 
-A file holds an object of dialogs by name, a list of dialogs, or a dialog a line. The options say where a dialog has its
-turns, and a turn its text and its speaker:
+A file holds an object that maps names to dialogs, a list of dialogs, or a dialog per line. The options name the field
+of a dialog that holds its turns, and the fields of a turn that hold its text and its speaker:
 
     data: {format: {type: dialog-json}}                                                                     2.0, 2.1
     data: {format: {type: dialog-json, turns: turns, text: utterance, speaker: speaker}}                         2.2
 
-Every turn of the speaker who `answers` becomes a row, if something was said before it: all that was said so far
-(`dialog`, for a column of type dialog), the last turn before it (`utterance`), what it says (`response`) and the name
-of the dialog (`conversation`). A row's place is the number of its dialog, from 1. The file is read as a whole.
+Every turn of the speaker `answers` that has a turn before it becomes a row of four fields: `dialog`, all turns before
+it, for a column of type dialog; `utterance`, the turn before it; `response`, its text; and `conversation`, the name of
+the dialog. The location of a row is the number of its dialog, from 1. The whole file is read into memory.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from regard.parts import register
 
 @register("reader", "dialog-json")
 class DialogJsonReader(Reader):
-    """Dialogs in JSON, as MultiWOZ has them: a row for each answer."""
+    """Dialogs in JSON, in the format of MultiWOZ: a row for each response."""
 
     about: ClassVar[str] = "a file of dialogs"
     fields: ClassVar[tuple[str, ...]] = ("dialog", "utterance", "response", "conversation")
 
     turns: str = "log"
-    """The field of a dialog that holds the list of its turns; `a.b`: b inside a."""
+    """Field of a dialog that holds the list of turns; `a.b` is the field b of an object a."""
     text: str = "text"
-    """The field of a turn that holds what is said."""
+    """Field of a turn that holds its text."""
     speaker: str | None = None
-    """The field of a turn that holds its speaker; default: USER and SYSTEM take turns, and USER begins."""
+    """Field of a turn that holds its speaker; default: USER and SYSTEM alternate, and USER starts."""
     names: dict[str, str] = {"USER": "U", "SYSTEM": "B"}
-    """How speakers are called in the rows, by their names in the file; others keep their names."""
+    """Names of the speakers in the rows, by their names in the file; other speakers keep their names."""
     answers: str = "B"
-    """Whose turns are the responses, by the name in the rows."""
+    """The speaker whose turns are the responses, by the name in the rows."""
 
     def read(
         self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
@@ -89,7 +89,7 @@ class DialogJsonReader(Reader):
 
 
 def _dialogs(path: Path) -> Iterator[tuple[str, Any]]:
-    """The dialogs of a file with their names; "" where they have none."""
+    """The dialogs of a file with their names; "" if they have none."""
     with opened(path) as stream:
         content = stream.read()
     try:

@@ -1,11 +1,11 @@
-"""Flickr8k and its like (Hodosh et al. 2013; Flickr30k): five captions for each picture, one a line.
+"""Captions in the format of Flickr8k (Hodosh et al. 2013) and Flickr30k: five per image, one per line.
 
     1000268201_693b08cb0e.jpg#0 <tab> A child in a pink dress is climbing up a set of stairs .
 
-The mark between name and caption is a tab, or @. A row is a caption: the picture's name (`image`), the text
-(`caption`), its number among those of the picture (`number`), and the part the picture belongs to (`split`), found
-beside the captions: in available_images.tsv (name, tab, split) or in the lists Flickr_8k.trainImages.txt,
-.devImages.txt and .testImages.txt. A picture that none of these names has no split.
+A tab or @ separates name and caption. A row is a caption: the name of the image (`image`), the text (`caption`), the
+number of the caption (`number`), and the split of the image (`split`). Splits are read from files beside the captions:
+available_images.tsv (name, tab, split), or the lists Flickr_8k.trainImages.txt, .devImages.txt and .testImages.txt.
+An image in none of these has no split.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LINE = re.compile(r"(?P<image>[^\t]+?)#(?P<number>\d+)[\t@](?P<caption>.*)")
 
 @register("reader", "flickr8k")
 class Flickr8kReader(Reader):
-    """Captions as Flickr8k and Flickr30k have them."""
+    """Image captions in the format of Flickr8k and Flickr30k."""
 
     about: ClassVar[str] = "a Flickr8k caption file"
     fields: ClassVar[tuple[str, ...]] = ("image", "caption", "split", "number")
@@ -59,13 +59,13 @@ class Flickr8kReader(Reader):
 
 
 def split_files(path: Path) -> list[Path]:
-    """Those beside the captions that say which picture belongs where."""
+    """The files beside the captions that assign images to splits."""
     table = path.parent / TABLE
     return [table] if table.is_file() else [path.parent / name for name in LISTS.values()]
 
 
 def read_splits(path: Path) -> dict[str, str]:
-    """Picture → its part."""
+    """Image → its split."""
     files = split_files(path)
     if not all(file.is_file() for file in files):
         missing = next(file for file in files if not file.is_file())

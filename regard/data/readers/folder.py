@@ -1,10 +1,10 @@
-"""Pictures in folders: the first folder on the way to a picture is its class.
+"""Images in folders: the top-level folder of an image is its class.
 
     pictures/cat/1.png      image cat/1.png, label cat
     pictures/dog/a/7.jpg    image dog/a/7.jpg, label dog
 
-`image` is the path below the folder, `label` the class; a picture in no folder has none. The folder may be a zip
-archive. Files with other endings and hidden ones are passed over.
+`image` is the path within the folder, `label` the class; an image in no subfolder has no label. The folder may be a
+zip archive. Hidden files and files with other extensions are skipped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".
 
 @register("reader", "folder")
 class FolderReader(Reader):
-    """Images in one folder for each class; the whole may be a zip archive."""
+    """Images in one folder per class; the whole may be a zip archive."""
 
     about: ClassVar[str] = "a folder of images"
     fields: ClassVar[tuple[str, ...]] = ("image", "label")
@@ -55,12 +55,12 @@ class FolderReader(Reader):
 
 
 def picture_names(path: Path) -> list[str]:
-    """Paths of the pictures below a folder or in an archive, sorted, with / between their parts."""
+    """Paths of the images in a folder or an archive, sorted, with / as the separator."""
     return names_below(path, ENDINGS)
 
 
 def names_below(path: Path, endings: tuple[str, ...]) -> list[str]:
-    """Paths of the files with such endings below a folder or in an archive, sorted, with / between their parts."""
+    """Paths of the files with such extensions in a folder or an archive, sorted, with / as the separator."""
     every = _below(path) if path.is_dir() else _packed(path)
     return sorted(name for name in every if name.lower().endswith(endings) and not _hidden(name))
 

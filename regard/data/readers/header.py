@@ -1,9 +1,11 @@
 """Whether the first row of a table is a header.
 
-It is where every cell reads like a name (a few words, all different, no sentence, no number), and either all of them
-are names that tables usually have (text, label, source, en …), or the rows below are of another kind: numbers under a
-word, or sentences of three words and more under a shorter one; or a few labels that repeat, of which the first row has
-none, beside a usual name.
+It is a header if every cell looks like a name (a few words, all distinct, no sentence, no number) and one of the
+following holds:
+
+    all cells are common names of columns (text, label, source, en …)
+    a column below has numbers only, or sentences of three or more words under a shorter name
+    a cell is a common name, and a column below has a few repeated labels, which do not include its first cell
 """
 
 from __future__ import annotations
@@ -35,12 +37,12 @@ def is_number(text: str) -> bool:
 
 
 def looks_like_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """first: the cells of the first row; rows: those of some rows below, as many cells each."""
+    """first: the cells of the first row; rows: the cells of some rows below, equally many each."""
     names = [cell.strip() for cell in first]
     if len(set(names)) < len(names) or not all(map(_is_name, names)) or list(first) in map(list, rows):
         return False
     if any(all(map(_is_usual, row)) for row in rows):
-        return False  # such names are what this table is about
+        return False  # the table itself contains such names
     if len(names) > 1 and all(map(_is_usual, names)):
         return True
     columns = [[row[place].strip() for row in rows] for place in range(len(names))]
@@ -66,7 +68,7 @@ def _is_name(cell: str) -> bool:
 
 
 def _is_usual(cell: str) -> bool:
-    """text, Text, sentence1, sentence_A, entailment_label, "review text", en"""
+    """Whether a cell is a common name: text, Text, sentence1, sentence_A, entailment_label, "review text", en"""
     pieces = re.split(r"[\s_.-]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", cell.strip()).lower())
     if len(pieces) > MOST_PIECES or not all(pieces):
         return False

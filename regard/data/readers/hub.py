@@ -1,4 +1,4 @@
-"""Data sets of the hub: `hf:name:split` or `hf:name:config:split`, streamed."""
+"""Data sets of the Hugging Face Hub: `hf:name:split` or `hf:name:config:split`, streamed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def load(name: str) -> Any:
 
 @register("reader", "hub")
 class HubReader(Reader):
-    """Rows are numbered from 1; class numbers become their names; a field "translation.en" lies inside another."""
+    """Data sets of the Hugging Face Hub. Class numbers become names; "translation.en" is a field within a field. Row
+    numbers from 1 replace line numbers."""
 
     prefix: ClassVar[str] = PREFIX
 

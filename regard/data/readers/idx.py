@@ -1,9 +1,8 @@
-"""IDX files of images and their labels, as MNIST and Fashion-MNIST come: "images-idx3-ubyte.gz+labels-idx1-ubyte.gz".
+"""IDX files of images and labels, as for MNIST and Fashion-MNIST: "images-idx3-ubyte.gz+labels-idx1-ubyte.gz".
 
-A file begins with two zeros, the type of its numbers (8: unsigned bytes), how many dimensions there are, and each
-of them as a big-endian 32-bit number; the numbers follow, the last dimension fastest. A row is an image, as a data
-URI of a portable graymap (`image`), with its class as a number (`label`); rows are numbered from 1 in place of
-lines.
+A file starts with two zeros, the type of its numbers (8: unsigned bytes), the number of dimensions, and the size of
+each as a big-endian 32-bit number. The numbers follow, the last dimension fastest. A row is an image, as a data URI of
+a portable graymap (`image`), with its class number (`label`). Row numbers from 1 replace line numbers.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ GRAYMAP = "image/x-portable-graymap"
 
 @register("reader", "idx")
 class IdxReader(Reader):
-    """Images and labels as MNIST and Fashion-MNIST come."""
+    """Images and labels in IDX files, as for MNIST and Fashion-MNIST."""
 
     about: ClassVar[str] = "a pair of IDX files"
     fields: ClassVar[tuple[str, ...]] = ("image", "label")

@@ -1,11 +1,11 @@
-"""Lists of im2latex (Deng et al. 2016): which formula of a file belongs to which picture.
+"""Lists of im2latex (Deng et al. 2016), which assign formulas to images.
 
-    0 60ee748793 basic          number of the formula, name of the picture, kind of rendering
-    60ee748793.png 0            the same as im2markup's preprocessing leaves it
+    0 60ee748793 basic          number of the formula, name of the image, kind of rendering
+    60ee748793.png 0            the same after the preprocessing of im2markup
 
-A row is a picture: its name (`image`, with .png where the list has no ending), its formula (`formula`), the same cut
-into tokens (`tokens`, see `latex.py`), the number of that (`number`). The formulas are a line each, counted from 0,
-in a file named after the list ("train.lst+formulas.lst"), or else in formulas.lst or im2latex_formulas.lst beside it.
+A row is an image: its name (`image`, with .png if the list has no extension), its formula (`formula`), the tokens of
+the formula (`tokens`, see `latex.py`), and its number (`number`). The file of formulas has one per line, counted from
+0. It is named after a + ("train.lst+formulas.lst"), or else is formulas.lst or im2latex_formulas.lst beside the list.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FORMULAS = ("formulas.lst", "im2latex_formulas.lst", "formulas.norm.lst", "im2la
 
 @register("reader", "im2latex")
 class Im2latexReader(Reader):
-    """Lists of im2latex with the file of formulas."""
+    """Images of formulas: lists of im2latex with a file of formulas."""
 
     about: ClassVar[str] = "an im2latex list"
     fields: ClassVar[tuple[str, ...]] = ("image", "formula", "tokens", "number")

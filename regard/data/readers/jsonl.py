@@ -1,4 +1,4 @@
-"""JSON lines: an object a line."""
+"""JSON lines: one object per line."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from regard.data.readers.values import flat, row_of
 from regard.parts import register
 
 SAMPLE = 100
-"""Lines that are looked at for the names of the fields."""
+"""Number of lines that are searched for field names."""
 
 
 @register("reader", "jsonl")
 class JsonLinesReader(Reader):
-    """An object a line. A field "a.b" is found inside the object a; numbers are taken as they are written."""
+    """JSON lines: one object per line. A field "a.b" is the field b of an object a; numbers keep their notation."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson", ".json")
     lines: ClassVar[bool] = True
@@ -48,7 +48,7 @@ class JsonLinesReader(Reader):
 
 
 def parse(text: str) -> tuple[str | None, dict[str, Any] | None]:
-    """A problem or an object."""
+    """The problem of a line, or its object."""
     if not text.strip():
         return BLANK, None
     try:

@@ -1,10 +1,10 @@
-"""LaTeX cut into tokens, in one way of the several that a formula can be written.
+"""Tokenize LaTeX in a normal form, because the same formula can be written in several ways.
 
     ds^2={a\\over b}\\label{eq}   →   d s ^ { 2 } = \\frac { a } { b }
 
-A token is a command, a character, or a backslash with a character. What does not show goes (labels, numbers off,
-comments, spaces of the source); arguments of scripts and fractions are in braces; a subscript comes before its
-superscript; a group with \\over in it is a fraction. Braces that are there stay.
+A token is a command, a character, or a backslash with a character. Invisible parts are dropped (labels, suppressed
+numbers, comments, spaces of the source). Arguments of scripts and fractions get braces, a subscript precedes its
+superscript, and a group with \\over becomes a fraction. Existing braces are kept.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ TOKEN = re.compile(r"\\[a-zA-Z]+\*?|\\.|[^\s]", re.DOTALL)
 UNSEEN = re.compile(r"\\label\s*\{[^{}]*\}|(?<!\\)%.*|\\(?:nonumber|notag)(?![a-zA-Z])")
 FRACTIONS = ("\\frac", "\\dfrac", "\\tfrac")
 Node = str | list["Node"]
-"""A token, or what stands between two braces."""
+"""A token, or the content of a pair of braces."""
 
 
 def latex_tokens(formula: str) -> str:
-    """The tokens, separated by spaces. Braces that do not match are left as they stand."""
-    # sources whose lines were joined have the signs of comments left over before a formula; later ones end it
+    """The tokens, separated by spaces. Unmatched braces are left as they are."""
+    # Sources with joined lines have comment signs left over before a formula; later ones do end it.
     pieces = TOKEN.findall(UNSEEN.sub(" ", formula.strip().lstrip("%")))
     try:
         nodes = _group(iter(pieces), closed=False)
@@ -31,7 +31,7 @@ def latex_tokens(formula: str) -> str:
 
 
 def _group(pieces: Iterator[str], *, closed: bool) -> list[Node]:
-    """What comes before the next closing brace, or before the end."""
+    """The nodes up to the next closing brace, or up to the end."""
     nodes: list[Node] = []
     for piece in pieces:
         if piece == "{":
@@ -61,7 +61,7 @@ def _written(nodes: list[Node]) -> list[str]:
             continue
         place += 1
         if isinstance(node, list):
-            # a group that is a fraction needs no braces of its own
+            # A group that is a fraction needs no braces.
             tokens += _written(node) if "\\over" in node else _braced(node)
         else:
             tokens.append("\\frac" if node in FRACTIONS else node)
@@ -73,7 +73,7 @@ def _written(nodes: list[Node]) -> list[str]:
 
 
 def _scripts(nodes: list[Node], place: int) -> tuple[list[str], int]:
-    """One script or two, the lower first, and where what follows them begins."""
+    """One or two scripts, the lower first, and the position after them."""
     found: dict[str, list[str]] = {}
     while place + 1 < len(nodes) and nodes[place] in ("_", "^") and nodes[place] not in found:
         found[str(nodes[place])] = _argument(nodes[place + 1])

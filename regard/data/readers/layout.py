@@ -1,10 +1,11 @@
-"""How a table is written: the sign between its cells, and whether quotes enclose them. Found from its beginning.
+"""The layout of a table, its delimiter and its use of quotes, inferred from the first lines.
 
-The delimiter is the one of tab, comma, semicolon and pipe that cuts the most lines into the same number of cells, two
-at least; where several do, the one that gives the fields asked for, then the one that the name of the file tells.
+The delimiter is one of tab, comma, semicolon and pipe. A delimiter with which the first row names all fields comes
+first; then the one that splits most lines into equally many cells, at least two. Ties are broken by the number of
+fields, then by the extension of the file.
 
-Quotes are those of RFC 4180. Between tabs they are often part of the text: there they enclose cells where all of them
-are closed, and one of them had to be there (around a tab, a line end or a doubled quote) or a whole column has them.
+Quotes follow RFC 4180. Between tabs they are often part of the text. There they enclose cells only if all of them are
+closed and either one is required (around a tab, a line end or a doubled quote) or a whole column is quoted.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from regard.data.readers.lines import Line
 Delimiter = Literal["tab", "comma", "semicolon", "pipe"]
 SIGNS: dict[Delimiter, str] = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 SAMPLE_LINES, SAMPLE_LENGTH = 1000, 1 << 18
-"""How much of a table is looked at, in lines and in characters."""
+"""Size of the sample to inspect, in lines and in characters."""
 ENOUGH = 0.5
-"""The share of the lines that a delimiter must cut alike."""
+"""Minimum share of lines that a delimiter must split alike."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """A row of a table: its cells, the line it begins on, its text, and why it could not be cut into cells."""
+    """A row of a table: its cells, first line number, text, and why it could not be split into cells."""
 
     cells: list[str]
     number: int
@@ -38,7 +39,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Layout:
-    """found: whether the delimiter stands in the table, rather than being assumed; width: cells of most rows."""
+    """found: whether the delimiter occurs in the table, as opposed to being assumed; width: cells of most rows."""
 
     delimiter: Delimiter
     quotes: bool
@@ -47,7 +48,7 @@ class Layout:
 
 
 def records(lines: Iterable[Line], delimiter: Delimiter, quotes: bool) -> Iterator[Record]:
-    """The rows of a table; one of a blank line has no cells."""
+    """The rows of a table; a blank line is a row without cells."""
     if quotes:
         yield from _quoted(lines, SIGNS[delimiter])
         return
@@ -81,7 +82,7 @@ def _quoted(lines: Iterable[Line], sign: str) -> Iterator[Record]:
 
 
 def sample_of(lines: Iterable[Line]) -> tuple[list[Line], bool]:
-    """The beginning of a table, and whether that is all of it."""
+    """The first lines of a table, and whether they are all of it."""
     taken: list[Line] = []
     length = 0
     for line in lines:
@@ -101,11 +102,11 @@ def find_layout(
     delimiter: Delimiter | None = None,
     quotes: bool | None = None,
 ) -> Layout:
-    """The layout of a table that begins so.
+    """The layout of a table, from a sample of its first lines.
 
     whole               whether the sample is the whole table
-    usual               the delimiter where nothing tells another
-    delimiter, quotes   where they are given
+    usual               the delimiter to assume if none is found
+    delimiter, quotes   known values, which are not inferred
     """
     candidates = [_Candidate(sample, one, quotes, whole) for one in ([delimiter] if delimiter else SIGNS)]
     best = max(candidates, key=lambda one: one.merit(fields, usual))
@@ -116,7 +117,7 @@ def find_layout(
 
 
 class _Candidate:
-    """A sample cut by one delimiter."""
+    """A sample split by one delimiter."""
 
     def __init__(
         self, sample: Sequence[Line], delimiter: Delimiter, quotes: bool | None, whole: bool
@@ -147,7 +148,7 @@ class _Candidate:
 
 
 def _records(sample: Sequence[Line], delimiter: Delimiter, quotes: bool, whole: bool) -> list[Record]:
-    """Those with content; where the sample ends within the table, without the last, which may go on."""
+    """The rows with content, without the last one if the sample may cut it off."""
     cut = list(records(sample, delimiter, quotes))
     return [one for one in (cut if whole else cut[:-1]) if one.text]
 
@@ -165,7 +166,7 @@ def _has_quotes(sample: Sequence[Line], delimiter: Delimiter, whole: bool) -> bo
 
 
 def _alike(rows: Sequence[Record]) -> float:
-    """The share of rows that have the commonest number of cells."""
+    """The share of rows with the most common number of cells."""
     counts = Counter(len(one.cells) for one in rows)
     return counts.most_common(1)[0][1] / len(rows) if rows else 0.0
 
@@ -177,7 +178,7 @@ def _needed(sample: Sequence[Line]) -> bool:
 
 
 def _whole_column(rows: Sequence[Record]) -> bool:
-    """Whether all cells of some column stand in quotes."""
+    """Whether all cells of some column are quoted."""
     width = max((len(one.cells) for one in rows), default=0)
     return any(
         all(

@@ -1,4 +1,4 @@
-"""Lines of text files, numbered, with those that cannot be decoded marked instead of fatal."""
+"""Numbered lines of text files; lines that cannot be decoded are marked and do not stop the reader."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import IO
 from regard.data.readers.opening import opened
 
 BLANK = "is a blank line"
-"""The problem of a line without content: it is skipped and counted, and no mistake."""
+"""The problem of a line without content: it is skipped and counted, but is not an error."""
 _WIDE_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is a prefix of this one
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -24,7 +24,7 @@ _WIDE_MARKS = (
 
 @dataclass(frozen=True)
 class Line:
-    """number from 1; text without its end; problem: why the text is not what the file holds."""
+    """number: from 1; text: without its line end; problem: why the text differs from the content of the file."""
 
     number: int
     text: str
@@ -33,15 +33,15 @@ class Line:
 
 
 def read_lines(path: Path) -> Iterator[Line]:
-    """The lines of a file, plain or compressed."""
+    """The lines of a plain or compressed file."""
     with opened(path) as stream:
         yield from stream_lines(stream)
 
 
 def stream_lines(stream: IO[bytes] | io.BufferedIOBase) -> Iterator[Line]:
-    """Lines end at "\\n", with or without "\\r" before it: no other sign that Unicode calls a line end cuts a row.
+    """Lines end at "\\n", with or without "\\r" before it. Other line separators of Unicode do not split a row.
 
-    The text is UTF-8, or UTF-16 or UTF-32 where a byte order mark or the zeros of its first line say so.
+    The text is UTF-8, or UTF-16 or UTF-32 if a byte order mark or the zero bytes of the first line indicate so.
     """
     first = stream.readline()
     encoding, mark = encoding_of(first)
@@ -61,7 +61,7 @@ def stream_lines(stream: IO[bytes] | io.BufferedIOBase) -> Iterator[Line]:
 
 
 def encoding_of(first: bytes) -> tuple[str, int]:
-    """The encoding that a first line tells, and the length of the byte order mark before it."""
+    """The encoding that the first line indicates, and the length of its byte order mark."""
     for mark, encoding in _WIDE_MARKS:
         if first.startswith(mark):
             return encoding, len(mark)
@@ -110,7 +110,7 @@ def _wide_line(number: int, text: str, end: str, name: str) -> Line:
 
 
 def without_last_blank_lines(lines: Iterator[Line]) -> Iterator[Line]:
-    """Blank lines between others may mean something; at the end of a file they are nothing."""
+    """Drop blank lines at the end of a file. Blank lines between others may be significant."""
     blank: list[Line] = []
     for line in lines:
         if line.text:

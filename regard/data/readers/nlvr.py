@@ -1,11 +1,11 @@
-"""NLVR (Suhr et al. 2017): a statement about a drawn picture, true or false, an object a line.
+"""NLVR (Suhr et al. 2017): statements about drawn images, true or false, one JSON object per line.
 
     {"sentence": "There is a tower with four blocks.", "label": "true", "identifier": "3125-1", "directory": "2", …}
 
-The pictures of an example are DIRECTORY/SPLIT-IDENTIFIER-K.png for K = 0 … 5, its six arrangements; SPLIT is how
-the name of the file begins (dev.json: dev). Each arrangement that is among the pictures is a row (`image`,
-`sentence`, `label`, `identifier`, `directory`, `arrangement`); where none is, the row names the first, so that the
-lack is noticed. Rows of one `directory` belong on one side of a split.
+The images of an example are DIRECTORY/SPLIT-IDENTIFIER-K.png for K = 0 … 5, its six arrangements. SPLIT is the start
+of the file name (dev.json: dev). Each arrangement whose image exists becomes a row (`image`, `sentence`, `label`,
+`identifier`, `directory`, `arrangement`). If no image exists, one row names the first, so that it is reported as
+missing. Rows of one `directory` belong in the same split.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ARRANGEMENTS = 6
 
 @register("reader", "nlvr")
 class NlvrReader(Reader):
-    """NLVR's JSON lines: a statement about an image, true or false."""
+    """Statements about images, true or false, in the JSON lines of NLVR."""
 
     about: ClassVar[str] = "an NLVR file"
     fields: ClassVar[tuple[str, ...]] = (
@@ -63,7 +63,7 @@ class NlvrReader(Reader):
 
 
 def _images(contents: Contents, folder: str, split: str, row: Row) -> list[tuple[int, str]]:
-    """The arrangements that are there, or the first."""
+    """The arrangements whose images exist, or the first."""
     names = [
         (arrangement, f"{row['directory']}/{split}-{row['identifier']}-{arrangement}.png")
         for arrangement in range(ARRANGEMENTS)

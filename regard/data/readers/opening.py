@@ -1,4 +1,4 @@
-"""Opening files: plain or compressed, with a helpful word when that fails."""
+"""Open plain or compressed files, with helpful errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMPRESSIONS = (".gz", ".xz", ".zst")
 
 
 def find(path: str | Path) -> Path:
-    """The path, if there is a file there, or in a zip archive that it leads into."""
+    """The path, if it is a file or leads into a zip archive."""
     path = Path(path)
     archive, member = inside(str(path))
     if archive:
@@ -45,14 +45,14 @@ def find(path: str | Path) -> Path:
 
 
 def kind(path: str | Path) -> str:
-    """The extension that tells the format, without that of the compression: "a.tsv.gz" → ".tsv"."""
+    """The extension that determines the format, without that of the compression: "a.tsv.gz" → ".tsv"."""
     path = Path(path)
     return (path.with_suffix("") if path.suffix in COMPRESSIONS else path).suffix.lower()
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes] | io.BufferedIOBase]:
-    """The bytes of the file, decompressed as its name says; damage is reported wherever reading meets it."""
+    """The bytes of the file, decompressed by its extension. Damage raises an error wherever it occurs."""
     damage: tuple[type[Exception], ...] = (
         EOFError,
         gzip.BadGzipFile,
@@ -70,13 +70,13 @@ def opened(path: Path) -> Iterator[IO[bytes] | io.BufferedIOBase]:
             fix="Fetch or compress it again.",
         ) from error
     except BrokenPipeError:
-        raise  # whoever read our answers has gone: nothing of this file
+        raise  # the reader of our output has closed the pipe; this file is fine
     except OSError as error:
         raise RegardError(f"the file cannot be read ({error.strerror or error}).", where=str(path)) from error
 
 
 def members(archive: str) -> list[str]:
-    """The names in a zip archive."""
+    """The member names of a zip archive."""
     try:
         with zipfile.ZipFile(archive) as opened_archive:
             return opened_archive.namelist()
@@ -110,7 +110,7 @@ def _decompressed(file: IO[bytes] | io.BufferedReader, path: Path) -> Any:
 
 
 class _ZstandardStream(io.RawIOBase):
-    """Zstandard frames one after the other; unlike the library's own reader it notices a file that is cut short."""
+    """A stream of Zstandard frames. Unlike the library's own reader, it detects truncated files."""
 
     def __init__(self, file: IO[bytes] | io.BufferedReader, path: Path) -> None:
         try:

@@ -15,7 +15,7 @@ from regard.parts import register
 
 @register("reader", "parquet")
 class ParquetReader(Reader):
-    """Rows are numbered from 1 in place of lines; only the columns asked for are read."""
+    """Parquet files, of which only the required columns are read. Row numbers from 1 replace line numbers."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".parquet",)
 

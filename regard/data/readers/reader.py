@@ -1,4 +1,4 @@
-"""A reader: how the rows of one file format are read."""
+"""A reader: reads the rows of one file format."""
 
 from __future__ import annotations
 
@@ -18,32 +18,33 @@ from regard.watching import open_watched
 
 
 class Field(NamedTuple):
-    """A field that a file has, by its name or number, and what the first row has there."""
+    """A field of a file, by name or number, and its value in the first row."""
 
     name: str
     example: str
 
 
 class Reader(Options):
-    """One format. Registered with `@register("reader", NAME)`, and chosen by `format: NAME` or by a file's name."""
+    """Base class of formats. Register one with `@register("reader", NAME)`; choose it by `format: NAME` or file
+    extension."""
 
     suffixes: ClassVar[tuple[str, ...]] = ()
-    """Of the files it reads where no format is given: (".tsv", ".tab")."""
+    """Extensions of the files it reads if no format is given: (".tsv", ".tab")."""
     prefix: ClassVar[str] = ""
-    """Of names it reads that are no paths: "hf:"."""
+    """Prefix of the names it reads that are not paths: "hf:"."""
     about: ClassVar[str] = "a file"
-    """What it reads, for messages: "a bAbI file"."""
+    """How messages call its input: "a bAbI file"."""
     fields: ClassVar[tuple[str, ...]] = ()
-    """All fields its rows can have, where the format determines them."""
+    """All fields its rows can have, if the format determines them."""
     lines: ClassVar[bool] = False
-    """Whether its rows are lines, between which there may be blank ones."""
+    """Whether its rows are lines, with possible blank lines between them."""
     folder: ClassVar[bool] = False
     """Whether it reads a folder."""
     several: ClassVar[str] = ""
-    """The files it reads, where these are more than one: "IMAGES+LABELS"."""
+    """The files it reads, if several: "IMAGES+LABELS"."""
 
     def files(self, path: str) -> list[Path]:
-        """The files, or the folder, that a path names. That they exist is checked."""
+        """The files, or the folder, that a path names. Raises an error if one does not exist."""
         if self.folder and Path(path).is_dir():
             return [Path(path)]
         parts = joined(path)
@@ -63,13 +64,13 @@ class Reader(Options):
     def read(
         self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
     ) -> Iterator[Row]:
-        """The rows, each with at least the given fields that it has.
+        """The rows. A row contains the given fields that it has, and possibly others.
 
-        images   the folder or archive of the images that rows name, where it is given
+        images   the folder or archive of the images that rows name, if given
         """
 
     def check(self, fields: Sequence[str], where: str) -> None:
-        """Refuse fields that the format does not have."""
+        """Refuse fields that the format lacks."""
         unknown = [field for field in fields if self.fields and field not in self.fields]
         if unknown:
             raise RegardError(
@@ -79,27 +80,27 @@ class Reader(Options):
             )
 
     def found(self, files: Sequence[Path]) -> list[Field]:
-        """The fields that the rows have, in their order; none where the format does not tell before all is read."""
+        """The fields of the rows, in order; empty if the format does not determine them before reading."""
         return [Field(name, "") for name in self.fields]
 
     def remarks(self, files: Sequence[Path], fields: Sequence[str]) -> list[str]:
-        """What a person should know of how the files are read; most formats leave no choice."""
+        """Remarks on how the files are read; most formats leave no choice."""
         return []
 
     def images_in(self, files: Sequence[Path]) -> str:
-        """The folder that holds the images its rows name, where no other is given; "": beside the files."""
+        """The default folder of the images that rows name; "": beside the files."""
         return ""
 
     def beside(self, files: Sequence[Path]) -> list[Path]:
-        """Further files that are read though the path does not name them."""
+        """Additional files that are read although the path does not name them."""
         return []
 
     def listed(self, folder: Path) -> list[str]:
-        """The names in a folder on which its rows depend."""
+        """The names in a folder that determine its rows."""
         return sorted(os.listdir(folder))
 
     def content(self, files: Sequence[Path], fields: Sequence[str]) -> Iterator[bytes]:
-        """Everything the rows depend on: names in folders, bytes of files. The cache is keyed by a hash of it."""
+        """Everything that determines the rows: names in folders, bytes of files. The cache is keyed by a hash of it."""
         for file in [*files, *self.beside(files)]:
             if file.is_dir():
                 yield "\n".join(self.listed(file)).encode(errors="surrogateescape")
@@ -113,5 +114,5 @@ class Reader(Options):
 
 
 def joined(path: str) -> list[str]:
-    """ "a.en+a.de" → its files; one where there is no +, or where a file of that very name exists."""
+    """ "a.en+a.de" → its files; a single one if there is no +, or if a file of this exact name exists."""
     return path.split("+") if "+" in path and not Path(path).exists() else [path]

@@ -1,4 +1,4 @@
-"""A row of the data, and where it came from."""
+"""A row of the data and its location."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 
 class Row(dict[str, str]):
-    """Field → text; a field that is missing is absent.
+    """Field → text; missing fields are absent.
 
-    file, line   where it was read: the first line of it, counted from 1; 0 where there are no lines
-    problem      why it could not be read, to be read after the place ("is not UTF-8: …"); None when it could
-    source       the row as written, kept where it could not be read
-    group        what it shares with other rows of its file, a story they are all about; "" where it stands alone
-    folder       where the files it names are looked for first: a folder or an archive; "" beside its own file
+    file, line   where it was read: its first line, counted from 1; 0 if there are no lines
+    problem      why it could not be read, to follow the location in a message ("is not UTF-8: …"); None if it was read
+    source       the row as written, kept if it could not be read
+    group        the key it shares with other rows of its file, such as a story; "" if it stands alone
+    folder       the folder or archive in which files it names are searched first; "": beside its own file
     """
 
     __slots__ = ("file", "folder", "group", "line", "problem", "source")

@@ -1,4 +1,4 @@
-"""Rows: everything a path, several paths or a hub name holds, as often as one iterates."""
+"""The rows of a path, several paths or a hub name; iterable repeatedly."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SKIP_HINT = "Correct the row, or set bad_rows: skip (--bad-rows skip) to go on w
 
 
 class FileRows(Iterable[Row]):
-    """The rows of one source, read anew each time one iterates; nothing is kept in memory."""
+    """The rows of one source, read anew in each iteration; nothing is kept in memory."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class FileRows(Iterable[Row]):
                 raise RegardError(f"the row {row.problem}.", where=row.where, fix=SKIP_HINT)
 
     def with_problems(self) -> Iterator[Row]:
-        """All rows, those that could not be read with their `problem`; blank lines are no rows."""
+        """All rows. Unreadable ones have a `problem`; blank lines are skipped."""
         self.reader.check(self.fields, self.path)
         folder = self.images or self.reader.images_in(self.files)
         blank = 0
@@ -62,18 +62,18 @@ class FileRows(Iterable[Row]):
 
     @property
     def blank(self) -> int:
-        """Number of blank lines that were skipped."""
+        """Number of skipped blank lines."""
         if self._blank is None and self.reader.lines:
             for _ in self.with_problems():
                 pass
         return self._blank or 0
 
     def found(self) -> list[Field]:
-        """The fields that the rows have, whichever are read; none where the format does not tell."""
+        """All fields of the source, whether read or not; empty if the format does not determine them."""
         return self.reader.found(self.files)
 
     def remarks(self) -> list[str]:
-        """What a person should know of how the rows are read."""
+        """Remarks on how the rows are read."""
         told = self.reader.remarks(self.files, self.fields)
         if self.blank:
             lines = "blank line was" if self.blank == 1 else "blank lines were"
@@ -81,14 +81,14 @@ class FileRows(Iterable[Row]):
         return told
 
     def digest(self) -> str:
-        """A hash of every byte of the files, wherever they are and whatever is read of them."""
+        """A hash of every byte of the files, regardless of their location and the fields read."""
         digest = hashlib.blake2b(digest_size=16)
         for piece in self.reader.content(self.files, self.fields):
             digest.update(piece)
         return digest.hexdigest()
 
     def fingerprint(self) -> str:
-        """A hash of the names and of every byte of the files: what the rows depend on."""
+        """A hash of the names and every byte of the files, which determine the rows."""
         options = {key: value for key, value in as_data(self.reader).items() if key != "type"}
         chosen = [item for item in (self.images, options) if item]
         made_of = self.path, self.reader.type, self.fields, *chosen
@@ -122,7 +122,7 @@ class ManyRows(Iterable[Row]):
 
 
 def reader_of(path: str, format: str | Reader | None, fields: Sequence[str]) -> Reader:
-    """The reader a format names; without one, the reader of such names or files."""
+    """The reader for a path: by prefix, by the given format, or else by the file itself."""
     readers: list[type[Reader]] = [part("reader", name) for name in names("reader")]
     for reader in readers:
         if reader.prefix and path.startswith(reader.prefix):
@@ -138,7 +138,7 @@ def reader_of(path: str, format: str | Reader | None, fields: Sequence[str]) -> 
 
 
 def format_of(file: Path, readers: Sequence[type[Reader]], fields: Sequence[str]) -> str:
-    """The name of the one reader that claims the suffix of a file; of others, `text` for one text a line or `table`."""
+    """The only reader for the extension of a file; for other files, `text` (a single field) or `table`."""
     suffix = kind(file)
     if suffix == ".zip" and file.is_file():
         inner = [name for name in members(str(file)) if not name.endswith("/")]
@@ -171,13 +171,13 @@ def read_rows(
 ) -> FileRows | ManyRows:
     """The rows of a file, of parallel files "a.en+a.de", of `hf:name[:config]:split`, or of several of these.
 
-    fields     those wanted, in the order of the cells where there is no header
-    format     the name of a reader, or a reader; default: chosen by the extension
-    bad_rows   what iterating does with rows that cannot be read: stop with an error, or skip them. A `Dataset` sees
-               them in any case and follows its own `on_bad`.
+    fields     the wanted fields, in the order of the cells if there is no header
+    format     the name of a reader, or a reader; default: by the extension
+    bad_rows   what iteration does with unreadable rows: stop with an error, or skip them. A `Dataset` sees them in any
+               case and follows its own `on_bad`.
     images     the folder or zip archive of the images that rows name; default: beside the file
 
-    Files are read as a stream, anew for each iteration; that they exist is checked at once.
+    Files are streamed anew in each iteration; missing files raise an error at once.
     """
     if images is not None and not os.path.exists(images) and not inside(images)[0]:
         raise RegardError("there is no such folder or archive.", where=images, fix="Correct data.images.")
@@ -189,7 +189,7 @@ def read_rows(
 
 
 def values(rows: Iterable[Row], *fields: str) -> Iterator[str]:
-    """The texts of some fields, blank and missing ones left out: what a column is fitted to."""
+    """The texts of some fields, without blank and missing ones, to fit a column to."""
     for row in rows:
         for field in fields:
             text = row.get(field)

@@ -1,8 +1,8 @@
-"""A folder of skeleton files (MSR-Action3D), named aAA_sSS_eEE_skeleton.txt: a row for each.
+"""A folder of skeleton files (MSR-Action3D) named aAA_sSS_eEE_skeleton.txt, a row each.
 
-`series` is the file in that folder; `action`, `subject` and `episode` are the numbers in its name, without leading
-zeros: with
-`data.where: {train: {subject: [1, 3, 5, 7, 9]}, test: {subject: [2, 4, 6, 8, 10]}}` no person is in both.
+`series` is the name of the file; `action`, `subject` and `episode` are the numbers in its name, without leading zeros.
+`data.where: {train: {subject: [1, 3, 5, 7, 9]}, test: {subject: [2, 4, 6, 8, 10]}}` splits the rows so that no person
+is in both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from regard.parts import register
 
 @register("reader", "skeletons")
 class SkeletonsReader(Reader):
-    """A folder of skeleton files, a row for each."""
+    """A folder of skeleton files of MSR-Action3D, a row each."""
 
     about: ClassVar[str] = "a folder of skeleton files"
     fields: ClassVar[tuple[str, ...]] = ("series", "action", "subject", "episode")

@@ -1,10 +1,10 @@
-"""Labelled trees in brackets, as the Stanford Sentiment Treebank has them: a tree a line.
+"""Labeled trees in brackets, in the format of the Stanford Sentiment Treebank: a tree per line.
 
     (3 (2 It) (4 (2 's) (4 (3 lovely) (2 film))))
 
 A row has the words (`text`), the label of the whole tree (`label`), the tree itself (`tree`, for a column of type
-brackets) and the tree as a text to write, its words replaced by XX (`parse`). With `phrases` every phrase of a tree is
-a row of its own as well. A plain file of trees needs no format where a brackets column is all that is read.
+brackets) and the linearized tree with XX for each word (`parse`). With `phrases`, every phrase of a tree is also a row.
+If a column of type brackets is all that is read, a plain file of trees needs no format.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from regard.parts import register
 
 @register("reader", "sst")
 class TreesReader(Reader):
-    """Labelled trees in brackets, a tree a line, as the Stanford Sentiment Treebank has them."""
+    """Labeled trees in brackets, a tree per line, in the format of the Stanford Sentiment Treebank."""
 
     about: ClassVar[str] = "a file of labelled trees"
     lines: ClassVar[bool] = True
     fields: ClassVar[tuple[str, ...]] = ("text", "label", "tree", "parse")
     phrases: bool = False
-    """Whether every phrase of a tree is a row of its own, too; a row is then one phrase, and a tree a group."""
+    """Make every phrase of a tree a row; the rows of one tree then form a group."""
 
     def read(
         self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
@@ -57,7 +57,7 @@ class TreesReader(Reader):
 
 
 def _tree(line: Line) -> tuple[BracketTree | None, str | None]:
-    """The tree of a line, or why it is none."""
+    """The tree of a line, or why it cannot be parsed."""
     if line.problem or not line.text.strip():
         return None, line.problem or BLANK
     try:

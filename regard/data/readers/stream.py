@@ -1,4 +1,4 @@
-"""Text as it runs: a file of any length, read in stretches."""
+"""Continuous text: a file of any length, read in parts."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from regard.errors import RegardError
 from regard.parts import register
 
 STRETCH = 1 << 16
-"""Characters of a row, about."""
+"""Approximate number of characters per row."""
 PIECE = 1 << 20
 """Bytes read at a time."""
 
 
 @register("reader", "stream")
 class StreamReader(Reader):
-    """Any text file as one text; its rows are stretches of it that end with a line, or with a word where a line is
-    longer than a stretch."""
+    """Any text file as one continuous text. Its rows are parts of the text that end with a line, or with a word if a
+    line is longer than a part."""
 
     def read(
         self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
@@ -50,7 +50,8 @@ class StreamReader(Reader):
 
 
 def _decoded(stream: IO[bytes] | Any, file: Path) -> Iterator[str]:
-    """The text in pieces, every end of line as \\n; an error that names the line where it is no text."""
+    """The text in pieces, with \\n for every line end. A byte sequence that is not text raises an error with its
+    line."""
     first = stream.read(PIECE)
     encoding, mark = encoding_of(first.partition(b"\n")[0] + b"\n" * (b"\n" in first))
     decoder = codecs.getincrementaldecoder(encoding)()
@@ -66,7 +67,7 @@ def _decoded(stream: IO[bytes] | Any, file: Path) -> Iterator[str]:
                 where=f"{file}:{line + before.count(chr(10))}",
                 fix="Save the file as UTF-8.",
             ) from None
-        # the other half of the end of a line may follow
+        # The other half of the line end may follow.
         held = "\r" if text.endswith("\r") and not last else ""
         text = text.removesuffix(held).replace("\r\n", "\n")
         line += text.count("\n")
@@ -78,7 +79,7 @@ def _decoded(stream: IO[bytes] | Any, file: Path) -> Iterator[str]:
 
 
 def _end(text: str) -> int:
-    """Where a stretch of a longer text ends: after a line, else before a word, else between characters."""
+    """Where to end a part of a longer text: after a line, else before a word, else between characters."""
     end = text.rfind("\n", 0, STRETCH) + 1
     if end:
         return end

@@ -1,4 +1,4 @@
-"""Tables: a row a line, or more where quotes enclose line ends; the delimiter and the header are found."""
+"""Tables: a row per line, or per several lines if quotes enclose line ends. Delimiter and header are inferred."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from regard.errors import RegardError
 from regard.parts import register
 
 ROWS_BELOW = 200
-"""Rows that are compared with the first to see whether it is a header."""
+"""Number of rows to compare with the first one to see whether it is a header."""
 
 
 class Beginning(NamedTuple):
-    """What the beginning of a table tells: its layout, its first row, the next one, and what the first is."""
+    """The start of a table: its layout, its first and second row, the first line number, whether there is a header."""
 
     layout: Layout
     first: list[str]
@@ -34,20 +34,20 @@ class Beginning(NamedTuple):
 
 @register("reader", "table")
 class TableReader(Reader):
-    """Rows of cells between tabs, commas, semicolons or pipes: which of these is found from the file."""
+    """A table with tabs, commas, semicolons or pipes between cells; the delimiter is inferred from the file."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".txt", ".psv", ".dat", "")
     about: ClassVar[str] = "a table"
     lines: ClassVar[bool] = True
     usual: ClassVar[Delimiter | None] = None
-    """The delimiter where the file does not tell; None: such a file is refused."""
+    """The delimiter to assume if none is found; None: refuse such a file."""
 
     delimiter: Delimiter | None = None
-    """Between cells; default: found."""
+    """Delimiter between cells; default: inferred."""
     quotes: bool | None = None
-    """Whether quotes enclose cells that hold delimiters and line ends; default: found."""
+    """Whether quotes enclose cells with delimiters or line ends; default: inferred."""
     header: bool | None = None
-    """Whether the first row names the columns; default: found."""
+    """Whether the first row names the columns; default: inferred."""
 
     def read(
         self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
@@ -98,7 +98,7 @@ class TableReader(Reader):
         return f"To change that: --set data.format='{{type: {self.type}, {option}}}'"
 
     def _open(self, path: Path, fields: tuple[str, ...]) -> tuple[Layout, Cells | None]:
-        """The layout, and which cell is which field; None for a table without rows."""
+        """The layout, and the assignment of cells to fields; None for a table without rows."""
         beginning = self._beginning(path, fields)
         if not beginning.first:
             return beginning.layout, None
@@ -116,7 +116,7 @@ class TableReader(Reader):
 
 
 def is_blank(record: Record, width: int) -> bool:
-    """A line without content, as editors and spreadsheets leave them: nothing at all, or only delimiters."""
+    """Whether a line is empty or has only delimiters, as editors and spreadsheets leave them."""
     return not any(record.cells) or (len(record.cells) < width and not record.text.strip())
 
 

@@ -1,4 +1,4 @@
-"""Text files side by side: line n of each is row n; and a single file of one text a line."""
+"""Parallel text files, in which line n of each file makes row n, and single files with one text per line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from regard.parts import register
 
 @register("reader", "text")
 class TextReader(Reader):
-    """The fields in the order of the files, which must have the same number of lines."""
+    """Text files with one text per line: a file per field, joined with `+`. Parallel files must have equally many
+    lines."""
 
     lines: ClassVar[bool] = True
 

@@ -1,9 +1,9 @@
-"""Texts in folders: the first folder on the way to a text is its class.
+"""Texts in folders: the top-level folder of a text is its class.
 
-    reviews/pos/12_9.txt     text: all of the file, label pos, name 12_9
+    reviews/pos/12_9.txt     text: content of the file, label pos, name 12_9
     reviews/neg/a/7.txt      label neg, name 7
 
-The folder may be a zip archive. Files with other endings than .txt and hidden ones are passed over.
+The folder may be a zip archive. Hidden files and files without the extension .txt are skipped.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from regard.parts import register
 
 ENDING = ".txt"
 MOST_BYTES = 1 << 25
-"""Of one text: it becomes one row."""
+"""Maximum size of a text, which becomes one row."""
 
 
 @register("reader", "texts")
 class TextsReader(Reader):
-    """Texts in one folder for each class, a file each; the whole may be a zip archive. Fields text, label, name."""
+    """Text files in one folder per class; the whole may be a zip archive. Fields: text, label, name."""
 
     about: ClassVar[str] = "a folder of texts"
     fields: ClassVar[tuple[str, ...]] = ("text", "label", "name")

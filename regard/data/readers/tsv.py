@@ -1,4 +1,4 @@
-"""Tables whose name says that tabs are between the cells."""
+"""Tables with the extension .tsv or .tab."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regard.parts import register
 
 @register("reader", "tsv")
 class TsvReader(TableReader):
-    """A table with tabs between its cells, unless the file has another delimiter."""
+    """A table with tabs between cells, unless the file has another delimiter."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".tsv", ".tab")
     usual: ClassVar[Delimiter | None] = "tab"

@@ -1,4 +1,4 @@
-"""Values that are not text yet: of JSON, Parquet and hub data."""
+"""Convert values of JSON, Parquet and hub data to text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regard.data.readers.row import Row
 
 
 def dig(record: Mapping[str, Any], field: str) -> Any:
-    """record[field], or for "a.b" record["a"]["b"]; None where there is none."""
+    """record[field], or for "a.b" record["a"]["b"]; None if it does not exist."""
     if field in record:
         return record[field]
     head, dot, rest = field.partition(".")
@@ -20,7 +20,7 @@ def dig(record: Mapping[str, Any], field: str) -> Any:
 
 
 def flat(record: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
-    """The fields of a record that hold single values, as `dig` finds them, with these as texts; null is ""."""
+    """The fields of a record with single values, named as for `dig`, and their texts; null is ""."""
     for name, value in record.items():
         if isinstance(value, Mapping):
             yield from flat(value, f"{before}{name}.")
@@ -29,7 +29,7 @@ def flat(record: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str
 
 
 def as_text(value: Any) -> str | None:
-    """Numbers and truth values as they are written in JSON; None for what is not a single value."""
+    """Numbers and booleans in JSON notation; None for anything but a single value."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -38,7 +38,7 @@ def as_text(value: Any) -> str | None:
 
 
 def listed_numbers(value: Any) -> str | None:
-    """[1, 4, 2] as "1 4 2", [[0.1, 0.2], [0.3, 0.4]] as "0.1 0.2; 0.3 0.4"; None for lists of anything else."""
+    """[1, 4, 2] as "1 4 2", [[0.1, 0.2], [0.3, 0.4]] as "0.1 0.2; 0.3 0.4"; None for other lists."""
     if not isinstance(value, Sequence) or isinstance(value, str | bytes) or not len(value):
         return None
     if all(isinstance(one, Sequence) and not isinstance(one, str | bytes) for one in value):
@@ -57,15 +57,15 @@ def _is_number(word: str | None) -> bool:
 
 
 def has_half_pair(text: str) -> bool:
-    """Whether half of a surrogate pair is in it, which is no character and cannot be written to a file."""
+    """Whether a text contains half of a surrogate pair, which is not a character and cannot be written to a file."""
     return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def row_of(
     record: Mapping[str, Any], fields: Sequence[str], *, file: str, line: int, source: str = ""
 ) -> Row:
-    """The fields of a record as text; null is missing. Lists but for those of numbers and texts, objects, and bytes but
-    for pictures make a bad row."""
+    """The fields of a record as text; null is missing. Objects, bytes other than images, and lists other than of
+    numbers or texts make a bad row."""
     values: dict[str, str] = {}
     for field in fields:
         value = dig(record, field)

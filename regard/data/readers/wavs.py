@@ -1,12 +1,12 @@
-"""Folders of recordings named by what is said in them: 7_jackson_32.wav, as in the Free Spoken Digit Dataset.
+"""Folders of recordings named after their content: 7_jackson_32.wav, as in the Free Spoken Digit Dataset.
 
-    label     what is said, as the name has it: 7
-    text      the same in letters: the name of a digit, seven; any other label as it is, blanks for hyphens
-    speaker   who says it: jackson
-    index     which of the speaker's recordings it is: 32
+    label     the content, as written in the name: 7
+    text      the content in words: the name of a digit (seven), or any other label with spaces for hyphens
+    speaker   the speaker: jackson
+    index     the number of the speaker's recording: 32
     audio     the file
 
-Rows come in the order of label, speaker and number. Other files in the folder are ignored.
+Rows are sorted by label, speaker and index. Other files in the folder are ignored.
 """
 
 from __future__ import annotations

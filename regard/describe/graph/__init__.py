@@ -1,9 +1,10 @@
-"""A model as a graph: what is computed, from what, with which weights; read off the equations its parts write.
+"""A model as a graph: what is computed, from which values, with which weights, derived from the equations of its parts.
 
-One vertex for each thing the board defines (`h_j`, `s_t`, `α_t`), an arrow for each that it is computed from. An arrow
-from an earlier step (s_{t−1}) is *delayed*. Weights come from the network itself, so that their counts are its own.
+There is a vertex for each symbol that the board defines (`h_j`, `s_t`, `α_t`), and an arrow from each symbol that it is
+computed from. An arrow from an earlier step (s_{t−1}) is *delayed*. Weights come from the network itself, so their
+counts are exact.
 
-`model` puts the parts of a model together, `part` the steps by which one part becomes a graph; each step has a file.
+`model` joins the parts of a model. `part` lists the steps from a part to its graph; each step has its own module.
 """
 
 from regard.describe.graph.model import graph

@@ -1,4 +1,4 @@
-"""How many parameters each vertex has, and which vertices share some."""
+"""Count the parameters of each vertex, and find vertices that share parameters."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from regard.describe.vertices import Graph, Vertex
 
 
 def count(made: Graph, slopes: Mapping[str, Mapping[str, int]]) -> None:
-    """Each parameter is counted where it is first met.
+    """Count each parameter at the first vertex that uses it.
 
-    slopes   {column: {parameter: how much larger it becomes with each unit of the column's vocabulary}}
+    slopes   {column: {parameter: its growth with each unit of the column's vocabulary}}
     """
     counted: set[tuple[int, str]] = set()
     for part in made.parts:
@@ -27,7 +27,7 @@ def count(made: Graph, slopes: Mapping[str, Mapping[str, int]]) -> None:
 
 
 def group(made: Graph) -> None:
-    """Vertices that have a weight in common get one number, and so does the inside of a cell they call."""
+    """Give vertices that share a weight the same group number, and likewise the inside of a cell they call."""
     users: dict[tuple[int, str], list[Vertex]] = {}
     for unit in made.units():
         for weight in unit.held:

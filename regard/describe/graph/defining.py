@@ -1,4 +1,4 @@
-"""Vertices from equations: one for each thing that the board of a part defines."""
+"""Vertices from equations: one for each symbol that the board of a part defines."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from regard.describe.vertices import Vertex
 
 @dataclass
 class Definitions:
-    """Which vertex defines what.
+    """The vertices that define symbols.
 
     units   the vertices, in the order of the board
-    found   {(symbol, how many items it has below): its equations, each with the vertex it belongs to}
+    found   {(symbol, number of its subscripts): its equations, each with its vertex}
     """
 
     units: list[Vertex]
@@ -25,12 +25,12 @@ class Definitions:
         return self.found.get((base, arity), [])
 
     def move(self, unit: Vertex, into: Vertex) -> None:
-        """What one vertex has defined, another does."""
+        """Transfer the definitions of one vertex to another."""
         for found in self.found.values():
             found[:] = [(equation, into if one is unit else one) for equation, one in found]
 
     def definers(self, board: PartBoard, wanted: Symbol) -> list[Vertex]:
-        """The vertices that define a symbol, the best first."""
+        """The vertices that define a symbol, best match first."""
         found = self.of(wanted.base, len(wanted.items))
         certain = [unit for equation, unit in found if same_symbol(equation.targets[0], wanted)]
         general = [
@@ -42,10 +42,9 @@ class Definitions:
 
 
 def define(board: PartBoard) -> Definitions:
-    """The equations of one line (h_j, m_j = lstm(…)) are one vertex, as are those of one symbol.
+    """Create a vertex for each line (h_j, m_j = lstm(…)) and each symbol.
 
-    A first value (s_0 beside s_t) has a vertex of its own where it is computed, and goes with the others where it is a
-    constant.
+    An initial value (s_0 for s_t) gets its own vertex if it is computed; a constant joins the others.
     """
     made = Definitions([], {})
     by_symbol: dict[tuple[str, int, str], list[Equation]] = {}
@@ -81,7 +80,7 @@ def define(board: PartBoard) -> Definitions:
 
 
 def _computes(board: PartBoard, equation: Equation) -> bool:
-    """Whether a first value is more than a constant: it has weights, or is made of something else."""
+    """Whether an initial value is more than a constant: it has weights, or depends on other symbols."""
     itself = equation.targets[0].base
     others = (
         one

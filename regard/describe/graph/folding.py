@@ -1,4 +1,4 @@
-"""Fewer vertices: what only rewrites another folds into it, and what is computed alike becomes one vertex."""
+"""Reduce the vertices: fold trivial ones into their source, and merge those that are computed alike."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from regard.describe.vertices import Arrow, Vertex
 
 @dataclass
 class Draft:
-    """The vertices and arrows of a part while some of them go."""
+    """The vertices and arrows of a part while they are reduced."""
 
     units: list[Vertex]
     arrows: list[Arrow]
@@ -27,12 +27,12 @@ class Draft:
         return [arrow for arrow in self.arrows if arrow.target == unit.key]
 
     def remove(self, unit: Vertex) -> None:
-        """With the arrows that leave it."""
+        """Remove a vertex and its outgoing arrows."""
         self.units.remove(unit)
         self.arrows = [arrow for arrow in self.arrows if arrow.source != unit.key]
 
     def merge(self, unit: Vertex, into: Vertex) -> None:
-        """What one vertex says and takes, another does."""
+        """Move the lines, equations and arrows of one vertex to another."""
         into.lines += [line for line in unit.lines if line not in into.lines]
         into.equations += unit.equations
         self.units.remove(unit)
@@ -49,7 +49,7 @@ class Draft:
 
 
 def fold(board: PartBoard, tables: Tables, draft: Draft) -> None:
-    """A vertex without weights that is computed from one other, in the same step, goes into that one."""
+    """Fold vertices without weights that depend on a single other one, in the same step, into that one."""
     for unit in list(draft.units):
         into = draft.arrows_into(unit)
         sources = {arrow.source for arrow in into}
@@ -67,7 +67,7 @@ def fold(board: PartBoard, tables: Tables, draft: Draft) -> None:
 
 
 def drop_constants(board: PartBoard, tables: Tables, draft: Draft) -> None:
-    """A vertex that has no weights and takes nothing; its lines go to another of the same symbol."""
+    """Remove vertices without weights and inputs; their lines go to another vertex of the same symbol."""
     for unit in list(draft.units):
         target = unit.target
         if target is None or unit.held or draft.arrows_into(unit) or reads(board, tables, unit):
@@ -83,7 +83,7 @@ def drop_constants(board: PartBoard, tables: Tables, draft: Draft) -> None:
 
 
 def _is_first_of(board: PartBoard, target: Symbol, general: Symbol | None) -> bool:
-    """Whether a symbol is the value of one step, item by item: w_0kℓ, where w_jk has all ℓ at once."""
+    """Whether a symbol is the value of a single step, with more subscripts: w_0kℓ, if w_jk covers all ℓ."""
     if general is None or len(target.items) <= len(general.items) or not board.named_alike(general, target):
         return False
     pairs = zip(general.items, target.items, strict=False)
@@ -91,7 +91,7 @@ def _is_first_of(board: PartBoard, target: Symbol, general: Symbol | None) -> bo
 
 
 def merge_alike(board: PartBoard, draft: Draft) -> None:
-    """The rows of one matrix that are computed from the same are one vertex."""
+    """Merge vertices that use rows of the same matrix and the same inputs."""
     for unit in list(draft.units):
         if unit not in draft.units or not unit.held or unit.target is None or unit.kind != "computed":
             continue
@@ -105,7 +105,7 @@ def merge_alike(board: PartBoard, draft: Draft) -> None:
 
 
 def _made_of(draft: Draft, unit: Vertex) -> tuple[Any, ...]:
-    """The weights of a vertex, and what it takes."""
+    """The weights and the inputs of a vertex."""
     taken = {(arrow.source, arrow.shift) for arrow in draft.arrows_into(unit)}
     return {one.identity for one in unit.held}, taken, unit.kind
 

@@ -1,4 +1,4 @@
-"""What a part reads, or writes: the vertex of its column, and the arrows from or to it."""
+"""The input or output of a part: the vertex of its column, and the arrows from or to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regard.describe.vertices import Arrow, Vertex
 
 
 def reads(board: PartBoard, tables: Tables, unit: Vertex) -> bool:
-    """Whether a vertex takes what is given: words in an encoder, in a decoder those it has written."""
+    """Whether a vertex reads the column: words in an encoder, previously generated ones in a decoder."""
     for equation in unit.equations:
         looked = [] if unit.target is None else list(items_in(equation.body))
         elsewhere = {id(one) for entry in looked if tables.have(entry) for one in symbols(entry.items)}
@@ -34,7 +34,7 @@ def with_given(
     name: str,
     described: str,
 ) -> tuple[list[Vertex], list[Arrow]]:
-    """The vertices and arrows of a part, with those of the column of that name."""
+    """The vertices and arrows of a part, including those of its column."""
     given = Vertex(f"{board.key}/given", board.key, name, lines=[described.removeprefix(f"{name}: ")])
     readers = [unit for unit in units if reads(board, tables, unit)]
     if board.decodes:
@@ -65,7 +65,7 @@ def _with_output(
     given: Vertex,
     readers: Sequence[Vertex],
 ) -> tuple[list[Vertex], list[Arrow]]:
-    """It is taken from the answers, and what reads takes it from the step before."""
+    """Add arrows from the final vertices to the output, and delayed ones from the output to its readers."""
     symbol, used = "y" + board.primes, {arrow.source for arrow in arrows}
     answers = [unit for unit in units if unit.key not in used and unit.kind != "box"]
     if answers and answers[-1].target is not None:
@@ -76,7 +76,7 @@ def _with_output(
 
 
 def _read_symbol(board: PartBoard, readers: Sequence[Vertex]) -> Symbol | None:
-    """How what is read is written: w_j."""
+    """The symbol of the input, such as w_j."""
     for unit in readers:
         for equation in unit.equations:
             for one in said_symbols(equation.body):

@@ -1,4 +1,4 @@
-"""Which weights a vertex is computed with: those whose letters stand in its equations."""
+"""Assign weights to vertices by the letters in their equations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from regard.describe.weights import FIRST, STEP, LetteredWeight, letter
 
 
 def hold(board: PartBoard, units: Sequence[Vertex]) -> list[Vertex]:
-    """Give each vertex its weights, and a name for them. Returns boxes, for weights that no equation has."""
+    """Give each vertex its weights and a name for them. Returns boxes for weights that are in no equation."""
     used = {unit.key: list(dict.fromkeys(letters_of(board, unit))) for unit in units}
     unknown = []
     for weight in _shares(board.weights, {one for found in used.values() for one in found}):
@@ -31,7 +31,7 @@ def hold(board: PartBoard, units: Sequence[Vertex]) -> list[Vertex]:
 
 
 def letters_of(board: PartBoard, unit: Vertex) -> Iterator[str]:
-    """The letters a vertex is computed with; `=s` for what it defines, `@y` for its cell."""
+    """The letters in the equations of a vertex; `=s` for the symbol it defines, `@y` for its cell."""
     for equation in unit.equations:
         if unit.target is not None and not board.is_certain(unit.target):
             yield "=" + unit.target.base.replace("′", "").lstrip("→←")
@@ -39,7 +39,7 @@ def letters_of(board: PartBoard, unit: Vertex) -> Iterator[str]:
 
 
 def _letters_in(board: PartBoard, node: Node, bound: Mapping[str, Node]) -> Iterator[str]:
-    """Those of the functions it calls as well, with the values their indices have there."""
+    """The letters of a node, including those of functions it calls, with their indices substituted."""
     if isinstance(node, Symbol):
         known = bind(node, bound)
         if isinstance(known, Symbol):
@@ -58,7 +58,8 @@ def _letters_in(board: PartBoard, node: Node, bound: Mapping[str, Node]) -> Iter
 
 
 def _shares(weights: Sequence[LetteredWeight], used: set[str]) -> list[LetteredWeight]:
-    """The weights, those of a bridge apart for each letter: W_s and W_n of the first state and the first memory."""
+    """The weights, with those of a bridge split by letter: W_s and W_n, for the initial state and the initial
+    memory."""
     found: list[LetteredWeight] = []
     for one in weights:
         marks = {name.partition("_")[2] for name in used if re.fullmatch(one.letters, name)}
@@ -73,7 +74,7 @@ def _shares(weights: Sequence[LetteredWeight], used: set[str]) -> list[LetteredW
 def _users(
     weight: LetteredWeight, units: Sequence[Vertex], used: Mapping[str, Sequence[str]]
 ) -> list[Vertex]:
-    """The vertices that have a weight's letters; `W_h|=r` is r's where no equation has W_h."""
+    """The vertices that use a weight's letters; `W_h|=r` belongs to r if no equation contains W_h."""
     first, *others = weight.letters.split("|=")
     matching: list[Vertex] = []
     for pattern in (first, *(f"={other}" for other in others)):
@@ -82,7 +83,7 @@ def _users(
     tables = [unit for unit in matching if unit.target is None]
     if not tables:
         return matching
-    # a table that has a vertex of its own is held there; elsewhere it is a matrix: the output that shares it
+    # A table with its own vertex is held there. Elsewhere it occurs as a matrix, in an output that shares it.
     return tables + [unit for unit in matching if unit.target is not None and _as_matrix(unit, weight)]
 
 
@@ -101,7 +102,7 @@ def _hold_unknown(
     units: Sequence[Vertex],
     used: Mapping[str, Sequence[str]],
 ) -> list[Vertex]:
-    """Parameters no letter is known of go where letters are that no parameter is known of, else into boxes."""
+    """Assign parameters without known letters to vertices with unassigned letters, else to boxes."""
     patterns = [one.letters for one in board.weights if one.letters]
     bare = [
         unit
@@ -122,7 +123,7 @@ def _hold_unknown(
 
 
 def _is_free(board: PartBoard, name: str) -> bool:
-    """Whether a letter can be a weight's: W_s, but not h_j."""
+    """Whether a letter can denote a weight: W_s, but not h_j."""
     base, _, below = name.partition("_")
     weight = len(base) <= 2 and bool(below) and not any(one in board.lines.ranges for one in below)
     return weight and base not in GIVEN and not board.is_defined(base, len(below))

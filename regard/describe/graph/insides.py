@@ -1,4 +1,4 @@
-"""The insides of cells, and of other functions that have weights: their gates, and the arrows between them."""
+"""The insides of cells and of other functions with weights: their gates, and the arrows between these."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def insides(board: PartBoard, cell_sizes: Mapping[str, int]) -> list[Inside]:
 
 
 def _is_worth(board: PartBoard, function: Function) -> bool:
-    """Whether it has weights of its own to show: a cell, a composer, a block; not layernorm."""
+    """Whether a function has weights worth showing: a cell, a composer, a block, but not layernorm."""
     if function.equation.targets[0].base in board.cells:
         return True
     return any(board.is_weight(one) for body in bodies(function) for one in symbols(body))
@@ -63,7 +63,7 @@ def _gate_texts(lines: Sequence[str], function: Function) -> dict[str, str]:
 
 
 def _count_gates(weights: Sequence[LetteredWeight], units: Sequence[Vertex]) -> None:
-    """The weights of a cell whose gates are alike, gate by gate."""
+    """Count the weights of a cell gate by gate, if its gates have equal sizes."""
     gated = [
         unit
         for unit in units

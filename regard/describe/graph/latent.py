@@ -1,4 +1,4 @@
-"""Which vertices are distributions over where to look, and how their random variables are written."""
+"""Find the vertices that are distributions over positions, and name their random variables."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ DISTRIBUTIONS = ("softmax", "sparsemax", "entmax")
 
 
 def mark_latent(board: PartBoard, units: Sequence[Vertex], arrows: Sequence[Arrow]) -> None:
-    """A distribution over positions is latent: normalized over them, or a weight of each in a sum."""
+    """Mark distributions over positions as latent: they are normalized over positions, or weights in a sum over
+    them."""
     taken = {arrow.source for arrow in arrows}
     weighed = _weighed(units)
     for unit in units:
         if unit.target is None or unit.symbol.startswith("p(") or unit.key not in taken:
-            continue  # an answer is not something to look with
+            continue  # an output distribution is not attention
         over = weighed.get(unit.target.base, set())
         for equation in unit.equations:
             if _is_choice(board, equation, weighs=bool(over)):
@@ -29,7 +30,7 @@ def mark_latent(board: PartBoard, units: Sequence[Vertex], arrows: Sequence[Arro
 
 
 def _weighed(units: Sequence[Vertex]) -> Mapping[str, set[str]]:
-    """{a symbol: the indices of sums in which it is the weight of something}."""
+    """{symbol: the indices of sums in which it is a weight}."""
     found: dict[str, set[str]] = {}
     bodies = [equation.body for unit in units for equation in unit.equations]
     for over in (one for body in bodies for one in reductions_in(body) if one.kind == "Σ"):
@@ -62,13 +63,13 @@ def _is_over_places(board: PartBoard, equation: Equation) -> bool:
 
 
 def _structure(board: PartBoard, equation: Equation) -> str:
-    """The structure whose distribution it is: τ of all trees."""
+    """The structure of the distribution: τ for all trees."""
     found = (one.index for one in reductions_in(equation.body) if board.is_structure(one.index))
     return next(found, "")
 
 
 def _variable(board: PartBoard, unit: Vertex, equation: Equation, weighed: set[str]) -> str:
-    """`z_t`: with what stands below its weights, without the indices that the choice is over; τ for a structure."""
+    """`z_t`: with the subscripts of its weights, except the indices of the choice; τ for a structure."""
     items = [] if unit.target is None else [one for one in unit.target.items if isinstance(one, Symbol)]
     chosen = set() if _is_over_places(board, equation) else weighed
     indices = [item.base for item in items if item.base in board.lines.ranges]
@@ -78,10 +79,10 @@ def _variable(board: PartBoard, unit: Vertex, equation: Equation, weighed: set[s
 
 
 def tell_apart(units: Sequence[Vertex]) -> None:
-    """Give the variables of a whole model names of their own.
+    """Give the random variables of a whole model distinct names.
 
-    ζ_t where z is something else. Where two would be written alike at some step, as z_j and z_t are both z_1, each has
-    the letters of its weights below: ζ_αt, and ζ_wja beside ζ_wjr.
+    Use ζ_t if z has another meaning. If two names would coincide at some step, as z_j and z_t do in z_1, add the
+    letters of their weights: ζ_αt, and ζ_wja beside ζ_wjr.
     """
     latent = [unit for unit in units if unit.kind == "latent"]
     for unit in latent:
@@ -98,7 +99,7 @@ def tell_apart(units: Sequence[Vertex]) -> None:
 
 
 def _own_letters(unit: Vertex) -> str:
-    """The letter of the weights, and what stands below them but for what the choice is over."""
+    """The letter of the weights, with their subscripts except the indices of the choice."""
     kept = unit.latent.partition("_")[2]
     items = () if unit.target is None else unit.target.items
     below = [one.base for one in items if isinstance(one, Symbol)]
@@ -107,7 +108,7 @@ def _own_letters(unit: Vertex) -> str:
 
 
 def _is_something_else(base: str, units: Sequence[Vertex]) -> bool:
-    """Whether the board calls something so that is not drawn from a distribution."""
+    """Whether the board uses this letter for something that is not drawn from a distribution."""
     named = [
         equation.body for unit in units for equation in unit.equations if equation.targets[0].base == base
     ]

@@ -1,4 +1,4 @@
-"""Arrows between vertices: what an equation takes, from which vertex, and from how many steps before."""
+"""Arrows between vertices: the symbols that an equation uses, their vertices, and their delay in steps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def link(board: PartBoard, definitions: Definitions) -> list[Arrow]:
 
 
 def _arrows_into(board: PartBoard, definitions: Definitions, unit: Vertex) -> list[Arrow]:
-    """One for each vertex and each number of steps it is taken from."""
+    """One arrow for each source vertex and delay."""
     found: dict[tuple[Any, ...], Arrow] = {}
     for equation in unit.equations:
         for symbol in _used(board, equation.body):
@@ -32,12 +32,12 @@ def _arrows_into(board: PartBoard, definitions: Definitions, unit: Vertex) -> li
     return [
         arrow
         for (source, shift), arrow in found.items()
-        if not shift or source == unit.key or (source, 0) not in found  # a neighbor, in the same step
+        if not shift or source == unit.key or (source, 0) not in found  # a neighbor, within the same step
     ]
 
 
 def _used(board: PartBoard, node: Node) -> Iterator[Symbol]:
-    """The symbols of a tree, those inside the functions it calls as well, but not their parameters."""
+    """The symbols of a tree, including those in functions it calls, but without their parameters."""
     for one in said_symbols(node):
         if (one.base not in board.lines.ranges or one.items) and not board.is_weight(one):
             yield one
@@ -52,7 +52,7 @@ def _used(board: PartBoard, node: Node) -> Iterator[Symbol]:
 def _arrow(
     board: PartBoard, definitions: Definitions, symbol: Symbol, unit: Vertex, equation: Equation
 ) -> Arrow | None:
-    """From whoever defines a symbol, here or in another part, to the vertex that takes it."""
+    """The arrow from the definition of a symbol, in this part or another, to the vertex that uses it."""
     text = written_symbol(symbol)
     for arity in range(len(symbol.items), -1, -1):
         for definer, source in definitions.of(symbol.base, arity):
@@ -63,7 +63,7 @@ def _arrow(
                 continue
             shift, at, index = _shift(board, target, symbol)
             if source is unit and not shift:
-                # h_{λ_j}, the children of a node: of steps before, which ones the structure tells
+                # h_{λ_j}, the children of a node: earlier steps, determined by the structure
                 inner = any(getattr(item, "items", ()) for item in symbol.items)
                 if not inner or at or target.base != equation.targets[0].base:
                     return None
@@ -77,7 +77,7 @@ def _arrow(
 
 
 def _shift(board: PartBoard, target: Symbol, symbol: Symbol) -> tuple[int, str, str]:
-    """How far before or behind a value is taken from, from which step, and along which index."""
+    """The delay of a value, the step it is taken from, and the shifted index."""
     shift, at, index = 0, "", ""
     for pattern, item in zip(target.items, symbol.items, strict=False):
         if not board.lines.is_index(pattern):
@@ -97,7 +97,7 @@ def _shift(board: PartBoard, target: Symbol, symbol: Symbol) -> tuple[int, str, 
 
 
 def _starts(board: PartBoard, definitions: Definitions, arrows: Sequence[Arrow]) -> list[Arrow]:
-    """Whoever takes the value of the step before takes the first value, s_0, in the first step."""
+    """Arrows from initial values (s_0) to the vertices that use the value of the previous step."""
     found: list[Arrow] = []
     for defined in definitions.found.values():
         general = {

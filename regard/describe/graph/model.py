@@ -1,4 +1,4 @@
-"""The graph of a model: its encoders, then its decoders, which take what the encoders define."""
+"""The graph of a model: its encoders, then its decoders, which use the symbols of the encoders."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from regard.spec import Spec
 
 
 def graph(spec: Spec, what: str = "") -> Graph:
-    """The graph of a model; with the vocabularies of a run's folder where `what` is one."""
+    """The graph of a model; if `what` is the folder of a run, with its vocabularies."""
     file = Path(what) / "columns.json"
     columns = read_columns(file) if file.is_file() else fitted_to_nothing(spec)
     with torch.device("meta"):
@@ -100,7 +100,7 @@ def _decoder(
 
 
 def _memories(spec: Spec, encoders: Mapping[str, PartGraph]) -> dict[str, Vertex]:
-    """{a symbol of an encoder that decoders may take: its vertex}."""
+    """{symbol of an encoder that decoders may use: its vertex}."""
     found: dict[str, Vertex] = {}
     memories = memory_symbols(spec)
     for name, encoder in encoders.items():
@@ -120,7 +120,7 @@ def _memory_texts(memory: MemorySymbols) -> list[str]:
 
 
 def _said(options: Any) -> str:
-    """Options as a reader writes them: `recurrent, cell gru, size 128`."""
+    """Options in words: `recurrent, cell gru, size 128`."""
     data = as_data(options)
     if not isinstance(data, Mapping):
         return str(data)

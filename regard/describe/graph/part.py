@@ -21,7 +21,7 @@ from regard.describe.vertices import Arrow, GraphPart, Vertex, in_order
 
 @dataclass
 class PartGraph:
-    """A part with its arrows, and what the parts after it need: the sizes of its symbols, and who defines them."""
+    """A part with its arrows, and the sizes and definitions of its symbols, for the parts after it."""
 
     part: GraphPart
     arrows: list[Arrow]
@@ -37,7 +37,7 @@ class PartGraph:
 
 @dataclass(frozen=True)
 class Names:
-    """What a part is called: its title and options; the column it reads or writes, and what that is, in words."""
+    """The names of a part: its title and options, and the name and description of its column."""
 
     title: str
     options: str
@@ -48,8 +48,8 @@ class Names:
 def part_graph(board: PartBoard, names: Names, known: Known, vocabulary: str = "") -> PartGraph:
     """The vertices of a part in the order of computation, the arrows between them, and the insides of its cells.
 
-    known        the sizes of what other parts define
-    vocabulary   how many words it chooses from, as it is written
+    known        sizes of the symbols of other parts
+    vocabulary   the size of the output's vocabulary, as written
     """
     definitions = define(board)
     tables = look_up(board, definitions.units)

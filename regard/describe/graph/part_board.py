@@ -1,4 +1,4 @@
-"""The board of one part, read: its equations, its weights, and what the symbols in its equations stand for."""
+"""The parsed board of one part: its equations, its weights, and the meaning of its symbols."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from regard.describe.vertices import Vertex
 from regard.describe.weights import LetteredWeight, letter
 
 GIVEN = ("w", "X", "x", "y")
-"""The letters of what is read and written."""
+"""Letters of inputs and outputs."""
 
 
 class PartBoard:
-    """What is known of a part before its graph is made. No step of the making changes it.
+    """Everything known about a part before its graph is built. It never changes.
 
     key         the part: "encoder source"
-    texts       its lines as they are written, `lines` as they are read
-    own         the indices whose ranges it gives; `lines.ranges` has those of the parts before it too
-    equations   those that define something to draw
-    weights     every parameter it has
+    texts       its lines as written; `lines` holds them parsed
+    own         the indices whose ranges it defines; `lines.ranges` also has those of earlier parts
+    equations   the equations that define a vertex
+    weights     all of its parameters
     cells       the functions that are steps of a recurrence
-    outside     {a symbol that another part defines: its vertex}
-    primes      the mark after its symbols, where other parts have the same letters
-    decodes     whether it writes an output
+    outside     {symbol of another part: its vertex}
+    primes      the primes of its symbols, if other parts use the same letters
+    decodes     whether it generates an output
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class PartBoard:
         self._steps = self._places_of_indices()
 
     def _places_of_indices(self) -> dict[tuple[str, int], set[int]]:
-        """The places below a symbol where an equation has an index: the second of s_1t, and so of s_{1,0}."""
+        """The subscript positions that hold an index in some equation: the second of s_1t, and so of s_{1,0}."""
         found: dict[tuple[str, int], set[int]] = {}
         for equation, _ in self.lines.equations:
             target = equation.targets[0]
@@ -82,23 +82,23 @@ class PartBoard:
         return any(one.letters and re.fullmatch(one.letters, letter(symbol)) for one in self.weights)
 
     def is_defined(self, base: str, arity: int) -> bool:
-        """Whether an equation of this part defines it."""
+        """Whether an equation of this part defines the symbol."""
         return (base, arity) in self._defined
 
     def is_known(self, symbol: Symbol) -> bool:
-        """Whether this part or another computes something of that name."""
+        """Whether this part or another computes a symbol with this letter."""
         known = {equation.targets[0].base for equation, _ in self.lines.equations}
         return symbol.base in known or any(symbol.base == key.partition("_")[0] for key in self.outside)
 
     def is_certain(self, target: Symbol) -> bool:
-        """Whether it stands for one step alone, where another equation has them all: s_0 beside s_t."""
+        """Whether a symbol is the value of a single step, while another equation covers all: s_0 for s_t."""
         steps = self._steps.get((target.base, len(target.items)), set())
         return any(
             place in steps and not self.lines.is_index(item) for place, item in enumerate(target.items)
         )
 
     def labels(self, target: Symbol) -> str:
-        """What stands below a symbol and is part of its name: y of u_yp, 1 of s_1t."""
+        """The subscripts that are part of a symbol's name: y of u_yp, 1 of s_1t."""
         steps = self._steps.get((target.base, len(target.items)), set())
         return ",".join(
             node_text(item)
@@ -107,7 +107,7 @@ class PartBoard:
         )
 
     def named_alike(self, target: Symbol, symbol: Symbol) -> bool:
-        """Whether the letters below a symbol that are no indices are the same."""
+        """Whether the subscripts that are not indices are equal."""
         for pattern, item in zip(target.items, symbol.items, strict=False):
             if not self.lines.is_index(pattern):
                 if pattern != item:
@@ -117,7 +117,7 @@ class PartBoard:
         return True
 
     def recurs(self, base: str) -> bool:
-        """Whether somebody takes the value of an earlier step."""
+        """Whether an equation uses the value of an earlier step."""
         used = (one for equation, _ in self.lines.equations for one in said_symbols(equation.body))
         return any(
             one.base == base and any(isinstance(item, Operation) for item in one.items) for one in used
@@ -129,7 +129,7 @@ class PartBoard:
         return tuple(item.base for item in target.items if self.lines.is_index(item))
 
     def goes_over_places(self, index: str) -> bool:
-        """Whether an index goes over positions, and not over a number of things that is fixed."""
+        """Whether an index ranges over positions, as opposed to a fixed number of values."""
         if index not in self.lines.ranges:
             return True  # over the positions of a memory
         values = self.lines.ranges[index].values
@@ -139,36 +139,36 @@ class PartBoard:
         return name in self.lines.ranges and self.lines.is_structure(name)
 
     def _is_place(self, name: str) -> bool:
-        """Whether it is an index, how far one goes (S), or one of the things it goes over (A of l ∈ {A, C})."""
+        """Whether a name is an index, a bound of its range (S), or one of its values (A of l ∈ {A, C})."""
         bounds = {one.base for range_ in self.lines.ranges.values() for one in symbols(range_.values)}
         return name in self.lines.ranges or name in bounds or name in self.lines.places
 
     # Functions
 
     def called(self, call: Call) -> list[Function]:
-        """The function a call stands for; none where it is a cell, which is drawn by itself."""
+        """The function that a call refers to; empty for a cell, which is drawn separately."""
         if call.base in self.cells:
             return []
         return [one for one in self.lines.functions if one.equation.targets[0].base == call.base]
 
 
 def cell_name(name: str) -> str:
-    """A cell's function and its module have one name without marks: `gru` of gru_w→."""
+    """The common name of a cell's function and its module, without marks: `gru` of gru_w→."""
     return re.sub(r"[^a-z]", "", name)
 
 
 def bodies(function: Function) -> list[Node]:
-    """What a function computes, and what it computes on the way."""
+    """The results and intermediate values of a function."""
     return [function.equation.body, *function.inside.values()]
 
 
 def _is_alias(equation: Equation) -> bool:
-    """`E′_x = E_A`: a table that is another's."""
+    """`E′_x = E_A`: a table shared with another."""
     return isinstance(equation.body, Symbol) and letter(equation.targets[0]).startswith("E_")
 
 
 def _readable(lines: Sequence[str]) -> BoardLines:
-    """The lines that can be read, without notes; one in somebody's own notation is left out."""
+    """The lines that can be parsed, without notes; lines in a custom notation are left out."""
     found = _lenient(lines)
     for place, (equation, number) in enumerate(found.equations):
         found.equations[place] = (_without_note(equation), number)
@@ -176,7 +176,7 @@ def _readable(lines: Sequence[str]) -> BoardLines:
     for one in functions:
         equation = _without_note(one.equation)
         target: Any = equation.targets[0]
-        if target.base == "p":  # of a structure: p(y) of all tags
+        if target.base == "p":  # of a structure: p(y) over all tags
             answer = Symbol(f"p({node_text(target.arguments[0])})")
             found.equations.append((replace(equation, targets=(answer,)), None))
         else:

@@ -1,4 +1,4 @@
-"""The shapes of what each vertex defines, as they are written: `S × 128`."""
+"""The shapes of the symbols that each vertex defines, as text: `S × 128`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regard.describe.weights import STEP
 
 
 def cell_sizes(board: PartBoard) -> dict[str, int]:
-    """{a cell: how large its state is}."""
+    """{cell: size of its state}."""
     sizes = {
         cell_name(one.owner): int(one.tensor.shape[-1])
         for one in board.weights
@@ -22,7 +22,7 @@ def cell_sizes(board: PartBoard) -> dict[str, int]:
 
 
 def measure(board: PartBoard, sizes: BoardSizes, units: Iterable[Vertex]) -> None:
-    """Give each vertex the shapes of what it defines; a first value has that of the others."""
+    """Give each vertex the shapes of its symbols; initial values have the shape of the others."""
     for unit in units:
         for equation in unit.equations:
             target = equation.targets[0]
@@ -34,7 +34,7 @@ def measure(board: PartBoard, sizes: BoardSizes, units: Iterable[Vertex]) -> Non
 
 
 def _shape(sizes: BoardSizes, indices: Iterable[str], size: Size) -> str:
-    """`S × 128`; the last of it is left out where it is 1, all of it where it is not known."""
+    """`S × 128`; a last dimension of 1 is left out; empty if the size is unknown."""
     if size is None:
         return ""
     sides = [sizes.length(index) for index in indices]

@@ -1,4 +1,4 @@
-"""A vertex for each table of vectors that is looked up beside other things: E_y[y_{t−1}] among the inputs of a cell."""
+"""Vertices for embedding tables that are looked up within larger expressions: E_y[y_{t−1}] as an input of a cell."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from regard.describe.weights import letter
 
 @dataclass
 class Tables:
-    """The tables that have a vertex of their own: their names, their vertices, and the arrows to who looks up."""
+    """The tables with their own vertex: their names, vertices, and the arrows to their users."""
 
     names: set[str] = field(default_factory=set)
     units: list[Vertex] = field(default_factory=list)
     arrows: list[Arrow] = field(default_factory=list)
 
     def have(self, entry: Item) -> bool:
-        """Whether it is looked up in one of them."""
+        """Whether an entry belongs to one of these tables."""
         return isinstance(entry.of, Symbol) and _name(entry.of) in self.names
 
 
@@ -56,12 +56,12 @@ def look_up(board: PartBoard, units: Sequence[Vertex]) -> Tables:
 
 
 def _name(table: Symbol) -> str:
-    """With the primes of its part."""
+    """The name of a table, with the primes of its part."""
     return f"{table.base}_{letter(table)[2:]}"
 
 
 def _depends(board: PartBoard, unit: Vertex) -> bool:
-    """Whether it is computed by a cell, or from something else that is computed."""
+    """Whether a vertex is computed by a cell, or from other computed symbols."""
     for equation in unit.equations:
         if any(call.base in board.cells for call in calls_in(equation.body)):
             return True

@@ -1,4 +1,4 @@
-"""The notation of boards, read: a line of text becomes a tree of what it says (see `regard.nn.symbols`)."""
+"""Parser of the notation of boards: from a line of text to a syntax tree (see `regard.nn.symbols`)."""
 
 from regard.describe.notation.nodes import (
     Call,

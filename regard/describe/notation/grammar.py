@@ -1,4 +1,4 @@
-"""The grammar of the notation: a line of text becomes a tree of what it says."""
+"""The grammar of the notation: from a line of text to a syntax tree."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from regard.describe.notation.tokens import LETTER, Token, refuse, tokens
 
 COMPARISONS = ("=", "≠", "<", "≤", ">", "≥")
 OVER = ("softmax", "sparsemax", "entmax", "max", "min", "argmax", "argmin", "mean")
-"""With an index below them they go over it: softmax_j(e_tj)."""
+"""Functions that range over the index in their subscript: softmax_j(e_tj)."""
 
 
 class Parser:
-    """One line. Every method reads what its name says and leaves `place` behind it."""
+    """Parser of one line. Each method parses the construct it is named after and leaves `place` after it."""
 
     def __init__(self, line: str) -> None:
         self.line, self.tokens, self.place = line, tokens(line), 0
@@ -134,7 +134,7 @@ class Parser:
         return Condition(first, tuple(rest))
 
     def expression(self) -> Node:
-        """Terms with + and − between them."""
+        """Terms joined by + and −."""
         negative = self.at("−")
         if negative:
             self.take("−")
@@ -145,7 +145,7 @@ class Parser:
         return found
 
     def term(self) -> Node:
-        """Products with · ⊙ * ⋆ / between them, from left to right."""
+        """Products joined by · ⊙ * ⋆ /, from left to right."""
         found = self.product()
         while self.at("·", "⊙", "*", "⋆", "/"):
             sign = self.take("·", "⊙", "*", "⋆", "/")
@@ -156,7 +156,7 @@ class Parser:
         return found
 
     def product(self) -> Node:
-        """Factors side by side: W U x is W (U x)."""
+        """Juxtaposed factors: W U x is W (U x)."""
         first = self.factor()
         begins = self.at("number", "name", "(", "[", "√", "Σ") and self.now.text != "for"
         return Operation("times", first, self.product()) if begins else first
@@ -225,7 +225,7 @@ class Parser:
         return Symbol(token.text, items)
 
     def items(self) -> tuple[Node, ...]:
-        """What stands below a name: letters and numbers one by one, or expressions in braces."""
+        """The subscripts of a name: letters and numbers one by one, or expressions in braces."""
         if self.at("subscript"):
             return split(self.take("subscript").text[1:])
         if not self.at("_{"):
@@ -242,7 +242,7 @@ class Parser:
         return Symbol(self.take("arrow").text) if self.at("arrow") else self.expression()
 
     def below(self) -> tuple[str, tuple[Condition, ...]]:
-        """The index of a Σ or softmax, and where it goes: `_j`, `_{j: j ≠ k}`, `_{j<S}`."""
+        """The index of a Σ or softmax, and its conditions: `_j`, `_{j: j ≠ k}`, `_{j<S}`."""
         if self.at("subscript"):
             token = self.take("subscript")
             if len(split(token.text[1:])) > 1:

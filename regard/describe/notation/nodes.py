@@ -1,4 +1,4 @@
-"""The tree that a line of the notation becomes."""
+"""The nodes of the syntax tree of a line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Symbol:
-    """`W_rd`: base W, items r and d. Which of them are indices is known when it is computed."""
+    """`W_rd`: base W, items r and d. Which items are indices is decided at evaluation."""
 
     base: str
     items: tuple[Node, ...] = ()
@@ -43,7 +43,7 @@ class Reduction:
 
 @dataclass(frozen=True)
 class Operation:
-    """sign is one of + − · ⊙ * ⋆ / or `times` (nothing between two factors)."""
+    """sign is one of + − · ⊙ * ⋆ / or `times` (juxtaposed factors)."""
 
     sign: str
     left: Node
@@ -75,7 +75,7 @@ class Concatenation:
 
 @dataclass(frozen=True)
 class Condition:
-    """`a < b ≤ c`: as a value, 1 where it holds and 0 elsewhere."""
+    """`a < b ≤ c`; its value is 1 if it holds and 0 otherwise."""
 
     first: Node
     rest: tuple[tuple[str, Node], ...]
@@ -90,7 +90,7 @@ class Several:
 
 @dataclass(frozen=True)
 class Equation:
-    """targets = body, where the conditions hold; a target is a Symbol or a Call."""
+    """targets = body, if the conditions hold; a target is a Symbol or a Call."""
 
     targets: tuple[Node, ...]
     body: Node
@@ -102,9 +102,9 @@ class Equation:
 class Range:
     """`j = 1 … S`, `d ∈ {→, ←}`, or for structures `z ∈ {0, 1}^S`, `y ∈ projective(N)`.
 
-    values   the first and the last number, or the values one by one
+    values   the first and the last number, or all values
     power    the length of sequences of such values
-    trees    the name of a set of trees, and how many words they have
+    trees    the name of a set of trees, and their number of words
     """
 
     letter: str
@@ -124,7 +124,7 @@ def symbols(node: Node) -> Iterator[Symbol]:
 
 
 def differences(left: Node, right: Node) -> list[tuple[Node, Node]]:
-    """Where two trees are not the same."""
+    """The pairs of nodes at which two trees differ."""
     if left == right:
         return []
     if not alike(left, right):
@@ -134,7 +134,7 @@ def differences(left: Node, right: Node) -> list[tuple[Node, Node]]:
 
 
 def between(left: Node, right: Node, number: Number) -> Node:
-    """The left tree with that number where the two differ."""
+    """The left tree, with this number at the positions where the two differ."""
     if left == right:
         return left
     if not alike(left, right):
@@ -144,7 +144,7 @@ def between(left: Node, right: Node, number: Number) -> Node:
 
 
 def alike(left: Node, right: Node) -> bool:
-    """Whether two trees differ below alone: a_1 and a_K, not a_1 and b_1."""
+    """Whether two trees differ in subscripts only: a_1 and a_K, but not a_1 and b_1."""
     if isinstance(left, tuple) and isinstance(right, tuple):
         return len(left) == len(right)
     named = type(left) is type(right) and isinstance(left, (Symbol, Call, Item))

@@ -1,4 +1,4 @@
-"""The lines of a board, sorted: what indices go over, what is defined, and what is known inside functions."""
+"""The parsed lines of a board: ranges of indices, definitions, and the bodies of functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regard.describe.notation.tokens import NotationError, tokens
 
 @dataclass(frozen=True)
 class Function:
-    """An equation that defines a function, and the lines that are known inside it."""
+    """An equation that defines a function, and the lines of its body."""
 
     equation: Equation
     inside: dict[str, Node] = field(default_factory=dict)
@@ -22,17 +22,17 @@ class Function:
 class BoardLines:
     """The equations of a text.
 
-    ranges      what each index or structure goes over
-    equations   with the place of what they define among the several things the right side gives, or None
-    functions   with the lines inside them
-    places      the symbols without index that are numbers: argmin and argmax find them
+    ranges      range of each index or structure
+    equations   each with its position if the right side defines several symbols, else None
+    functions   with the lines of their bodies
+    places      symbols without index that are numbers, found by argmin and argmax
     """
 
     def __init__(self, lines: str | Iterable[str]) -> None:
         self.ranges: dict[str, Range] = {}
         self.equations: list[tuple[Equation, int | None]] = []
         self.functions: list[Function] = []
-        self.inside: dict[str, Node] | None = None  # that of the function just above
+        self.inside: dict[str, Node] | None = None  # body of the function just above
         for line in textwrap.dedent(lines).splitlines() if isinstance(lines, str) else lines:
             if tokens(line)[0].kind != "end":
                 self._read(line)
@@ -70,7 +70,7 @@ class BoardLines:
             self.equations.append((alone, place if len(targets) > 1 else None))
 
     def target(self, node: Node) -> Node:
-        """p(y_t) is a name, unless y goes over structures."""
+        """p(y_t) is a name, unless y ranges over structures."""
         if isinstance(node, Call) and node.base == "p" and isinstance(node.arguments[0], Symbol):
             of = node.arguments[0]
             if not (of.base in self.ranges and self.is_structure(of.base)):
@@ -82,6 +82,6 @@ class BoardLines:
         return kind.power is not None or kind.trees is not None
 
     def is_index(self, item: Node) -> bool:
-        """Whether it is a lone letter that goes over numbers or labels."""
+        """Whether an item is a single letter that ranges over numbers or labels."""
         lone = isinstance(item, Symbol) and not item.items and item.base in self.ranges
         return lone and not self.is_structure(item.base)

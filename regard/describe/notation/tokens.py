@@ -1,4 +1,4 @@
-"""Tokens of the notation: a line of text becomes numbers, names, subscripts and signs."""
+"""Tokenizer of the notation: from a line of text to numbers, names, subscripts and signs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ PATTERN = re.compile(
     re.VERBOSE,
 )
 NOTE = "—"
-"""What follows it on a line is for people: it is skipped."""
+"""Starts a note for the reader, which is skipped."""
 
 
 class NotationError(ValueError):
-    """A line that cannot be read, or something in it that cannot be computed."""
+    """A line that cannot be parsed, or a part of it that cannot be evaluated."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """kind is number, name, subscript, arrow or the sign itself; `spaced` tells whether a space stands before it."""
+    """kind is number, name, subscript, arrow or the sign itself; `spaced` is whether a space precedes it."""
 
     kind: str
     text: str
@@ -37,7 +37,7 @@ class Token:
 
 
 def tokens(line: str) -> list[Token]:
-    """Without the note; the last one has the kind `end`."""
+    """The tokens of a line, without its note; the last one has the kind `end`."""
     found, place, spaced = [], 0, False
     text = line.split(NOTE, 1)[0].rstrip()
     while place < len(text):

@@ -1,4 +1,4 @@
-"""Through the nodes of an equation: what stands in it, and how a symbol is written."""
+"""Traverse the nodes of an equation, and write symbols as text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def said_symbols(node: Node) -> Iterator[Symbol]:
-    """The symbols of a tree; of what stands below one, those that have something below themselves (z_t of h_{z_t})."""
+    """The symbols of a tree. Among their subscripts, only those with subscripts of their own (z_t of h_{z_t})."""
     if isinstance(node, Symbol):
         yield node
         for item in node.items:
@@ -57,7 +57,7 @@ def operations_in(node: Node) -> Iterator[Operation]:
 
 
 def bind(node: Node, bound: Mapping[str, Node]) -> Node:
-    """A symbol with the values of indices below it."""
+    """Substitute the values of indices in the subscripts of a symbol."""
     if isinstance(node, Symbol) and not node.items and node.base in bound:
         return bound[node.base]
     if isinstance(node, Symbol):
@@ -70,7 +70,7 @@ def same_symbol(target: Symbol | Call, symbol: Symbol) -> bool:
 
 
 def node_text(node: Node) -> str:
-    """A symbol, an index or a lookup as the board writes it."""
+    """A symbol, an index or a lookup in the notation of the board."""
     match node:
         case Number():
             return str(node.value)

@@ -1,10 +1,10 @@
-"""Arcs in box-drawing characters above the words; a line for each word where the sentence is wider than the terminal.
+"""Arcs in box-drawing characters above the words, or one line per word if the sentence is too wide for the terminal.
 
     ╭─det─╮ ╭nsubj╮root
     ▼     │ ▼     │▼
       the  dog    runs
 
-Arcs that are not true are doubled, true ones that were missed hang below in dashes: without color they still differ.
+Wrong arcs have double lines, and missed true ones are dashed below, so that they differ without color.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from regard.inspect.content import ArcDiagram
 from regard.inspect.terminal.ink import Ink, fit
 from regard.inspect.writing import clusters, is_special, runs_right_to_left, shorten, visible
 
-# across, down, the corners at the left and the right end of an arc above, then of one below
+# horizontal, vertical, left and right corner of an arc above, then of one below
 _LINES: Mapping[Role, str] = {"best": "─│╭╮╰╯", "wrong": "═║╔╗╚╝", "missed": "╌╎╭╮╰╯", "other": "┄┊╭╮╰╯"}
 _SIGNS: Mapping[Role, str] = {"best": "───", "wrong": "═══", "missed": "╌╌╌", "other": "┄┄┄"}
 
@@ -46,7 +46,7 @@ def draw_arcs(diagram: ArcDiagram, width: int, ink: Ink) -> Iterator[Text]:
 
 @dataclass
 class _Sheet:
-    """A grid of characters: where each word starts, and whether the marginals are written with the relations."""
+    """A grid of characters: the start of each word, and whether marginals are written with the relations."""
 
     diagram: ArcDiagram
     sides: Sequence[Side]
@@ -71,7 +71,7 @@ class _Sheet:
         return sheet
 
     def _lack(self, place: int) -> int:
-        """How far a word must move for the labels of the arcs that end at it from the left."""
+        """How far a word must move to make room for the labels of arcs that end at it from the left."""
         lack = 0
         for side in self.sides:
             for i, arc in enumerate(side.arcs):
@@ -85,7 +85,7 @@ class _Sheet:
         return " ".join(filter(None, (arc.label, number)))
 
     def _column(self, side: Side, i: int, word: int) -> int:
-        """The column, from the side where reading starts, of the end of arc i at a word."""
+        """The column of the end of arc i at a word, counted from the side where reading starts."""
         arc = side.arcs[i]
         place = side.ports.ends[i][0 if arc.head == word else 1]
         return self.starts[word - 1] + (self.sizes[word - 1] - side.ports.count[word - 1]) // 2 + place
@@ -103,7 +103,7 @@ class _Sheet:
             yield self._row(row, ink)
 
     def _paint(self, side: Side, mirrored: bool, direction: int) -> None:
-        """Row ±1 has the points of the arcs; an arc of level n has its crown in row ±(n + 1)."""
+        """Row ±1 has the arrowheads; the top of an arc of level n is in row ±(n + 1)."""
         for i, arc in enumerate(side.arcs):
             crown = direction * (side.levels[i] + 1)
             columns = [self._column(side, i, word) for word in (arc.head or arc.child, arc.child)]
@@ -136,7 +136,7 @@ class _Sheet:
             self.cells[row, column] = (sign, role)
             size = cell_len(sign)
             for beyond in range(column + 1, column + size):
-                self.cells[row, beyond] = ("", role)  # a wide sign covers two cells
+                self.cells[row, beyond] = ("", role)  # a wide character covers two cells
             column += size
 
     def _row(self, row: int, ink: Ink) -> Text:
@@ -161,7 +161,7 @@ class _Sheet:
 
 
 def _listed(diagram: ArcDiagram, width: int, ink: Ink) -> Iterator[Text]:
-    """A line for each word: its number, itself, its head, the relation, the marginal, and what is true instead."""
+    """A line per word: its number, text, head, relation, marginal, and the truth if it differs."""
     missed = {arc.child: arc for arc in arcs_below(diagram)}
     found = {arc.child: arc for arc in arcs_above(diagram) if arc.role != "other"}
     digits = len(str(len(diagram.words)))
@@ -198,7 +198,7 @@ def _head(diagram: ArcDiagram, head: int) -> str:
 
 
 def _notes(diagram: ArcDiagram, width: int, ink: Ink, *, drawn: bool) -> Iterator[Text]:
-    """What the lines mean, and the arcs that are probable but not in the best tree."""
+    """The legend of the lines, and the probable arcs outside the best tree."""
     shown = {arc.role for arc in (*arcs_above(diagram), *arcs_below(diagram))} & {"wrong", "missed"}
     if drawn and shown:
         parts = [f"{_SIGNS[role]} {MEANINGS[role]}" for role in ("wrong", "missed") if role in shown]

@@ -17,11 +17,11 @@ from regard.trace import Array
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 DECADES = 12
-"""Powers of ten that a logarithmic axis shows at most."""
+"""Maximum number of powers of ten on a logarithmic axis."""
 
 
 def draw_chart(chart: Chart, width: int, ink: Ink) -> Iterator[Text]:
-    """A chart over categories as grouped bars; over numbers as one curve a line."""
+    """A chart over categories as grouped bars; over numbers, one curve per line."""
     if chart.title or chart.y_name:
         title = " · ".join(filter(None, (chart.title, chart.y_name)))
         yield Text(shorten(title, width), style=ink.style("ink", bold=True))
@@ -74,7 +74,7 @@ def _curves(chart: Chart, width: int, ink: Ink) -> Iterator[Text]:
 
 
 def _log_range(chart: Chart) -> tuple[float, float]:
-    """The exponents that a logarithmic axis reaches, shared by its curves so that they can be compared."""
+    """The range of exponents of a logarithmic axis, shared by its curves so that they can be compared."""
     values = np.concatenate([*chart.series.values(), np.zeros(0)])
     exponents = np.log10(values[np.isfinite(values) & (values > 0)])
     lowest = float(exponents.max(initial=0.0)) - DECADES
@@ -92,7 +92,7 @@ def _log_line(values: Array, width: int, ends: tuple[float, float]) -> str:
 
 
 def _sparkline(values: Array, width: int) -> str:
-    """The values as blocks of eight heights, averaged where there are more of them than cells."""
+    """The values as blocks of eight heights, averaged if there are more than cells."""
     means = [float(part.mean()) for part in np.array_split(values, min(width, len(values)))]
     low, high = min(means), max(means)
     span = (high - low) or 1.0

@@ -1,4 +1,4 @@
-"""A conversation in character cells: a turn a line, what each look gave it beside it.
+"""A conversation in character cells: a turn per line, with its weight in each attention step.
 
 U  can you suggest a good film ?      .01
 B  how about logan ?                [ .97]
@@ -24,7 +24,7 @@ SPEAKER = 12
 
 
 def draw_conversation(content: Conversation, width: int, ink: Ink) -> Iterator[Text]:
-    """The turns in lines of at most `width` cells; long ones are folded, and looks that do not fit are left out."""
+    """The turns in lines of at most `width` cells; long ones wrap, and weights that do not fit are left out."""
     if content.title:
         yield Text(shorten(content.title, width), style=ink.style("ink", bold=True))
     speakers = [visible(speaker) for speaker, _ in content.turns]
@@ -75,6 +75,6 @@ def _turn(
 
 
 def conversation_notes(shown: Sequence[Conversation], width: int, ink: Ink) -> Iterator[Text]:
-    """What the signs mean."""
+    """The legend."""
     if any(one.truth for one in shown):
         yield Text(shorten("[ ] true turn", width), style=ink.style("muted"))

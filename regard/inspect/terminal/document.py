@@ -1,4 +1,4 @@
-"""A document in character cells: the number and weight of a sentence, and its words shaded.
+"""A document in character cells: number and weight of each sentence, and its shaded words.
 
 3 .97 We thought the  thriller  was  superb .
   ⋯ 4 sentences, .02 in all
@@ -20,7 +20,7 @@ MOST_LINES = 12
 
 
 def draw_document(shown: DocumentWords, width: int, ink: Ink) -> Iterator[Text]:
-    """The document in lines of at most `width` cells; without color a weight in tenths stands behind its word."""
+    """The document in lines of at most `width` cells; without color, each word is followed by its weight in tenths."""
     if shown.title:
         yield Text(shorten(shown.title, width), style=ink.style("ink", bold=True))
     digits = len(str(len(shown.words.counts)))
@@ -72,7 +72,7 @@ def _margin(shown: DocumentWords, sentence: int, digits: int, ink: Ink) -> Text:
 
 
 def document_notes(shown: list[DocumentWords], width: int, ink: Ink) -> Iterator[Text]:
-    """What the signs mean."""
+    """The legend."""
     told = []
     if not ink.color and any(one.words.weights is not None for one in shown):
         told += ["[1] … [9] tenths"]

@@ -1,4 +1,4 @@
-"""Paths in the plane in character cells: a letter for each head where it was."""
+"""Paths in the plane in character cells: a letter for each head at the positions it visited."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SEVERAL = "*"
 
 
 def draw_head_paths(heads: HeadPaths, width: int, ink: Ink) -> Iterator[Text]:
-    """A grid of at most 44 by 16 cells; * where several heads were."""
+    """A grid of at most 44 by 16 cells; * for positions of several heads."""
     yield Text(shorten(heads.title, width), style=ink.style("ink", bold=True))
     points = np.concatenate([*heads.paths.values(), np.zeros((0, 2))])
     if not len(points) or not np.isfinite(points).all():
@@ -52,7 +52,7 @@ def draw_head_paths(heads: HeadPaths, width: int, ink: Ink) -> Iterator[Text]:
 
 
 def _letters(heads: HeadPaths) -> list[str]:
-    """w and r, or where there are several of a kind, w r s t …"""
+    """w and r, or w r s t … if there are several of a kind."""
     letters: list[str] = []
     for name in heads.paths:
         letter = name[:1]

@@ -1,4 +1,4 @@
-"""The heads of a layer in character cells: compact panels side by side, as many as the terminal is wide enough for.
+"""The heads of a layer in character cells: compact panels side by side, as many as fit into the terminal.
 
 head 1   head 2
     c a t    c a t
@@ -21,7 +21,7 @@ from regard.inspect.writing import clusters, is_special, shorten, visible
 from regard.terminal import printable
 
 TALLEST = 8
-"""Letters of a column label, which is written downwards."""
+"""Maximum number of letters of a vertical column label."""
 GAP = 2
 
 
@@ -37,7 +37,7 @@ def draw_heads(panels: HeadPanels, width: int, ink: Ink) -> Iterator[Text]:
     yield Text(shorten(axes, width), style=ink.style("muted"))
     label = min(max(cell_len(visible(row)) for row in first.rows), max(1, width // 4))
     cell, most = _fitting(first, len(matrices), width - label - 1)
-    if most == 0:  # not even one is narrow enough: its columns continue below
+    if most == 0:  # even one is too wide: its columns continue below
         for matrix in matrices:
             yield from draw_matrix(matrix, width, ink)
         return
@@ -49,7 +49,7 @@ def draw_heads(panels: HeadPanels, width: int, ink: Ink) -> Iterator[Text]:
 
 
 def head_notes(layers: Sequence[HeadPanels], width: int, ink: Ink) -> Iterator[Text]:
-    """What the shades, or the digits, mean."""
+    """The legend of shades or digits."""
     matrices = [matrix for panels in layers for matrix in panels.matrices if matrix.values.size]
     if matrices:
         zeros = any(matrix.has_zeros for matrix in matrices)
@@ -57,7 +57,7 @@ def head_notes(layers: Sequence[HeadPanels], width: int, ink: Ink) -> Iterator[T
 
 
 def _fitting(matrix: Matrix, count: int, room: int) -> tuple[int, int]:
-    """The characters of a column, two where that leaves several panels in a line, and how many panels fit."""
+    """The characters per column, two if several panels still fit, and the number of panels that fit."""
     fits = {cell: (room + GAP) // (_width(matrix, cell) + GAP) for cell in (2, 1)}
     cell = 2 if fits[2] >= min(2, count) or fits[1] == 0 else 1
     return cell, fits[cell]
@@ -68,7 +68,7 @@ def _width(matrix: Matrix, cell: int) -> int:
 
 
 def _line(matrices: Sequence[Matrix], label: int, cell: int, ink: Ink) -> Iterator[Text]:
-    """Panels side by side: their titles, the names of the columns over each, and the rows, named at the left."""
+    """Panels side by side: titles, column names above each, and rows, named at the left."""
     wide = max(_width(matrix, cell) for matrix in matrices)
     title = Text(" " * (label + 1), no_wrap=True, overflow="crop")
     for i, matrix in enumerate(matrices):
@@ -100,7 +100,7 @@ def _line(matrices: Sequence[Matrix], label: int, cell: int, ink: Ink) -> Iterat
 
 
 def _header(matrix: Matrix, cell: int) -> list[list[str]]:
-    """The names of the columns, from left to right, line by line; those that are too wide are written downwards."""
+    """The column names from left to right, line by line; names that are too wide are vertical."""
     names = [visible(matrix.columns[column]) for column in matrix.order]
     if all(cell_len(name) <= cell for name in names):
         return [[fit(name, cell) for name in names]]

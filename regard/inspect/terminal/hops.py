@@ -17,11 +17,11 @@ from regard.inspect.writing import clusters, right_to_left, shorten, visible
 from regard.terminal import printable
 
 CELL = 7
-"""A blank, ▸ for what was chosen, a bracket, three digits, a bracket."""
+"""Width of a cell: a blank, ▸ for the choice, a bracket, three digits, a bracket."""
 
 
 def draw_hops(table: HopTable, width: int, ink: Ink) -> Iterator[Text]:
-    """The table in lines of at most `width` cells; sentences are folded, and hops that do not fit continue below."""
+    """The table in lines of at most `width` cells; sentences wrap, and hops that do not fit continue below."""
     if table.title:
         yield Text(shorten(table.title, width), style=ink.style("ink", bold=True))
     count = len(table.hops.weights)
@@ -47,7 +47,7 @@ def draw_hops(table: HopTable, width: int, ink: Ink) -> Iterator[Text]:
 
 def _row(table: HopTable, place: int, order: str, rooms: tuple[int, int], shown: Sequence[int],
          ink: Ink) -> Iterator[Text]:  # fmt: skip
-    """A sentence on as many lines as it takes, the weights beside its first."""
+    """A sentence on as many lines as needed, with the weights beside its first."""
     badge, room = rooms
     text = visible(table.positions[place])
     for number, part in enumerate(fold(text, room)):
@@ -73,7 +73,7 @@ def _cell(table: HopTable, place: int, hop: int, ink: Ink) -> Text:
 
 
 def hop_notes(shown: Sequence[HopTable], width: int, ink: Ink) -> Iterator[Text]:
-    """What the signs mean."""
+    """The legend."""
     parts = []
     if any(table.hops.best is not None for table in shown):
         parts.append("▸ chosen")
@@ -84,7 +84,7 @@ def hop_notes(shown: Sequence[HopTable], width: int, ink: Ink) -> Iterator[Text]
 
 
 def fold(text: str, width: int) -> list[str]:
-    """The text in lines of at most `width` cells, cut at blanks where there are any."""
+    """The text in lines of at most `width` cells, broken at blanks if possible."""
     lines = [""]
     for word in printable(text).split(" "):
         if lines[-1] and cell_len(f"{lines[-1]} {word}") <= width:

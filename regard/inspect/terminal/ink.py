@@ -1,4 +1,4 @@
-"""What a terminal can show: colors or not, on a dark ground or a light one."""
+"""Capabilities of a terminal: color or not, on a dark or a light background."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ class Ink:
 
     @classmethod
     def of(cls, console: Console) -> Ink:
-        """Color where the console has it (it has none in a pipe or under NO_COLOR); the theme from COLORFGBG,
-        which light terminals set to "0;15" or the like, and dark otherwise."""
+        """Color if the console supports it (not in a pipe or under NO_COLOR). The theme comes from COLORFGBG, which
+        light terminals set to "0;15" or similar; default: dark."""
         color = console.color_system is not None and not console.no_color
         ground = os.environ.get("COLORFGBG", "").rpartition(";")[2]
         return cls(color, LIGHT if ground in ("7", "15") else DARK)
 
     def on(self, share: float, *, bold: bool = False) -> Style:
-        """Text on a cell shaded by a share of the scale."""
+        """The style of text on a cell with this shade."""
         if not self.color:
             return Style.null()
         shade = Shade(share)
         return Style(bgcolor=self.theme.hex(shade), color=self.theme.hex(Over(shade)), bold=bold)
 
     def style(self, color: Color, *, bold: bool = False) -> Style:
-        """Text on the terminal's own ground is in its own foreground: nobody knows which theme it has."""
+        """The style of text on the terminal's own background; plain text keeps the terminal's foreground color."""
         if color in ("ink", "muted") or not self.color:
             return Style(bold=bold, dim=self.color and color == "muted")
         return Style(color=self.theme.hex(color), bold=bold)
@@ -52,17 +52,17 @@ class Ink:
 
 
 def fit(text: str, width: int, align: str = "left") -> str:
-    """The text in exactly `width` cells: cut or padded, aligned left, right or centre."""
+    """The text in exactly `width` cells: cut or padded, aligned left, right or center."""
     text = shorten(text, width)
     room = width - cell_len(text)
-    # Without the mark, a terminal that reorders would read neighbouring right-to-left labels as one sentence.
+    # Without the mark, terminals that reorder text would merge neighboring right-to-left labels.
     mark = LEFT_TO_RIGHT_MARK if right_to_left(text) else ""
     before = {"left": 0, "right": room, "centre": room // 2}[align]
     return " " * before + text + mark + " " * (room - before)
 
 
 def in_lines(parts: Sequence[Text], width: int) -> Iterator[Text]:
-    """Parts of a legend side by side, on as many lines as they take."""
+    """Parts of a legend side by side, on as many lines as needed."""
     line = Text()
     for part in parts:
         if line and line.cell_len + 3 + part.cell_len > width:

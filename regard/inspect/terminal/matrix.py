@@ -1,4 +1,4 @@
-"""A matrix in character cells: a colored field per cell, or a digit where there is no color."""
+"""A matrix in character cells: a colored field per cell, or a digit without color."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from regard.inspect.terminal.ink import Ink, fit, in_lines
 from regard.inspect.writing import clusters, is_special, visible
 
 FAINT = 0.1
-"""Shares below this are drawn without a number."""
+"""Shares below this have no number."""
 TALLEST = 12
-"""Letters of a column label that is written downwards."""
+"""Maximum number of letters of a vertical column label."""
 MARGIN = 13
-"""Cells taken by the numbers beside the rows: a blank, 0.97, a blank, and a bar of seven."""
+"""Width of the numbers beside the rows: a blank, 0.97, a blank, and a bar of seven."""
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """How wide everything is: `label` and `cell` in characters, and which columns stand in each band."""
+    """Widths of `label` and `cell` in characters, and the columns of each band."""
 
     label: int
     cell: int
@@ -35,7 +35,7 @@ class _Plan:
 
 
 def draw_matrix(matrix: Matrix, width: int, ink: Ink) -> Iterator[Text]:
-    """The matrix in lines of at most `width` cells; columns that do not fit continue in a further band below."""
+    """The matrix in lines of at most `width` cells; columns that do not fit continue in another band below."""
     if matrix.title:
         yield Text(fit(matrix.title, min(width, cell_len(matrix.title))), style=ink.style("ink", bold=True))
     if not matrix.rows or not matrix.columns:
@@ -52,7 +52,7 @@ def draw_matrix(matrix: Matrix, width: int, ink: Ink) -> Iterator[Text]:
 
 
 def legend(matrices: Sequence[Matrix], width: int, ink: Ink) -> Iterator[Text]:
-    """What the shades, or the digits, and the brackets mean; on as many lines as it takes."""
+    """The legend of shades or digits, and of brackets, on as many lines as needed."""
     first, zeros = matrices[0], any(matrix.has_zeros for matrix in matrices)
     return scale_notes(first, width, ink, tenths=not _plan(first, width, ink).numbers, zeros=zeros)
 
@@ -60,8 +60,8 @@ def legend(matrices: Sequence[Matrix], width: int, ink: Ink) -> Iterator[Text]:
 def scale_notes(matrix: Matrix, width: int, ink: Ink, *, tenths: bool, zeros: bool) -> Iterator[Text]:
     """The scale of a matrix.
 
-    tenths   whether its weights are single digits where there is no color
-    zeros    whether cells of exactly 0 look different from small weights
+    tenths   whether weights are single digits without color
+    zeros    whether cells of exactly 0 differ from those of small weights
     """
     parts = []
     if ink.color:
@@ -90,7 +90,7 @@ def _plan(matrix: Matrix, width: int, ink: Ink) -> _Plan:
     number = max(
         len(_number(matrix, row, c)) for row in range(len(matrix.rows)) for c in range(len(matrix.columns))
     )
-    # From the roomiest to the tightest: labels written across, then numbers in the cells, then color or digits.
+    # From the widest to the narrowest: horizontal labels, then numbers in the cells, then color or digits.
     tightest = 2 if ink.color else 2 + brackets // 2
     choices = [(max(widest, number + brackets) + 1, True), (number + brackets + 1, True), (tightest, False)]
     fitting = [
@@ -102,7 +102,7 @@ def _plan(matrix: Matrix, width: int, ink: Ink) -> _Plan:
     count = max(1, room // cell)
     count = math.ceil(
         len(order) / math.ceil(len(order) / count)
-    )  # bands of equal size, not a full one and a stub
+    )  # bands of equal size, without a shorter last one
     bands = tuple(tuple(order[i : i + count]) for i in range(0, len(order), count))
     return _Plan(label, cell, numbers, margin, widest > max(1, cell - 1), bands)
 
@@ -115,7 +115,7 @@ def _header(matrix: Matrix, band: Sequence[int], plan: _Plan, ink: Ink, last: bo
     else:
         stacks = [_stack(name) for name in names]
         height = max(map(len, stacks))
-        stacks = [[""] * (height - len(stack)) + stack for stack in stacks]  # they stand on the cells
+        stacks = [[""] * (height - len(stack)) + stack for stack in stacks]  # aligned at the bottom
         lines = [[fit(stack[i], plan.cell, "centre") for stack in stacks] for i in range(height)]
     for i, cells in enumerate(lines):
         line = Text(indent, no_wrap=True, overflow="crop")
@@ -170,7 +170,7 @@ def _cell_text(matrix: Matrix, row: int, column: int, plan: _Plan, ink: Ink) -> 
 
 
 def small_sign(matrix: Matrix, row: int, column: int, ink: Ink) -> str:
-    """A blank for a true zero and a dot for what is nearly one; a shade says the same where there are no zeros."""
+    """A blank for an exact zero and a dot for nearly zero; without exact zeros, the shade alone."""
     if matrix.is_zero(row, column) or (ink.color and not matrix.has_zeros):
         return ""
     return "·"

@@ -1,4 +1,4 @@
-"""A tree in character cells: a word a line, parents left of their children.
+"""A tree in character cells: a word per line, parents to the left of their children.
 
 3 ┬ 2 It
   └ 4 ┬ 4 works
@@ -25,7 +25,7 @@ def draw_nodes(diagram: NodeDiagram, width: int, ink: Ink) -> Iterator[Text]:
         yield Text(shorten("(nothing to show)", width), style=ink.style("muted"))
         return
     waiting: list[tuple[int, Text, str]] = [(len(diagram.words) - 1, Text(), "")]
-    while waiting:  # a node, what stands left of it on its first line, and on those below
+    while waiting:  # a node, the text to its left on its first line, and on the lines below
         place, first, rest = waiting.pop()
         cell = _cell(diagram, place, ink)
         below = diagram.children[place]
@@ -47,7 +47,7 @@ def draw_nodes(diagram: NodeDiagram, width: int, ink: Ink) -> Iterator[Text]:
 
 
 def _cropped(found: Text, width: int) -> Text:
-    """A line that is too long without what stands furthest left: the word is what one looks for."""
+    """A line that is too long, cut at the left, so that the word stays visible."""
     found.no_wrap, found.overflow = True, "ellipsis"
     cut = 0
     while cell_len(found.plain[cut:]) > max(1, width - 1) and cut < len(found.plain):
@@ -69,7 +69,7 @@ def _cell(diagram: NodeDiagram, place: int, ink: Ink) -> Text:
 
 
 def node_notes(shown: Sequence[NodeDiagram], width: int, ink: Ink) -> Iterator[Text]:
-    """What the signs mean."""
+    """The legend."""
     parts = []
     if any(diagram.nodes.weights is not None for diagram in shown):
         parts.append("numbers: how much was read of each node")

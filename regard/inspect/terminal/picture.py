@@ -1,4 +1,4 @@
-"""Pictures in a terminal: every character cell shows two pixels, one above the other, as an upper half block."""
+"""Images in a terminal: every character cell shows two pixels, one above the other, as an upper half block."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ _GRAYS = " .:-=+*#%@"
 
 
 def draw_picture(image: Image, width: int, ink: Ink) -> Iterator[Text]:
-    """The picture at the scene's proportions, at most WIDEST cells wide; in ten signs where there is no color."""
+    """The image in the scene's proportions, at most WIDEST cells wide; in ten characters without color."""
     columns = max(1, min(width, WIDEST))
     rows = lines_for(columns, image.width / max(image.height, 1e-9))
     yield from half_blocks(resized(unpacked(image.png), columns, 2 * rows), ink)
 
 
 def lines_for(columns: int, aspect: float) -> int:
-    """Lines of a picture so many cells wide: a cell is about twice as high as wide, so that pixels are square."""
+    """Number of lines of an image that is `columns` wide: a cell is about twice as high as wide, so pixels are
+    square."""
     return max(1, round(columns / aspect / 2))
 
 
@@ -43,9 +44,9 @@ def half_blocks(pixels: Pixels, ink: Ink) -> Iterator[Text]:
 
 
 def _signs(pixels: Pixels) -> Iterator[Text]:
-    """Signs that cover more of their cell the more they differ from the ground of the picture, which stays blank."""
+    """Characters that are denser the more a pixel differs from the background of the image, which stays blank."""
     light = luminance(pixels)
-    light = (light[::2] + light[1::2]) / 2  # (R, C): two pixels a cell
+    light = (light[::2] + light[1::2]) / 2  # (R, C): two pixels per cell
     far = np.abs(light - np.median(light))
     share = far / max(float(far.max(initial=0.0)), 1.0)
     for line in np.minimum(share * len(_GRAYS), len(_GRAYS) - 1).astype(int):
@@ -58,7 +59,7 @@ def _hex(pixel: NDArray[np.uint8]) -> str:
 
 
 def boxed(lines: Iterable[Text]) -> Iterator[Text]:
-    """Lines of one width in a frame: without color, the ground of a picture is blank and has no edge of its own."""
+    """Lines of equal width in a frame: without color, the background of an image is blank and has no edge."""
     shown = list(lines)
     wide = shown[0].cell_len if shown else 0
     yield Text(f"┌{'─' * wide}┐", no_wrap=True, overflow="crop")
@@ -68,7 +69,7 @@ def boxed(lines: Iterable[Text]) -> Iterator[Text]:
 
 
 def side_by_side(panels: list[list[Text]], gap: int = 2) -> Iterator[Text]:
-    """Panels of equally many lines beside each other."""
+    """Panels of equally many lines, side by side."""
     for lines in zip(*panels, strict=True):
         joined = Text(no_wrap=True, overflow="crop")
         for place, line in enumerate(lines):

@@ -1,5 +1,5 @@
-"""Points of the plane in a terminal: their numbers where they lie, those of the answer shaded, or in brackets where
-there is no color; then what they make."""
+"""Points of the plane in a terminal: their numbers at their positions, those of the output shaded, or in brackets
+without color; then the figure they form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDEST, HIGHEST = 48, 20
 
 
 def draw_plane(looks: PlaneLooks, width: int, ink: Ink) -> Iterator[Text]:
-    """A character is about twice as high as it is wide."""
+    """The points in lines of at most `width` cells; a character is about twice as high as wide."""
     if looks.title:
         yield Text(looks.title, style=ink.style("ink", bold=True))
     columns, lines = max(8, min(width, WIDEST)), HIGHEST

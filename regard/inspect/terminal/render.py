@@ -1,8 +1,8 @@
-"""`console.print(scene)`: the title, then what the scene's groups show, from top to bottom.
+"""`console.print(scene)`: the title, then the content of the scene's groups, from top to bottom.
 
-Marks have no pixels in a terminal, so what a group says it shows (`Group.content`) is drawn anew in character cells;
-pictures become half blocks. Other marks are left out: they label or decorate what is drawn here with labels of its
-own. Without color, weights become digits, so that a log file or a screen reader gets the same figure.
+A terminal has no pixels for marks, so the content of a group (`Group.content`) is redrawn in character cells, and
+images become half blocks. Other marks are left out: they label or decorate content that has its own labels here.
+Without color, weights become digits, so that a log file or a screen reader gets the same figure.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from regard.terminal import printable
 
 
 def render(scene: Scene, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-    """The lines of a scene, none wider than the console."""
+    """The lines of a scene, at most as wide as the console."""
     ink, width = Ink.of(console), options.max_width
     if scene.title:
         yield Text(printable(scene.title), style=ink.style("ink", bold=True), overflow="fold")
@@ -67,7 +67,7 @@ def render(scene: Scene, console: Console, options: ConsoleOptions) -> Iterator[
 
 
 def _parts(marks: Sequence[Mark]) -> Iterator[Content | Image]:
-    """What a terminal can draw, in painting order; a group that says what it shows is not looked into."""
+    """The contents and images that a terminal can draw, in painting order; groups with content are not searched."""
     for mark in marks:
         if isinstance(mark, Image):
             yield mark
@@ -79,7 +79,7 @@ def _parts(marks: Sequence[Mark]) -> Iterator[Content | Image]:
 
 
 def _notes(parts: Sequence[Content], width: int, ink: Ink) -> Iterator[list[Text]]:
-    """What the shades and signs mean, once for all parts of a kind."""
+    """The legends of shades and signs, once per kind of content."""
     matrices = [part for part in parts if isinstance(part, Matrix) and part.rows and part.columns]
     if matrices and not all(matrix.numbers for matrix in matrices):
         yield list(legend(matrices, width, ink))

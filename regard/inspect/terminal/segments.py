@@ -1,4 +1,4 @@
-"""Segments in character cells: the source again for each output piece, on grounds as strong as p(inside), marked below.
+"""Segments in character cells: the source once per output piece, shaded by p(inside), with marks below.
 
 ━ best segments   ┄ true segments   ═ both
 """
@@ -17,14 +17,14 @@ from regard.inspect.terminal.ink import Ink, fit
 from regard.inspect.writing import is_special, shorten, visible
 
 FAINT = 0.1
-"""Shares below this are a dot where there is no color."""
+"""Shares below this are a dot without color."""
 _MARKS = {(False, False): " ", (True, False): "━", (False, True): "┄", (True, True): "═"}
 _MEANINGS = {"━": "best segments", "┄": "true segments", "═": "both"}
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """The cells of the labels, of each source piece, and the pieces of each band."""
+    """The widths of the labels and of each source piece, and the pieces of each band."""
 
     label: int
     cells: dict[int, int]
@@ -33,7 +33,7 @@ class _Plan:
 
 
 def draw_segments(bands: SegmentBands, width: int, ink: Ink) -> Iterator[Text]:
-    """Lines of at most `width` cells; a source that does not fit continues in a further band below."""
+    """Lines of at most `width` cells; a source that does not fit continues in another band below."""
     if bands.title:
         yield Text(shorten(bands.title, width), style=ink.style("ink", bold=True))
     if not bands.sources or not bands.targets:
@@ -53,7 +53,7 @@ def draw_segments(bands: SegmentBands, width: int, ink: Ink) -> Iterator[Text]:
 
 
 def segment_notes(shown: Sequence[SegmentBands], width: int, ink: Ink) -> Iterator[Text]:
-    """What the marks and the digits mean."""
+    """The legend of marks and digits."""
     best = any(bands.segments.best is not None for bands in shown)
     truth = any(bands.segments.truth is not None for bands in shown)
     signs = "━" * best + "┄" * truth + "═" * (best and truth)
@@ -72,7 +72,7 @@ def segment_notes(shown: Sequence[SegmentBands], width: int, ink: Ink) -> Iterat
 
 def _plan(bands: SegmentBands, width: int) -> _Plan:
     named = [cell_len(visible(target)) for target in bands.targets if target]
-    label = min(max(named, default=-1), max(1, width // 3))  # −1: nor is there a blank after it
+    label = min(max(named, default=-1), max(1, width // 3))  # −1: no blank after it either
     letters = all(len(source) <= 1 for source in bands.sources)
     room = max(1, width - label - 1)
     blank = 0 if letters else 1
@@ -90,7 +90,7 @@ def _plan(bands: SegmentBands, width: int) -> _Plan:
 
 
 def _line(bands: SegmentBands, row: int | None, band: Sequence[int], plan: _Plan, ink: Ink) -> Text:
-    """The source on its shades for an output piece, or its weights in tenths; without a row, the source alone."""
+    """The shaded source for an output piece, or its weights in tenths; without a row, the source alone."""
     target = "" if row is None else bands.targets[row]
     line = Text(no_wrap=True, overflow="crop")
     color = "muted" if is_special(target) else "ink"
@@ -114,7 +114,7 @@ def _line(bands: SegmentBands, row: int | None, band: Sequence[int], plan: _Plan
 
 
 def _marks(bands: SegmentBands, row: int, band: Sequence[int], plan: _Plan, ink: Ink) -> Text:
-    """A stroke under each position that is in the best segmentation, in the true one, or in both."""
+    """A mark below each position that is in the best segmentation, in the true one, or in both."""
     found = bands.segments
     line = Text(" " * (plan.label + 1), no_wrap=True, overflow="crop")
     before = (False, False)

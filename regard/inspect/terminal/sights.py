@@ -1,7 +1,7 @@
-"""Where each word looked at a picture, in character cells: the picture once more for every word, side by side.
+"""Attention to an image in character cells: the image once more for every word, side by side.
 
-With color the pictures are half blocks under a veil, the true place framed. Without it each is the grid of the
-attention in tenths of the word's largest weight, the true cells in brackets:
+With color, images are half blocks under a veil, with the true region framed. Without color, each is the grid of the
+attention in tenths of the word's largest weight, with the true cells in brackets:
 
     red ✓
      · ·[3 9]· ·
@@ -23,11 +23,11 @@ from regard.inspect.writing import shorten, visible
 
 FAINT = 0.1
 PANEL, SMALL, WHOLE = 18, 14, 28
-"""Cells of a picture across, where several stand side by side (four, or five, in eighty columns), and by itself."""
+"""Width of an image in cells: if several are side by side (four or five in eighty columns), and alone."""
 
 
 def draw_looks(looks: PictureLooks, width: int, ink: Ink) -> Iterator[Text]:
-    """The picture and its looks in lines of at most `width` cells."""
+    """The image and the attention of each word, in lines of at most `width` cells."""
     if looks.title:
         yield Text(shorten(looks.title, width), style=ink.style("ink", bold=True))
     if ink.color and looks.words:
@@ -44,7 +44,7 @@ def draw_looks(looks: PictureLooks, width: int, ink: Ink) -> Iterator[Text]:
 
 
 def look_notes(shown: Sequence[PictureLooks], width: int, ink: Ink) -> Iterator[Text]:
-    """What the light and the signs mean."""
+    """The legend of brightness and signs."""
     drawn = [looks for looks in shown if looks.words]
     if not drawn:
         return
@@ -78,7 +78,7 @@ def _veils(looks: PictureLooks, width: int, ink: Ink) -> Iterator[Text]:
 
 
 def _framed(pixels: Pixels, true: NDArray[np.bool_], ink: Ink) -> Pixels:
-    """The pixels just outside the true cells in the color of truth (just inside, at the edge of the picture)."""
+    """The pixels just outside the true cells in the color of truth (just inside at the edge of the image)."""
     if not true.any():
         return pixels
     inside = stepped(true, pixels.shape[1], pixels.shape[0])
@@ -116,7 +116,7 @@ def _grids(looks: PictureLooks, width: int, ink: Ink) -> Iterator[Text]:
 
 
 def _digits(shares: NDArray[np.floating], true: NDArray[np.bool_]) -> str:
-    """A line of the grid: tenths with a blank between, brackets instead of the blanks around true cells."""
+    """A line of the grid: tenths separated by blanks, with brackets around true cells."""
     line = ""
     for column, share in enumerate(shares):
         before = column > 0 and bool(true[column - 1])
@@ -126,7 +126,7 @@ def _digits(shares: NDArray[np.floating], true: NDArray[np.bool_]) -> str:
 
 
 def _reduced(grid: tuple[int, int], width: int) -> tuple[int, int]:
-    """The grid with so many cells put together that a line of it fits."""
+    """The size of the grid after merging cells so that a line fits."""
     rows, columns = grid
     while 2 * columns + 1 > max(3, width):
         rows, columns = -(-rows // 2), -(-columns // 2)
@@ -134,7 +134,7 @@ def _reduced(grid: tuple[int, int], width: int) -> tuple[int, int]:
 
 
 def _pooled(cells: NDArray[np.floating], rows: int, columns: int) -> NDArray[np.floating]:
-    """The largest of the cells that are put together."""
+    """The largest value of the merged cells."""
     tall, wide = -(-cells.shape[0] // rows), -(-cells.shape[1] // columns)
     padded = np.pad(cells, ((0, rows * tall - cells.shape[0]), (0, columns * wide - cells.shape[1])))
     return np.asarray(padded.reshape(rows, tall, columns, wide).max(axis=(1, 3)))

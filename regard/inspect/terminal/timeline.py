@@ -1,7 +1,7 @@
-"""Films and sounds in character cells: frames or a spectrogram, and under them a line of cells for each word.
+"""Videos and audio in character cells: frames or a spectrogram, and below them a line of cells for each word.
 
-With color the cells are shaded and true times underlined; without it they are tenths of the full shade, and strokes
-below them mark what is true:
+With color, cells are shaded and true times underlined. Without color, cells are tenths of the full shade, and marks
+below them show true times:
 
     jumps  ·  ·  2  8  9
                  ┄┄┄┄┄┄┄
@@ -24,12 +24,12 @@ from regard.inspect.writing import is_special, shorten, visible
 
 FAINT = 0.1
 MARGIN = 5
-"""Cells of the probability beside a row: a blank and 0.97."""
+"""Width of the probability beside a row: a blank and 0.97."""
 WIDEST = 100
 THUMB = 9
-"""Cells of a frame across, at least."""
+"""Minimum width of a frame, in cells."""
 HIGH = 6
-"""Lines of a spectrogram."""
+"""Height of a spectrogram, in lines."""
 Timed = FilmLooks | SeriesLooks
 
 
@@ -72,7 +72,7 @@ def draw_series(looks: SeriesLooks, width: int, ink: Ink) -> Iterator[Text]:
 
 
 def time_notes(shown: Sequence[Timed], width: int, ink: Ink) -> Iterator[Text]:
-    """What the shades and the strokes mean."""
+    """The legend of shades and marks."""
     drawn = [looks for looks in shown if looks.words]
     if not drawn:
         return
@@ -93,7 +93,7 @@ def time_notes(shown: Sequence[Timed], width: int, ink: Ink) -> Iterator[Text]:
 
 
 def _rooms(looks: Timed, width: int) -> tuple[int, int]:
-    """Cells of the labels, with the blank after them, and of the time."""
+    """The width of the labels, including a blank, and of the time axis."""
     longest = max((cell_len(visible(word)) for word in looks.words), default=-1)
     label = min(longest, max(1, width // 4)) + 1
     margin = MARGIN if looks.probabilities is not None and looks.words and width >= 40 else 0
@@ -134,7 +134,8 @@ def _ground(share: float, ink: Ink) -> Style:
 
 
 def _columns(looks: Timed, room: int) -> list[list[int]]:
-    """For each column of characters the positions it shows: one, or several where there are more than columns."""
+    """For each column of characters, the positions it shows: one, or several if there are more positions than
+    columns."""
     bounds = looks.bounds * room
     shown = []
     for column in range(room):
@@ -146,7 +147,7 @@ def _columns(looks: Timed, room: int) -> list[list[int]]:
 
 
 def _tenths(looks: Timed, word: int, columns: Sequence[Sequence[int]]) -> str:
-    """A digit in the middle of the columns of each position."""
+    """A digit centered in the columns of each position."""
     line = ""
     start = 0
     while start < len(columns):

@@ -17,9 +17,9 @@ FAINT = 0.1
 
 
 def draw_words(words: WeightedWords, width: int, ink: Ink) -> Iterator[Text]:
-    """Running text, each word on a ground as strong as its weight; without color, with its weight in tenths behind it.
+    """Running text with words shaded by their weights; without color, each is followed by its weight in tenths.
 
-    Notes stand under their words.
+    Notes are below their words.
     """
     if words.title:
         yield Text(shorten(words.title, width), style=ink.style("ink", bold=True))
@@ -53,7 +53,7 @@ def _pair(line: Text, under: Text, notes: bool) -> Iterator[Text]:
 
 
 def draw_links(links: Links, width: int, ink: Ink) -> Iterator[Text]:
-    """For every target word the source words it is tied to, the strongest first."""
+    """For every target word, its linked source words, strongest first."""
     if links.title:
         yield Text(shorten(links.title, width), style=ink.style("ink", bold=True))
     label = min(max((cell_len(visible(word)) for word in links.targets), default=1), max(1, width // 3))
@@ -70,7 +70,7 @@ def draw_links(links: Links, width: int, ink: Ink) -> Iterator[Text]:
 
 
 def draw_ranking(ranking: Ranking, width: int, ink: Ink) -> Iterator[Text]:
-    """One line for each text: its place, its score, a bar as long as its share, and the text itself."""
+    """One line per text: its rank, its score, a bar for its share, and the text itself."""
     if ranking.title:
         yield Text(shorten(ranking.title, width), style=ink.style("ink", bold=True))
     bar = 10 if width >= 50 else 0
@@ -89,7 +89,7 @@ def draw_ranking(ranking: Ranking, width: int, ink: Ink) -> Iterator[Text]:
 
 
 def draw_lines(content: Lines, width: int, ink: Ink) -> Iterator[Text]:
-    """The lines as they are, folded where they are too long."""
+    """The lines, wrapped if they are too long."""
     for number, (text, color) in enumerate(content.lines):
         style = ink.style(color, bold=number < content.bold)
         yield Text(printable(text), style=style, overflow="fold")

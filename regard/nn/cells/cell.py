@@ -1,4 +1,4 @@
-"""A recurrent cell: one step of a recurrence, split in the part that sees the input and the part that sees the state.
+"""A recurrent cell: one step of a recurrence, split into the input's part and the state's part.
 
 W x + b of every time step is known before the recurrence starts (`project`, one matrix product for all of them);
 only U h + c must wait for the state (`advance`).
@@ -18,8 +18,8 @@ from regard import parts
 from regard.parts import find, one_of
 
 TorchRecurrence = Callable[..., tuple[Tensor, Tensor]]
-"""inputs (N, I), rows alive at each step, first states (directions, B, state), weights, … → outputs and last states;
-or inputs (T, B, I) of rows of one length, None, and the same."""
+"""inputs (N, I), number of active rows at each step, first states (directions, B, state), weights, … →
+outputs and last states. For rows of equal length: inputs (T, B, I), None, and the same."""
 
 AnyCell = Annotated[Any, one_of("cell")]
 """A key of options that chooses a cell: `cell: gru`, `cell: {type: rnn, activation: relu}`."""
@@ -42,16 +42,16 @@ def squashed(activation: str, inside: str) -> str:
 
 
 class Cell(nn.Module):
-    """One recurrent layer, one step.
+    """One step of one recurrent layer.
 
-    A state is one tensor (…, state_size); `output` gives the part of it that others see, (…, size). A new cell derives
-    from this class, says how many `gates` it has, and writes `advance` and `equations`; everything else follows.
+    A state is one tensor (…, state_size); `output` returns its visible part, (…, size). To add a cell, derive
+    from this class, set the number of `gates`, and write `advance` and `equations`.
 
-    carries   whether the state is [h; m], h being what others see and m as large
+    carries   whether the state is [h; m], with h visible and m of the same size
     """
 
     class Options(parts.Options):
-        """A cell has the options its own file names."""
+        """Each cell defines its own options."""
 
     gates: int = 1
     carries: bool = False
@@ -80,22 +80,23 @@ class Cell(nn.Module):
 
     @classmethod
     def linear_input(cls, options: Any) -> bool:
-        """Whether the input's share of the gates is W x + b alone, so that a decoder can project its parts apart."""
+        """Whether the input enters the gates as W x + b only, so that a decoder can project it in parts."""
         return True
 
     @classmethod
     def equations(cls, options: Any, mark: str) -> list[str]:
-        """The function `name_mark(h, x)` that is one step from the state h with the input x; every weight has the mark
-        below it. A cell that `carries` more than h takes and gives it too: `lstm_mark(h, m, x) = (…, …)`."""
+        """The function `name_mark(h, x)`: one step from the state h with the input x. The mark is the
+        subscript of every weight. A cell that `carries` m takes and returns it too:
+        `lstm_mark(h, m, x) = (…, …)`."""
         raise NotImplementedError
 
     @classmethod
     def written_step(
         cls, options: Any, mark: str, state: str, before: str, inputs: str, carried: str = "m"
     ) -> str:
-        """`s_t = gru_y(s_{t−1}, x_t)` of the mark y, the states s_t and s_{t−1}, and the inputs x_t.
+        """`s_t = gru_y(s_{t−1}, x_t)` from the mark y, the states s_t and s_{t−1}, and the inputs x_t.
 
-        carried   the letter of what the cell carries beside the state
+        carried   the letter for what the cell carries beside the state
         """
         results, taken = [state], [before]
         if cls.carries:
@@ -105,7 +106,7 @@ class Cell(nn.Module):
 
     @classmethod
     def written_name(cls, options: Any) -> str:
-        """Its name as that of a function."""
+        """The cell's name as the name of a function."""
         return "".join(filter(str.isalpha, options.type))
 
     def project(self, inputs: Tensor) -> Tensor:
@@ -121,15 +122,15 @@ class Cell(nn.Module):
 
     @property
     def kernel(self) -> str | None:
-        """The recurrence of `regard.kernels` that computes exactly this cell; None where there is none."""
+        """The recurrence of `regard.kernels` that computes exactly this cell, if there is one."""
         return None
 
     def torch_weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """W, U, b, c as torch's own recurrences expect them."""
+        """W, U, b, c as torch's recurrences expect them."""
         return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
     def torch_recurrence(self) -> TorchRecurrence | None:
-        """torch's own recurrence over whole sequences with these weights (cuDNN's on CUDA); None where it has none."""
+        """torch's recurrence over whole sequences with these weights (cuDNN's on CUDA), if there is one."""
         return None
 
     def forward(self, inputs: Tensor, state: Tensor) -> Tensor:
@@ -137,7 +138,7 @@ class Cell(nn.Module):
 
 
 def dense_or_packed(run: Callable[..., tuple[Tensor, Tensor]]) -> TorchRecurrence:
-    """One of torch's recurrences, for packed inputs and for those of rows of one length."""
+    """One of torch's recurrences, for both packed inputs and rows of equal length."""
 
     def either(inputs: Tensor, sizes: Tensor | None, first: Tensor, *common: Any) -> tuple[Tensor, Tensor]:
         return run(inputs, first, *common, False) if sizes is None else run(inputs, sizes, first, *common)
@@ -146,12 +147,12 @@ def dense_or_packed(run: Callable[..., tuple[Tensor, Tensor]]) -> TorchRecurrenc
 
 
 def carried_by(state: str, letter: str) -> str:
-    """`→m_{j−1}` of the state `→h_{j−1}` and the letter m."""
+    """`→m_{j−1}` from the state `→h_{j−1}` and the letter m."""
     return re.sub(r"^([→←]?)\w", rf"\g<1>{letter}", state)
 
 
 def make_cell(cell: str | parts.Options, input_size: int, size: int) -> Cell:
-    """The cell a name or its options describe."""
+    """The cell with this name or these options."""
     options = find("cell", cell).Options() if isinstance(cell, str) else cell
     made: Cell = options.part.build(options, input_size, size)
     return made

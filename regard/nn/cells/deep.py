@@ -2,8 +2,8 @@
 
     x ← f(A x + a)                                        `input` layers before the recurrence
     z_1 = f(W x + b + U m + c),  z_k = f(T_k z_{k−1} + t_k)   `transition` layers from one state m to the next
-    m' = z_K,   with `skip`  m' = f(T_K z_{K−1} + t_K + R m)  a path past them, along which gradients go home
-    h' = f(O m' + o)                                      `output` layers between the state and those who see it
+    m' = z_K,   with `skip`  m' = f(T_K z_{K−1} + t_K + R m)  a skip connection past these layers
+    h' = f(O m' + o)                                      `output` layers between the state and the output
 
 A deep transition makes the path of a gradient through time K times as long; the skip connection shortens it again.
 """
@@ -25,21 +25,21 @@ Layers = Annotated[int, Field(ge=0, le=1000)]
 
 @register("cell", "deep")
 class DeepCell(Cell):
-    """Its state is [h; m]: what others see, and what goes on to the next step."""
+    """The state is [h; m]: h is the output, m the recurrent state."""
 
     class Options(Cell.Options):
         """Several layers within a step: before, in and after the recurrence (Pascanu 2014)."""
 
         input: Layers = 0
-        """Layers between the input and the recurrence; of an encoder."""
+        """Layers between the input and the recurrence; for encoders only."""
         transition: Depth = 2
         """Layers from one state to the next."""
         output: Layers = 0
-        """Layers between the state and those who see it."""
+        """Layers between the state and the cell's output."""
         skip: bool = False
-        """A path from the state past the layers of the transition."""
+        """Add a skip connection from the state past the layers of the transition."""
         activation: Activation = "tanh"
-        """f."""
+        """Activation function of all layers."""
 
         @model_validator(mode="after")
         def _something_to_skip(self) -> Any:

@@ -8,8 +8,9 @@
     h' = z ⊙ n + (1 − z) ⊙ h                      update "cho":   z lets the new state in (Bahdanau 2015)
 
 Weights have torch's names, shapes and order of gates (r, z, n), so that they can be exchanged with `torch.nn.GRU`.
-Because 1 − σ(a) = σ(−a), the two updates are one recurrence whose z rows differ in sign. A reset before the product
-makes U_n wait for r: two products one after the other, and no kernel of torch's or ours.
+Because 1 − σ(a) = σ(−a), the two updates are one recurrence whose z rows differ in sign. With a reset before
+the product, U_n must wait for r: this takes two consecutive products, and neither torch nor regard has a
+kernel for it.
 """
 
 from __future__ import annotations
@@ -44,11 +45,12 @@ class GRUCell(Cell):
         """The gated recurrent unit."""
 
         update: Update = "torch"
-        """The convention: torch h' = (1−z)·n + z·h; cho h' = z·n + (1−z)·h."""
+        """Convention of the update. torch: h' = (1−z)·n + z·h; cho: h' = z·n + (1−z)·h."""
         reset: Reset = "after"
-        """Where r acts: after the product, r ⊙ (U h + c), as torch has it; before, U (r ⊙ h) + c, as published."""
+        """Where the reset gate acts. after: r ⊙ (U h + c), as torch does;
+        before: U (r ⊙ h) + c, as published."""
         activation: Activation = "tanh"
-        """What squashes n."""
+        """Activation function of the candidate n."""
 
     gates = 3
 
@@ -82,7 +84,7 @@ class GRUCell(Cell):
 
     @property
     def as_torch(self) -> bool:
-        """Whether it computes what torch's own does, z rows of either sign."""
+        """Whether torch's GRU computes the same, with z rows of either sign."""
         return self.reset == "after" and self.activation == "tanh"
 
     def torch_weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -1,9 +1,9 @@
-"""The recurrence from the output (Jordan 1986): what is handed on is not the hidden layer but what it wrote.
+"""Recurrence from the output (Jordan 1986): a step receives the previous output instead of the hidden layer.
 
     y' = f(V f(W x + b + U y + c) + d)
 
-All that a step knows of the past went through the output: such a network is easier to train in parallel, since the
-true outputs are known, and remembers less.
+A step knows the past only through the output. Such a network remembers less, but is easier to train in
+parallel, because the true outputs are known.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from regard.parts import register
 
 @register("cell", "jordan")
 class JordanCell(Cell):
-    """Its state is y; the hidden layer, as large, lasts for one step."""
+    """The state is y. The hidden layer has the same size and lasts for one step."""
 
     class Options(Cell.Options):
-        """The recurrence goes from the output, not from the hidden layer (Jordan 1986)."""
+        """Recurrence from the output instead of the hidden layer (Jordan 1986)."""
 
         activation: Activation = "tanh"
-        """f."""
+        """Activation function of both layers."""
 
     def __init__(self, input_size: int, size: int, *, activation: Activation = "tanh") -> None:
         super().__init__(input_size, size)

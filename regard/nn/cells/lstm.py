@@ -1,7 +1,7 @@
 """The long short-term memory cell (Hochreiter and Schmidhuber 1997, with a forget gate).
 
     i, f, o = σ(W x + b + U h + c) each,  g = tanh(W_g x + b_g + U_g h + c_g)
-    c' = f ⊙ c + i ⊙ g,  h' = o ⊙ tanh(c')                  `activation` squashes both in place of tanh
+    c' = f ⊙ c + i ⊙ g,  h' = o ⊙ tanh(c')                  `activation` replaces tanh in both places
 
 Weights have torch's names, shapes and order of gates (i, f, g, o), so that they can be exchanged with `torch.nn.LSTM`.
 """
@@ -21,13 +21,13 @@ from regard.private import lstm_cell
 
 @register("cell", "lstm")
 class LSTMCell(Cell):
-    """Its state is [h; c]."""
+    """The state is [h; c]."""
 
     class Options(Cell.Options):
         """The long short-term memory."""
 
         activation: Activation = "tanh"
-        """What squashes g and the carry."""
+        """Activation function of the candidate g and of the carry."""
 
     gates = 4
     carries = True

@@ -3,8 +3,8 @@
     m = (V x + a) ⊙ (U_m h + c_m)
     h' = tanh(W x + b + U m + c)
 
-Each feature of x lends the state its own matrix U diag(V x) U_m; for characters: another one for each letter. Published
-without a and c_m, which are 0 there.
+The input thus selects the matrix of the recurrence, U diag(V x) U_m; for characters, each letter has its own.
+The published cell has no a and c_m.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from regard.parts import register
 
 @register("cell", "mrnn")
 class MultiplicativeCell(Cell):
-    """Rows of the weights: those of m first, then those of h'."""
+    """The weights contain the rows of m first, then the rows of h'."""
 
     class Options(Cell.Options):
         """The multiplicative recurrent cell: the input chooses the matrix of the recurrence."""
 
         activation: Activation = "tanh"
-        """What squashes the state."""
+        """Activation function of the state."""
 
     gates = 2
 

@@ -26,7 +26,7 @@ class RNNCell(Cell):
         """h' = f(W x + b + U h + c)."""
 
         activation: Activation = "tanh"
-        """f."""
+        """Activation function f."""
 
     def __init__(self, input_size: int, size: int, *, activation: Activation = "tanh") -> None:
         super().__init__(input_size, size)

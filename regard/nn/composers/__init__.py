@@ -1,4 +1,4 @@
-"""Composers: the vector of a node of a tree from those of its children, one composer a file."""
+"""Composers: the vector of a tree's node from the vectors of its children, one composer per file."""
 
 from regard.nn.composers.childsum import ChildSumComposer
 from regard.nn.composers.composer import AnyComposer, Composer, make_composer

@@ -13,12 +13,12 @@ from regard.parts import register
 
 @register("composer", "child-sum")
 class ChildSumComposer(TreeLSTMComposer):
-    """The child-sum Tree-LSTM of Tai, Socher, Manning (2015), equations 2 to 8, words at the leaves alone:
+    """The child-sum Tree-LSTM of Tai, Socher, Manning (2015), equations 2 to 8, words at leaves only:
 
         i, o = σ(…),  u = tanh(…)  of Σ_k h_k;   f_k = σ(W h_k + b) of each child
         m = i ⊙ u + Σ_k f_k ⊙ m_k,   h = o ⊙ tanh(m)
 
-    It does not know in which order the children stand.
+    The order of the children has no effect.
     """
 
     any_number = True

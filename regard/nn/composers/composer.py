@@ -14,17 +14,17 @@ AnyComposer = Annotated[Any, one_of("composer")]
 
 
 class Composer(nn.Module):
-    """States are (…, state_size); `output` gives the part of them that others see, (…, size).
+    """States are (…, state_size); `output` returns their visible part, (…, size).
 
-    A new composer derives from this class and writes `equations`, `leaf` and `pair`; one for any number of children
-    sets `any_number` and writes `several` too.
+    To add a composer, derive from this class and write `equations`, `leaf` and `pair`. For any number of
+    children, set `any_number`, and write `several` and `several_equations` too.
 
-    carries      whether the state is [h; m], h being what others see and m as large
+    carries      whether the state is [h; m], with h visible and m of the same size
     any_number   whether a node may have more than two children; else trees are binarized
     """
 
     class Options(parts.Options):
-        """A composer has the options its own file names."""
+        """Each composer defines its own options."""
 
     carries: ClassVar[bool] = False
     any_number: ClassVar[bool] = False
@@ -41,13 +41,14 @@ class Composer(nn.Module):
 
     @classmethod
     def equations(cls, options: Any, size: int) -> list[str]:
-        """Two functions, for nodes of `size` features: `leaf_x(x)` of the vector of a word and `node_x(l, r)` of two
-        children. Of a composer that `carries` more than h it is `node_x(l, m, r, n)`, and both give a pair (h, m)."""
+        """Two functions, for nodes of `size` features: `leaf_x(x)` for the vector of a word and
+        `node_x(l, r)` for two children. If the composer `carries` m, the second is `node_x(l, m, r, n)`, and
+        both return a pair (h, m)."""
         raise NotImplementedError
 
     @classmethod
     def several_equations(cls, options: Any) -> list[str]:
-        """Of a composer for any number of children: what h_j, and m_j, are; π_c is the parent of node c."""
+        """Equations of h_j, and of m_j, for any number of children; π_c is the parent of node c."""
         raise NotImplementedError
 
     def leaf(self, vectors: Tensor) -> Tensor:
@@ -59,7 +60,8 @@ class Composer(nn.Module):
         raise NotImplementedError
 
     def several(self, children: Tensor, owner: Tensor, count: int) -> Tensor:
-        """(E, state_size) of the children of `count` nodes, `owner` (E) saying whose → (count, state_size)."""
+        """(E, state_size) of the children of `count` nodes,
+        `owner` (E) their parents → (count, state_size)."""
         raise NotImplementedError
 
     def output(self, state: Tensor) -> Tensor:
@@ -67,7 +69,7 @@ class Composer(nn.Module):
 
 
 def make_composer(composer: str | parts.Options, input_size: int, size: int) -> Composer:
-    """The composer a name or its options describe."""
+    """The composer with this name or these options."""
     options = find("composer", composer).Options() if isinstance(composer, str) else composer
     made: Composer = options.part.build(options, input_size, size)
     return made

@@ -13,12 +13,13 @@ from regard.parts import register
 
 @register("composer", "lstm")
 class LSTMComposer(TreeLSTMComposer):
-    """The binary Tree-LSTM of Tai, Socher, Manning (2015), equations 9 to 14 with N = 2, words at the leaves alone:
+    """The binary Tree-LSTM of Tai, Socher, Manning (2015), equations 9 to 14 with N = 2, words at leaves
+    only:
 
         i, f_l, f_r, o = σ(…),  u = tanh(…)  of [l; r]
         m = i ⊙ u + f_l ⊙ m_l + f_r ⊙ m_r,   h = o ⊙ tanh(m)
 
-    A leaf has no children: m = i ⊙ u of its word. The forget gates have a bias each, and begin with 1.
+    A leaf has no children: m = i ⊙ u of its word. Each forget gate has its own bias, which starts at 1.
     """
 
     @classmethod

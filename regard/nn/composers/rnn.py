@@ -15,8 +15,8 @@ from regard.parts import register
 class RNNComposer(Composer):
     """p = tanh(W [l; r] + b), and tanh(W x + b) of a word (Goller and Küchler 1996; Socher et al. 2011).
 
-    Where Socher et al. take the vector of a word itself, here it goes through a layer of its own, so that embeddings
-    may have another size.
+    Socher et al. use the vector of a word itself. Here it goes through its own layer, so that embeddings may
+    have another size.
     """
 
     @classmethod

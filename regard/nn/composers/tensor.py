@@ -1,4 +1,4 @@
-"""The recursive neural tensor network: children act on each other feature by feature."""
+"""The recursive neural tensor network: the features of both children are multiplied with each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the two Tree-LSTMs share: their leaves."""
+"""The leaves of Tree-LSTMs, which both kinds share."""
 
 from __future__ import annotations
 

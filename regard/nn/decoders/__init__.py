@@ -1,4 +1,4 @@
-"""Decoders: what writes an output from memories, one decoder a file."""
+"""Decoders: the parts that write an output from memories, one decoder per file."""
 
 from regard.nn.decoders.continuing import Carried, ContinuingDecoder
 from regard.nn.decoders.crf import ChainTags, CRFDecoder

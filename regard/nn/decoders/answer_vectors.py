@@ -1,4 +1,4 @@
-"""Vectors of answers that are, where an answer is a word of the story, those with which that word is read."""
+"""Vectors of answers: an answer that is a word of the story shares the embedding of that word."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from regard.nn.embedding import Embedding
 
 
 class AnswerVectors(nn.Module):
-    """V r + b, where row a of V is e(w) if answer a is the word w, and a vector of its own if it is none ("yes").
+    """V r + b, where row a of V is e(w) if answer a is the word w, and a vector of its own otherwise ("yes").
 
-    What is read of a word is then its answer at once: nothing has to be learned about each answer by itself
-    (Sukhbaatar, Szlam, Weston, Fergus 2015: W^T = C_K).
+    The vector read from a word then scores that word as the answer directly: nothing has to be learned for
+    each answer separately (Sukhbaatar, Szlam, Weston, Fergus 2015: W^T = C_K).
 
-    words   of each answer the id of its word, None where it is none
+    words   the word id of each answer; None if it is not a word
     """
 
     rows: Tensor
@@ -45,6 +45,6 @@ class AnswerVectors(nn.Module):
 
 
 def words_of(answers: Sequence[str], column: Any) -> list[int | None]:
-    """Of each answer the id of its word in a column of texts; None where it is no word, or several."""
+    """The id of each answer as a word of a text column; None if it is not one known word."""
     found = [column.encode(answer).tolist() for answer in answers]
     return [ids[0] if len(ids) == 1 and ids[0] != UNKNOWN else None for ids in found]

@@ -1,6 +1,6 @@
-"""A whole output at once, where the recurrence does not wait for what is read.
+"""Compute a whole output at once, if the recurrence does not depend on the attention.
 
-It is run by our kernels where they know the cell, and else by torch's.
+Our kernels run the recurrence if they support the cell, else torch's.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 def knows(decoder: RecurrentDecoder) -> bool:
-    """Nothing that is read enters the recurrence, no look depends on the one before, and torch has the cell."""
+    """Whether no context enters the recurrence, looks are independent of each other,
+    and torch has the cell."""
     if decoder.reading is not None and decoder.reading.remembering:
         return False
     return (
@@ -34,7 +35,7 @@ def knows(decoder: RecurrentDecoder) -> bool:
 
 
 def records(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
-    """On CUDA, with kernels of ours for the cells, and nothing but the tensors of simple memories goes in."""
+    """Whether this is CUDA, our kernels support the cells, and the inputs are tensors of simple memories."""
     cell = decoder.stack.cell(0)
     return knows(decoder) and swept.knows(cell, cell.weight_hh) and recorded.suits(decoder, memories)
 

@@ -1,4 +1,4 @@
-"""Bridge: the first states of a recurrent decoder, made from the encoding or handed on by it."""
+"""Bridge: the first states of a recurrent decoder, computed from the summary or copied from the encoder."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Bridging = Literal["tanh", "linear", "copy"]
 
 
 class Bridge(nn.Linear):
-    """From the summary h to the first states of all layers, each beside what its cell carries: tanh(W h + b), or
-    without `squashes` W h + b."""
+    """The first states of all layers from the summary h, including what the cells carry: tanh(W h + b), or
+    W h + b without `squashes`."""
 
     def __init__(self, summary_size: int, stack: Stack, *, squashes: bool = True) -> None:
         super().__init__(summary_size, stack.states)
@@ -35,18 +35,18 @@ class Bridge(nn.Linear):
 
 
 def by_layer(states: Tensor, layers: int) -> tuple[Tensor, ...]:
-    """The states of all layers side by side, (B, L·state) → one (B, 1, state) for each."""
+    """Split the concatenated states of all layers: (B, L·state) → one (B, 1, state) for each."""
     return states.view(len(states), 1, layers, -1).unbind(2)
 
 
 def handed_on(memory: Memory, stack: Stack) -> tuple[Tensor, ...]:
-    """`bridge: copy`: what the encoder's layers end with, one (B, 1, state) for each."""
+    """`bridge: copy`: the last states of the encoder's layers, one (B, 1, state) for each."""
     size = stack.cell(0).state_size
     return tuple(one[:, None, :size] for one in memory.last or (memory.summary,))
 
 
 def check_bridge(options: Any, plan: Plan, mistakes: Mistakes) -> None:
-    """The first state is made from the summary, or is what the encoder ends with."""
+    """Require that `bridge` has an effect, and that `copy` finds last states of the right shape."""
     if options.bridge != "tanh" and "start" not in options.ways:
         mistakes.add(
             "bridge has no effect: the encoding is not the first state.",
@@ -70,7 +70,7 @@ def check_bridge(options: Any, plan: Plan, mistakes: Mistakes) -> None:
 
 
 def check_last_states(sources: Mapping[str, Any], stack: Stack) -> None:
-    """`bridge: copy` needs last states of the decoder's own size, one for each layer, and asks the encoder for them."""
+    """Ask the encoder for its last states, and require one of the decoder's size for each layer."""
     if len(sources) != 1:
         raise RegardError(
             f"bridge: copy begins with the last states of one input; there are {', '.join(sources)}.",
@@ -85,7 +85,7 @@ def check_last_states(sources: Mapping[str, Any], stack: Stack) -> None:
 
 
 def _unlike(last: LastStates, layers: int, size: int, carries: bool) -> str:
-    """Why the last states of an encoder are not the first ones of a decoder; nothing where they are."""
+    """Why an encoder's last states cannot be a decoder's first states; empty if they can."""
     begin = "bridge: copy begins with the encoder's last states"
     if last.layers != layers:
         return f"{begin}, layer by layer; the encoder has {last.layers}, the decoder {layers}."
@@ -97,10 +97,10 @@ def _unlike(last: LastStates, layers: int, size: int, carries: bool) -> str:
 
 
 def first_state_lines(options: Any, summary: str, handed: MemorySymbols | None = None) -> list[str]:
-    """Equations of s_0, or s_{1,0} and so on of several layers, each beside what its cell carries.
+    """Equations of s_0, or of s_{1,0} and so on for several layers, and of what the cells carry.
 
-    options   of a decoder; one that names no `bridge` makes its first states with a tanh
-    handed    the memory whose last states `bridge: copy` hands on
+    options   options of a decoder; without the option `bridge`, the first states are made with a tanh
+    handed    the memory whose last states `bridge: copy` copies
     """
     ways, bridge = getattr(options, "ways", ("start",)), getattr(options, "bridge", "tanh")
     place = "−1" if "first-input" in ways else "0"

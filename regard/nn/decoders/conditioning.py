@@ -2,10 +2,10 @@
 
     first-input  P summary + d is read before the first word: s_0 = cell(s_{−1}, P summary + d)    (Vinyals 2015)
     every-step   the summary is an input of each step
-    output       the state meets the summary where words are chosen: o_t = tanh(W [s_t; summary] + b)  (Mao 2015)
-    gate         the summary decides what of the state is said: σ(G summary + d) ⊙ s_t in place of s_t
+    output       the summary enters the output layer: o_t = tanh(W [s_t; summary] + b)             (Mao 2015)
+    gate         the summary gates the state before the output layer: σ(G summary + d) ⊙ s_t in place of s_t
 
-A summary belongs to the row: its share of a product is computed once, before the first step.
+The summary is the same at all steps, so its share of each product is computed once, before the first step.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Condition = Literal["start", "first-input", "every-step", "output", "gate", "att
 
 
 class OutputGate(nn.Linear):
-    """ρ = σ(G h + d) of the summary h: what of the state is said."""
+    """ρ = σ(G h + d): the gates that a summary h applies to the state before the output layer."""
 
     def forward(self, summary: Tensor) -> Tensor:
         """(B, D) → (B, 1, H)"""
@@ -35,7 +35,7 @@ class OutputGate(nn.Linear):
 
 
 class Readout(nn.Linear):
-    """o_t = tanh(W [s_t; c_t; e(y_{t−1}); h] + b), of these what the decoder has; the summary h comes last.
+    """o_t = tanh(W [s_t; c_t; e(y_{t−1}); h] + b), where all but s_t may be missing; h is the summary.
 
     merged   features of the summary
     """
@@ -45,13 +45,13 @@ class Readout(nn.Linear):
         self.merged = merged
 
     def share(self, summary: Tensor) -> Tensor | None:
-        """(B, D) → (B, 1, O) the summary's share; None where it has none."""
+        """(B, D) → (B, 1, O) the summary's share; None if it does not enter."""
         if not self.merged:
             return None
         return nn.functional.linear(summary, self.weight[:, -self.merged :]).unsqueeze(1)
 
     def forward(self, found: Tensor, share: Tensor | None = None) -> Tensor:
-        """(…, s_t, c_t and e(y_{t−1}) side by side) → (…, O)"""
+        """(…, s_t, c_t and e(y_{t−1}) concatenated) → (…, O)"""
         if share is None:
             return torch.tanh(super().forward(found))
         known = nn.functional.linear(found, self.weight[:, : -self.merged], self.bias)
@@ -59,14 +59,14 @@ class Readout(nn.Linear):
 
 
 def at_output(summary: Tensor, gate: OutputGate | None, readout: Readout | None) -> AtOutput | None:
-    """What the summary (B, D) does where words are chosen; None where it does nothing."""
+    """How the summary (B, D) conditions the output layer; None if it does not."""
     gates = None if gate is None else gate(summary)
     share = None if readout is None else readout.share(summary)
     return None if gates is None and share is None else AtOutput(gates, share)
 
 
 def check_condition(options: Any, mistakes: Mistakes) -> None:
-    """How the encoding reaches the decoder, and whether the attention agrees."""
+    """Check `condition`, and whether the attention agrees with it."""
     if options.condition is None:
         return
     if not options.condition:
@@ -105,7 +105,7 @@ def check_given(
     sources: Mapping[str, Source],
     state: str,
 ) -> None:
-    """The same, of a decoder that is made by hand."""
+    """`check_condition` for a decoder that is constructed in Python."""
     unknown = [word for word in condition if word not in get_args(Condition)]
     if unknown or not condition:
         raise RegardError(
@@ -130,9 +130,9 @@ def check_given(
 def readout_lines(
     options: Any, output: str, context: Sequence[str], summary: str, *, feeds: bool
 ) -> tuple[list[str], str]:
-    """Equations from what the highest layer gives to p(y_t), and what the softmax is of.
+    """Equations from the output of the top layer to p(y_t), and the argument of the softmax.
 
-    feeds   whether what goes to the output layer enters the next step
+    feeds   whether the input of the output layer also enters the next step
     """
     found, weights = [], "V_y" if options.tie == "none" else "E_y"
     size = options.embedding if options.tie != "none" else options.size

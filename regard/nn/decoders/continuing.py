@@ -1,4 +1,4 @@
-"""What the decoders of streams have in common: a text is continued from a state, span after span."""
+"""The base of decoders of streams, which continue a text from a state, span after span."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from regard.parts import Count, Mistakes, Plan, Size
 from regard.prediction import Prediction
 
 Carried = tuple[Tensor, ...]
-"""The state after a span: a tensor (B, …) each, as many as the decoder has."""
+"""The state after a span: tensors (B, …), as many as the decoder needs."""
 
 
 class ContinuingDecoder(Decoder):
-    """p(y) = Π_t p(y_t | y_<t): each token from a state that is a function of those before it.
+    """p(y) = Π_t p(y_t | y_<t): each token is predicted from a state that depends on the tokens before it.
 
-    A new one derives from this class and writes `build`, `board`, `start` and `forward`.
+    To add one, derive from this class and write `build`, `board`, `start` and `forward`.
 
-    carried   in training, the state after the last span, without a gradient: the next span goes on with it unless it
-              is `fresh`. Part of the training state, not of the model
+    carried   in training, the state after the last span, without a gradient. The next span continues from it
+              unless it is `fresh`. Part of the training state, not of the model
     """
 
     class Options(Decoder.Options, EmbeddingOptions):
-        """Shared by the decoders of streams."""
+        """Options shared by the decoders of streams."""
 
         size: Size = 256
-        """Units of the hidden layer, or of each of them."""
+        """Units of each hidden layer."""
         tie: Literal["none", "output"] = "none"
-        """output: the output weights are the embeddings."""
+        """output: use the embeddings as output weights."""
         output: Literal["full", "adaptive"] = "full"
         """adaptive: rare units share classes with narrower weights, which is faster for large vocabularies."""
         cutoffs: tuple[Count, ...] | None = None
-        """Of adaptive: the numbers of units at which the vocabulary, most frequent first, is cut into classes;
-        default: 2000 and 10000."""
+        """With `output: adaptive`: the ranks at which the vocabulary, sorted by frequency, is split into
+        classes; default: 2000 and 10000."""
 
         @field_validator("cutoffs", mode="before")
         @classmethod
@@ -87,7 +87,7 @@ class ContinuingDecoder(Decoder):
 
     @classmethod
     def board_output(cls, options: Any, state: str) -> list[str]:
-        """From the last hidden layer to p(y_t)."""
+        """Equations from the last hidden layer to p(y_t)."""
         if options.output == "adaptive":
             classes = range(1, len(options.cutoffs or CUTOFFS) + 1)
             others = " + ".join(f"exp(u_{k}·{state} + d_{k})" for k in classes)
@@ -145,7 +145,7 @@ class ContinuingDecoder(Decoder):
         self.carried: Carried | None = None
 
     def start(self, rows: int) -> Carried:
-        """The state before the first token of so many texts."""
+        """The state before the first token of `rows` texts."""
         raise NotImplementedError
 
     def forward(self, before: Tensor, state: Carried) -> tuple[Tensor, Carried]:
@@ -153,7 +153,7 @@ class ContinuingDecoder(Decoder):
         raise NotImplementedError
 
     def read(self, before: Tensor, state: Carried | None) -> tuple[Tensor, Carried]:
-        """As `forward`, packed (B·T, O) for the output layer; None begins a text."""
+        """`forward`, flattened to (B·T, O) for the output layer; a state of None begins a text."""
         hidden, state = self(before, self._begun(before, state))
         return self._said(self.dropped(hidden)), state
 
@@ -163,7 +163,7 @@ class ContinuingDecoder(Decoder):
         return flat if self.narrow is None else self.narrow(flat)
 
     def _begun(self, before: Tensor, state: Carried | None) -> Carried:
-        """The state, or the first one where there is none for so many texts."""
+        """The state, or the first state if there is none for this number of texts."""
         if state is None or len(state[0] if state else before) != len(before):
             return self.start(len(before))
         return state
@@ -182,7 +182,7 @@ class ContinuingDecoder(Decoder):
         return Loss(total, self.count(target), {"likelihood": likelihood})
 
     def _span(self, before: Tensor, ids: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
-        """The cost of a span, −log p of it, and the state after it, without a gradient: what is recorded on CUDA."""
+        """The loss of a span, its −log p, and the detached state after it; captured as a graph on CUDA."""
         hidden, reached = self(before, state)
         dropped = self.dropped(hidden)
         total, likelihood = self.output.loss(self._said(dropped), ids.flatten())
@@ -192,16 +192,16 @@ class ContinuingDecoder(Decoder):
         return total, likelihood, *(part.detach() for part in reached)
 
     def restraint(self, hidden: Tensor, dropped: Tensor, state: Carried) -> Tensor | None:
-        """() what the hidden layer (B, T, size) itself costs beside the tokens, from a state on; most cost nothing."""
+        """() a penalty on the hidden layer (B, T, size), given the state before it; None: no penalty."""
         return None
 
     def count(self, target: Span) -> Tensor:
-        # filled on the device: a copy would wait for all that is under way there
+        # filled on the device: a copy would wait for all pending work there
         return target.ids.new_full((), target.ids.numel(), dtype=torch.float32)
 
     @torch.no_grad()
     def costs(self, target: Span, state: Carried | None) -> tuple[Tensor, Carried]:
-        """−log p (B, T) of every token of a span, from a state, and the state after it; None begins a text."""
+        """−log p (B, T) of every token of a span and the state after it; a state of None begins a text."""
         rows, state = self.read(target.before, state)
         return self.output.costs(rows, target.ids.flatten()).view(target.ids.shape), state
 
@@ -223,6 +223,6 @@ class ContinuingDecoder(Decoder):
 
 
 def _run(owner: nn.Module, function: Any, *inputs: Tensor) -> tuple[Tensor, ...]:
-    """What asks the device how large its classes are cannot be recorded."""
+    """Run without a graph: an adaptive output asks the device for the sizes of its classes."""
     found: tuple[Tensor, ...] = function(*inputs)
     return found

@@ -1,4 +1,4 @@
-"""What a recurrent decoder that copies computes of whole outputs: their cost, and where their words came from."""
+"""Whole outputs of a recurrent decoder that copies: their cost, and the sources of their words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _packed_places(copying: Copying, memories: Mapping[str, Memory], packing: Packing) -> Tensor:
-    """(N, S) the choice that each word of the source is, for every word of the outputs."""
+    """(N, S) the choice for each word of the source, for every word of the outputs."""
     return copying.places(memories[copying.source]).index_select(0, packing.rows())
 
 
@@ -34,7 +34,7 @@ def log_mixture(
     memories: Mapping[str, Memory],
     packing: Packing,
 ) -> Tensor:
-    """(N, V + S) log p of everything that can be written or copied, packed, from logits (N, V)."""
+    """(N, V + S) log p of every word that can be written or copied, packed, from logits (N, V)."""
     copying = cast(Copying, decoder.copying)
     places = _packed_places(copying, memories, packing)
     gates, weights = cast(Tensor, unrolled.gates), unrolled.looks[copying.source]
@@ -65,10 +65,10 @@ def distilled(
     memories: Mapping[str, Memory],
     packing: Packing,
 ) -> Tensor:
-    """−Σ p log q of another model's probabilities p, (N, V) or, where it copies too, (N, V + S)."""
+    """−Σ p log q for another model's probabilities p, (N, V), or (N, V + S) if that model copies too."""
     logs = log_mixture(decoder, unrolled, decoder.output(readouts), memories, packing)
     probabilities = nn.functional.pad(probabilities, (0, logs.shape[1] - probabilities.shape[1]))
-    possible = logs.masked_fill(logs == -torch.inf, 0.0)  # no choice of the other model either
+    possible = logs.masked_fill(logs == -torch.inf, 0.0)  # impossible for the other model too
     return -(probabilities * possible).sum()
 
 
@@ -91,7 +91,7 @@ def shown(
     found: Hypotheses,
     memories: Mapping[str, Memory],
 ) -> list[Prediction]:
-    """The answers, their traces holding where the words of the best of them were copied from."""
+    """The answers, with traces that show where the words of the best answer were copied from."""
     source, table = cast(Copying, decoder.copying).source, copies_of(decoder, found, memories).cpu().numpy()
     traced = []
     for row, answer in enumerate(answers):
@@ -103,7 +103,7 @@ def shown(
 
 
 def spelled(copying: Copying, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
-    """The pieces of choices, up to the first END; those outside the vocabulary as they stand in the source."""
+    """The pieces of choices, up to the first END; those outside the vocabulary come from the source."""
     found: list[str] = []
     for number in column.vocabulary.content(ids):
         found += (
@@ -113,7 +113,7 @@ def spelled(copying: Copying, ids: Sequence[int], column: Any, view: BatchView, 
 
 
 def readable(copying: Copying, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
-    """The same as people read them."""
+    """The choices as readable pieces."""
     found: list[str] = []
     for number in ids:
         if _is_taken(copying, number):

@@ -50,18 +50,18 @@ class CRFDecoder(PositionDecoder):
     """p(y | x) ∝ exp(start[y_1] + Σ_s (V h_s + b)[y_s] + Σ_s A[y_s, y_{s+1}] + end[y_n]).
 
     transitions[i, j]   A: tag i followed by tag j
-    allowed             (C + 1, C + 1) Boolean: whether tag i may be followed by tag j; the last row is the beginning,
-                        the last column the end. What is not allowed has probability 0
+    allowed             (C + 1, C + 1) Boolean: whether tag i may be followed by tag j; the last row is the
+                        beginning, the last column the end. Sequences that are not allowed have probability 0
     decode              viterbi: the most probable sequence; marginal: the most probable tag of each position
     """
 
     class Options(PositionDecoder.Options):
-        """One label per position, one chain over all positions together (a conditional random field)."""
+        """One label per position, with a chain over all positions: a conditional random field."""
 
         decode: TagsDecoding = "viterbi"
-        """The most probable sequence, or the most probable tag of each position."""
+        """viterbi: the most probable sequence; marginal: the most probable tag of each position."""
         constraints: Literal["none", "bio", "bioes"] = "none"
-        """Sequences that this scheme of spans does not allow have probability 0."""
+        """Give probability 0 to sequences that this scheme of spans does not allow."""
 
         moved = {"crf": "type: crf alone", "class_weights": "type: tags, with class_weights"}
 
@@ -162,13 +162,13 @@ class CRFDecoder(PositionDecoder):
         return (target.lengths * self._known(target)).sum()
 
     def _known(self, target: Tokens) -> Tensor:
-        """(B) whether training had all tags of a sequence."""
+        """(B) whether all tags of a sequence occur in the training data."""
         return ((target.ids != UNSEEN) | ~target.mask).all(-1)
 
     def loss(self, memories: Mapping[str, Memory], target: Tokens, *, truth: Any = None) -> Loss:
-        """−log p of the whole sequences; the count is of positions, as without a chain.
+        """−log p of whole sequences; the count is of positions, as without a chain.
 
-        A sequence with a tag that training did not have counts for neither: its probability is 0.
+        A sequence with a tag that is absent from the training data has probability 0. Both leave it out.
         """
         memory = memories[self.of]
         if memory.mask.shape[1] != target.ids.shape[1]:
@@ -196,6 +196,7 @@ class CRFDecoder(PositionDecoder):
 
 
 def allowed_tags(classes: list[str], scheme: Scheme) -> Tensor:
-    """(C + 1, C + 1): whether tag i may come before tag j; the last row is the beginning, the last column the end."""
+    """(C + 1, C + 1): whether tag j may follow tag i;
+    the last row is the beginning, the last column the end."""
     ends = [*classes, None]
     return torch.tensor([[may_follow(before, after, scheme) for after in ends] for before in ends])

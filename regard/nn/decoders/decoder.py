@@ -1,4 +1,4 @@
-"""What decoders have in common: where their input comes from, where they ought to look, and what they answer."""
+"""The base of all decoders: their sources, their loss, and their predictions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """Anything that knows the sizes of a memory; an encoder does."""
+    """Anything that knows the sizes of a memory, such as an encoder."""
 
     @property
     def value_size(self) -> int: ...
@@ -34,20 +34,20 @@ class Source(Protocol):
 
 
 Truth = Mapping[str, Tensor] | Tensor | None
-"""The true alignment (B, T, S) by the name of the attended memory; a bare tensor where only one is attended."""
+"""The true alignment (B, T, S) by the name of the attended memory; a bare tensor if only one is attended."""
 
 
 @dataclass(frozen=True)
 class BatchView:
-    """What a batch of predictions was made from, as people read it.
+    """The inputs behind a batch of predictions, in readable form.
 
     pieces           for each input the readable pieces of each row
-    truth            {input: (B, T, S)} where the true attention is known; supporting facts as Tokens
-    trace            whether the predictions are to hold where the model looked
+    truth            {input: (B, T, S)} the true attention, where known; supporting facts as Tokens
+    trace            whether the predictions include a trace of the attention
     replace_unknown  whether unknown output words become the most attended source word
-    target           the true output of the rows, as its column collates it, where the batch holds it
-    overridden       the inputs whose attention was imposed: there the truth is what was imposed
-    verbatim         the pieces of each row as they stand in the text, for the inputs that are copied from
+    target           the true output of the rows, as its column collates it, if the batch holds it
+    overridden       the inputs whose attention was imposed; their truth is the imposed attention
+    verbatim         the pieces of each row exactly as in the text, for the inputs that are copied from
     """
 
     pieces: Mapping[str, Sequence[Sequence[str]]]
@@ -66,22 +66,22 @@ class BatchView:
 class Decoder(nn.Module):
     """Memories → an output: at once (`predict`), or step by step (`StepwiseDecoder`).
 
-    A new decoder derives from this class and writes `build`, `board`, `loss`, `predict` and `predictions`.
+    To add a decoder, derive from this class and write `build`, `board`, `loss`, `predict` and `predictions`.
 
     writes     the types of columns it can write
     stepwise   whether a search writes the output, one step after another
-    looks      how many looks an answer has; None: one for each token that is written
-    reading    its attentions, by the name of the memory; None without any
-    by_words   the memories of sentences whose words it looks at
+    looks      number of looks of an answer; None: one for each output token
+    reading    the attentions, by the name of the memory; None without attention
+    by_words   the memories of sentences whose words are attended to
     """
 
     class Options(parts.Options):
-        """Shared by all decoders."""
+        """Options shared by all decoders."""
 
         over: tuple[str, ...] | None = None
         """The inputs this decoder is conditioned on; default: all of them."""
         weight: Positive = 1.0
-        """Of this output's loss in the sum."""
+        """Weight of this output's loss in the total loss."""
         dropout: Dropout = 0.0
         """Probability that a feature is set to zero in training."""
 
@@ -101,7 +101,7 @@ class Decoder(nn.Module):
         self.reading = None
 
     def looked_at(self, name: str, memory: Memory) -> Memory:
-        """What it reads of an input: the memory itself, or the words that its positions are made of (`by_words`)."""
+        """The memory to attend to for an input: the memory itself, or that of its words (`by_words`)."""
         if name not in self.by_words or memory.parts is None:
             return memory
         words = memory.parts.memory(memory)
@@ -109,33 +109,33 @@ class Decoder(nn.Module):
 
     @property
     def attended(self) -> tuple[str, ...]:
-        """The memories it looks at."""
+        """The memories it attends to."""
         return () if self.reading is None else self.reading.names
 
     @classmethod
     def build(
         cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
     ) -> Decoder:
-        """The decoder for the output `column`, reading from the encoders `sources`, with fresh weights."""
+        """A new decoder for the output `column`, which reads from the encoders `sources`."""
         raise NotImplementedError
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-        """Report what cannot be about the decoder of the output `name`; most have something to refuse."""
+        """Report invalid options of the decoder of the output `name`."""
 
     @classmethod
     def column_needs(cls, options: Any) -> dict[str, Any]:
-        """What it asks of its column beyond the column's own options, as keywords of the column's class."""
+        """Requirements on the output column beyond its own options, as keywords of the column's class."""
         return {}
 
     @classmethod
     def input_needs(cls, options: Any, name: str, plan: Plan) -> dict[str, dict[str, Any]]:
-        """What the decoder of the output `name` asks of input columns, by input, as `column_needs`."""
+        """Requirements on the input columns, by input, in the form of `column_needs`."""
         return {}
 
     @classmethod
     def fewest_units(cls, options: Any) -> int:
-        """Units that its column is given, where some are made up to count parameters before the data are seen."""
+        """Units of a placeholder vocabulary that suffice to count parameters before the data are read."""
         return 8
 
     @classmethod
@@ -146,57 +146,57 @@ class Decoder(nn.Module):
 
     @classmethod
     def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        """The inputs whose positions it reads, one by one; all it is conditioned on where nothing else is known."""
+        """The inputs whose positions it reads; default: all that it is conditioned on."""
         return options.over or tuple(plan.encoder)
 
     @classmethod
     def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        """The inputs whose summaries it reads; all it is conditioned on where nothing else is known."""
+        """The inputs whose summaries it reads; default: all that it is conditioned on."""
         return options.over or tuple(plan.encoder)
 
     @classmethod
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
-        """What it computes, as `regard describe` prints it, from memories that are written so."""
+        """The equations that `regard describe` prints, with these symbols of the memories."""
         raise NotImplementedError
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
-        """What it is trained for: `loss = …` for one row of data."""
+        """The equation of the loss, `loss = …` for one row of data."""
         raise NotImplementedError
 
     @classmethod
     def board_algorithm(cls, options: Any) -> list[str]:
-        """Lines about how it is trained; none for most."""
+        """Lines about the training algorithm; default: none."""
         return []
 
     def loss(self, memories: Mapping[str, Memory], target: Any, *, truth: Any = None) -> Loss:
         raise NotImplementedError
 
     def count(self, target: Any) -> Tensor | None:
-        """() the `count` that a loss of this target has, from the target alone; None where only the loss knows it.
+        """() the `count` of the loss of this target, from the target alone; None if only the loss can tell.
 
-        Batches that make one update together are divided by the count of all of them, which must be known before the
-        first loss: without it, every loss is computed twice.
+        The losses of accumulated batches are divided by the count of all of them, which must be known before
+        the first loss. Without it, every loss is computed twice.
         """
         return None
 
     def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Any:
-        """What it finds, for a decoder that answers at once."""
+        """The raw output of a decoder that answers at once, as `predictions` takes it."""
         raise NotImplementedError
 
     def score(self, memories: Mapping[str, Memory], target: Any, *, truth: Any = None) -> Any:
-        """Outputs that are given, as if they had been found: `predictions` makes of them what they score."""
+        """Score given outputs. The result has the form of a search result, as `predictions` takes it."""
         raise RegardError(
             f"a {type(self).Options.type} decoder does not score given outputs.",
             fix="Outputs can be scored where they are texts; `evaluate --metric loss` gives the mean of any others.",
         )
 
     def predictions(self, found: Any, column: Any, view: BatchView) -> list[Prediction]:
-        """What was found as one Prediction for each row of the batch."""
+        """Convert raw output to one Prediction for each row of the batch."""
         raise NotImplementedError
 
     def repeat(self, found: Any, memories: Mapping[str, Memory]) -> None:
-        """Come to what was found once more, by the plain way, so that every attention is asked again."""
+        """Compute the found output once more on the plain path, so that every attention is called again."""
         self(memories)
 
     def with_structures(
@@ -208,20 +208,20 @@ class Decoder(nn.Module):
         samples: int,
         seed: int,
     ) -> list[Prediction]:
-        """The answers, their traces holding the structures that were selected jointly.
+        """The answers, with the jointly selected structures in their traces.
 
-        A search keeps the weights alone: to show more, the best answer is written once more, and each attention asked
-        for the scores its weights came from.
+        A search keeps only the weights. To show the structures, the best answer is computed once more, and
+        the scores of each attention are recorded.
 
-        memories   gives what the decoder read; called only where it is needed
-        samples    how many structures to draw
+        memories   returns the memories that the decoder read; called only if needed
+        samples    number of structures to draw
         """
         attentions = {} if self.reading is None else self.reading.structured()
         if not attentions:
             return list(answers)
         read = memories()
         if any(read[name].override is not None for name in attentions):
-            return list(answers)  # where it looked was not its own choice
+            return list(answers)  # the attention was imposed
         scores = scores_during(attentions, lambda: self.repeat(found, read))  # (B, T, S) by name
         generator = torch.Generator(next(iter(scores.values())).device).manual_seed(seed)
         drawn: dict[str, tuple[Any, Any]] = {}
@@ -244,7 +244,7 @@ class Decoder(nn.Module):
 
 
 class PositionDecoder(Decoder):
-    """Answers for each position of the one input that its column is `of`, and reads nothing else."""
+    """A decoder that predicts one thing for each position of one input, the one that its column is `of`."""
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
@@ -269,9 +269,9 @@ def _of(samples: Any, row: int) -> Any:
 
 
 def scores_during(attentions: Mapping[str, Any], call: Callable[[], Any]) -> dict[str, Tensor]:
-    """What each attention's scores were in the course of a call, one step after another, (B, T, S).
+    """The scores (B, T, S) that each attention computes during a call, step after step.
 
-    Other threads may call the same attentions meanwhile: what they look at is theirs.
+    Other threads may call the same attentions meanwhile; their scores are ignored.
     """
     seen: dict[str, list[Tensor]] = {name: [] for name in attentions}
     mine = threading.get_ident()
@@ -306,7 +306,7 @@ def truth_by_name(truth: Truth, attended: tuple[str, ...]) -> dict[str, Tensor]:
 
 
 def summaries(memories: Mapping[str, Memory], names: tuple[str, ...]) -> Tensor:
-    """The summaries of several memories side by side, (B, Σ D)."""
+    """The concatenated summaries of several memories, (B, Σ D)."""
     missing = [name for name in names if name not in memories]
     if missing:
         raise RegardError(
@@ -318,7 +318,7 @@ def summaries(memories: Mapping[str, Memory], names: tuple[str, ...]) -> Tensor:
 def truth_rows(
     view: BatchView, row: int, length: int, trace_inputs: Mapping[str, Sequence[str]], attended: Sequence[str]
 ) -> dict[str, Any]:
-    """The true rows beside those of an answer; rows beyond the true output are empty."""
+    """The true attention for the rows of an answer; rows beyond the true output are zero."""
     found = {}
     for name, truth in view.truth.items():
         if name in attended:

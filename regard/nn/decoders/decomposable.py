@@ -1,19 +1,19 @@
-"""Decomposable attention: a label for how two texts stand to each other (Parikh et al. 2016).
+"""Decomposable attention: a label for the relation between two texts (Parikh et al. 2016).
 
 For memories a (B, S, D) and b (B, T, D):
 
     attend      e_ij = F a_i · F b_j / √size
-                β_i  = Σ_j softmax_j(e_ij) b_j          what of b belongs to a_i
-                α_j  = Σ_i softmax_i(e_ij) a_i          what of a belongs to b_j
+                β_i  = Σ_j softmax_j(e_ij) b_j          the part of b aligned with a_i
+                α_j  = Σ_i softmax_i(e_ij) a_i          the part of a aligned with b_j
     compare     v_i  = G([a_i; β_i]),   w_j = G([b_j; α_j])
-                with `differences`  G([a_i; β_i; |a_i − β_i|; a_i ⊙ β_i]): whether two vectors are the same is then a
-                matter of one layer, whatever the vectors (Mou 2016; Chen 2017)
+                with `differences`  G([a_i; β_i; |a_i − β_i|; a_i ⊙ β_i]), from which one layer can tell
+                whether two vectors are equal (Mou 2016; Chen 2017)
     aggregate   y    = H([Σ_i v_i; Σ_j w_j])
 
-F is a matrix, so that what is the same is aligned before anything is learned; with `attend: network` it is a network of
-two layers, as Parikh's, and e_ij = F(a_i) · F(b_j). G and H are networks of two layers. All see the values times
-`gain`, so that their features are of about one. No word sees another of its own text: what a position knows of its
-surroundings is what its encoder put there, nothing, or a soft parent.
+F is a matrix, so that equal words are aligned even before training. With `attend: network` it is a network of
+two layers, as in Parikh et al., and e_ij = F(a_i) · F(b_j). G and H are networks of two layers. All read the
+values times `gain`, so that features have a magnitude of about one. The decoder does not contextualize words:
+a position has no context but what its encoder gave it, such as a soft parent.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Attend = Literal["matrix", "network"]
 
 
 def feed_forward(inputs: int, size: int, *, dropout: float) -> nn.Sequential:
-    """relu(W₂ relu(W₁ x + b₁) + b₂), each layer's input dropped out."""
+    """relu(W₂ relu(W₁ x + b₁) + b₂), with dropout on the input of each layer."""
     return nn.Sequential(
         nn.Dropout(dropout),
         nn.Linear(inputs, size),
@@ -54,21 +54,22 @@ def feed_forward(inputs: int, size: int, *, dropout: float) -> nn.Sequential:
 class DecomposableDecoder(TwoTextsDecoder):
     """p(y | a, b) = softmax(V H([Σ_i v_i; Σ_j w_j]) + c), with v and w as above.
 
-    sources   exactly two, of one width
-    size      of the hidden layers of F, G and H
+    sources   exactly two, of the same width
+    size      units of the hidden layers of F, G and H
     """
 
     class Options(TwoTextsDecoder.Options):
-        """How two texts stand to each other: attend, compare, aggregate; softmax(V H([Σ_i v_i; Σ_j w_j]) + b)."""
+        """The relation between two texts: attend, compare, aggregate;
+        softmax(V H([Σ_i v_i; Σ_j w_j]) + b)."""
 
         size: Size = 200
-        """Of the hidden layers that attend, compare and aggregate."""
+        """Units of the hidden layers that attend, compare and aggregate."""
         attend: Attend = "matrix"
-        """How words that belong together are found: F a · F b / √size with a matrix F, by which the same words belong
-        together from the beginning, or F(a) · F(b) with a network of two layers (Parikh 2016)."""
+        """How words are aligned. matrix: by F a · F b / √size with a matrix F, which aligns equal words even
+        before training. network: by F(a) · F(b) with a network of two layers (Parikh 2016)."""
         compare: Comparison = "differences"
-        """What is compared: [a; β] (Parikh 2016), or [a; β; |a − β|; a ⊙ β] too, which learns sooner what is the
-        same."""
+        """Input of the comparison. concatenation: [a; β] (Parikh 2016). differences: [a; β; abs(a − β); a ⊙
+        β], which learns equality sooner."""
 
     @classmethod
     def build(
@@ -147,7 +148,7 @@ class DecomposableDecoder(TwoTextsDecoder):
         self.output = nn.Linear(size, classes)
 
     def aligned(self, first: Memory, second: Memory) -> tuple[Look, Look]:
-        """Where each position of the first text looks in the second, and each of the second in the first."""
+        """The attention of each position of the first text to the second, and of the second to the first."""
         keys = [self.attend(memory.values) for memory in (first, second)]
         return (
             self.attention(keys[0], replace(second, keys=keys[1])),
@@ -155,7 +156,8 @@ class DecomposableDecoder(TwoTextsDecoder):
         )
 
     def compared(self, memory: Memory, found: Tensor) -> Tensor:
-        """(B, S, D) beside what belongs to it, (B, S, D) → (B, size), summed over the positions that exist."""
+        """Values (B, S, D) and the vectors aligned with them, (B, S, D) → (B, size),
+        summed over positions."""
         parts = [memory.values, found]
         if self.differences:
             parts += [(memory.values - found).abs(), memory.values * found]
@@ -163,14 +165,14 @@ class DecomposableDecoder(TwoTextsDecoder):
         return (compared * memory.mask.unsqueeze(-1)).sum(1)
 
     def features(self, first: Memory, second: Memory) -> tuple[Tensor, tuple[Look, Look]]:
-        """(B, 2·size) of how two memories stand to each other, and their looks."""
+        """(B, 2·size) features of the relation between two memories, and their looks."""
         first, second = (replace(memory, values=memory.values * self.gain) for memory in (first, second))
         looks = self.aligned(first, second)
         left, right = self.compared(first, looks[0].context), self.compared(second, looks[1].context)
         return torch.cat([left, right], -1), looks
 
     def forward(self, memories: Mapping[str, Memory]) -> tuple[Tensor, dict[str, Tensor]]:
-        """Logits (B, C), and looks (B, 1, S) by name: how much each position was looked at from the other text."""
+        """Logits (B, C), and by name the mean attention from the other text, (B, 1, S)."""
         first, second = (memories[name] for name in self.names)
         features, looks = self.features(first, second)
         shown = {
@@ -181,6 +183,6 @@ class DecomposableDecoder(TwoTextsDecoder):
 
 
 def _mean_look(weights: Tensor, mask: Tensor) -> Tensor:
-    """(B, T, S) of the T positions that exist → (B, 1, S), their mean."""
+    """The mean of weights (B, T, S) over the real positions among the T: (B, 1, S)."""
     kept = mask.unsqueeze(-1).to(weights.dtype)
     return (weights * kept).sum(1, keepdim=True) / kept.sum(1, keepdim=True).clamp(min=1)

@@ -1,4 +1,4 @@
-"""Feed-forward decoder: the next word from a window of previous words and a look at the input."""
+"""Feed-forward decoder: the next word from a window of previous words and attention to the input."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from regard.nn.targets import forced
 from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
 
 GIVES = ("query", "step", "truth")
-"""What a look of this decoder is given, beside query and memory."""
+"""The fields of `Given` that the attention of this decoder receives."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class WindowState:
     """K hypotheses about each of B sources.
 
     words      (B, K, C) the last words
-    constants  what was computed once per source
-    position   how many words have been read
+    constants  tensors that are computed once per source
+    position   number of words read
     """
 
     words: Tensor
@@ -59,25 +59,26 @@ class WindowState:
 class FeedForwardDecoder(StepwiseDecoder):
     """p(y_t | y_{t−C} … y_{t−1}, x) without a recurrence: the decoder of ABS (Rush, Chopra and Weston 2015).
 
-        h_t = tanh(U [e(y_{t−C}); …; e(y_{t−1})] + b)                what was written last
-        c_t = attend([g(y_{t−C}); …; g(y_{t−1})])                    what is looked for, by embeddings of its own
+        h_t = tanh(U [e(y_{t−C}); …; e(y_{t−1})] + b)                the last words
+        c_t = attend([g(y_{t−C}); …; g(y_{t−1})])                    attention, with separate embeddings g
         p(y_t) = softmax(V [h_t; c_t] + b)
 
-    Rush's encoder is `smoothed`, his score `general`: p ∝ exp(x̃ P ỹ). Before the first word stands the sign of the
-    beginning, C times. All steps are taken at once in training.
+    Rush et al. use the encoder `smoothed` and the score `general`: p ∝ exp(x̃ P ỹ). C begin markers precede
+    the first word. In training, all steps are computed at once.
     """
 
     class Options(StepwiseDecoder.Options, EmbeddingOptions):
-        """p(y_t) = softmax(V [tanh(U [last C words]); c_t]): a window of previous words and a look (Rush 2015)."""
+        """p(y_t) = softmax(V [tanh(U [last C words]); c_t]):
+        a window of previous words and attention (Rush 2015)."""
 
         order: Depth = 5
-        """Previous words that are read."""
+        """Number of previous words to read."""
         size: Size = 256
         """Units of the hidden layer."""
         attention: Attention.Options = Attention.Options(score="general")
-        """How it looks at the input, asked by the same window of words."""
+        """Attention to the input, with the window of words as the query."""
         label_smoothing: Dropout = 0.0
-        """Share of the target distribution that is spread over the whole vocabulary."""
+        """Share of the target distribution that is spread evenly over the vocabulary."""
 
     @classmethod
     def build(
@@ -185,7 +186,7 @@ class FeedForwardDecoder(StepwiseDecoder):
     def _readout(
         self, words: Tensor, memories: Mapping[str, Memory], constants: Constants, step: int | None
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """Windows of words (B, T, C) → what goes to the output layer (B, T, O), and where was looked."""
+        """Windows of words (B, T, C) → the input of the output layer (B, T, O), and the attention weights."""
         assert self.reading is not None
         read = self.reading(self.asking(words).flatten(2), memories, constants, step)
         hidden = torch.tanh(self.hidden(self.embedding(words).flatten(2)))

@@ -1,4 +1,4 @@
-"""The fast way through a whole output on the CPU, for the decoders it knows."""
+"""The fast path for a whole output on the CPU, for supported decoders."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SELECTIONS = (Softmax, Hard, Sigmoid, Segmental)
 
 
 def knows(decoder: RecurrentSteps, memories: Mapping[str, Memory]) -> bool:
-    """A decoder that has kernels, on the CPU."""
+    """Whether the decoder has kernels and runs on the CPU."""
     if not has_kernels(decoder, memories):
         return False
     values = memories[attended(decoder)[0]].values
@@ -35,8 +35,8 @@ def knows(decoder: RecurrentSteps, memories: Mapping[str, Memory]) -> bool:
 
 
 def has_kernels(decoder: RecurrentSteps, memories: Mapping[str, Memory]) -> bool:
-    """The same, wherever the tensors are: cells of one kind, attending to one memory by a score and a selection that
-    have kernels."""
+    """Whether the cells have a kernel, and the decoder attends to one memory with a score and a selection
+    that have kernels; regardless of the device."""
     reading = decoder.reading
     if reading is None or len(reading.names) != 1:
         return False
@@ -45,9 +45,9 @@ def has_kernels(decoder: RecurrentSteps, memories: Mapping[str, Memory]) -> bool
     if memories[reading.names[0]].override is not None:
         return False
     if decoder.copying is not None and not decoder.looks_before:
-        return False  # what was read is not given back beside what is said
+        return False  # the kernels do not return the context beside the readout
     if decoder.says_summary:
-        return False  # the output depends on the state alone
+        return False  # the kernels compute the output from the state alone
     attention = reading.attention(reading.names[0])
     return (
         decoder.stack.cell(0).kernel is not None
@@ -57,7 +57,7 @@ def has_kernels(decoder: RecurrentSteps, memories: Mapping[str, Memory]) -> bool
 
 
 def attended(decoder: RecurrentSteps) -> tuple[str, Attention]:
-    """The one memory a supported decoder attends to, and how."""
+    """The one memory that a supported decoder attends to, and its attention."""
     reading = cast(Reading, decoder.reading)
     return reading.names[0], reading.attention(reading.names[0])
 
@@ -71,7 +71,7 @@ def score_weights(attention: Attention) -> tuple[Tensor | None, Tensor | None]:
 
 
 def score_kind(attention: Attention) -> tuple[int, float]:
-    """The score as the kernels know it, and the scale of a dot product's queries."""
+    """The score's code in the kernels, and the scale of a dot product's queries."""
     from regard.kernels.cpu.energies import ADDITIVE, DOT, LINEAR
 
     score = attention.score
@@ -80,7 +80,7 @@ def score_kind(attention: Attention) -> tuple[int, float]:
 
 
 def read_weight(decoder: RecurrentSteps) -> Tensor:
-    """(G, D or O) from what was read into the first cell; zeros where nothing that is read enters it."""
+    """(G, D or O) weights of the context or the readout in the first cell; zeros if neither enters it."""
     weight = decoder.stack.cell(0).torch_weights()[0]
     if decoder.looks_after and not decoder.feeds:
         return weight.new_zeros(len(weight), decoder.readout_size)
@@ -88,9 +88,8 @@ def read_weight(decoder: RecurrentSteps) -> Tensor:
 
 
 class StackWeights:
-    """The cells' weights, layer on layer: U (L, G, H) and its bias, and W (L − 1, G, H) and its bias of those above the
-    first.
-    """
+    """The weights of all cells, stacked: U (L, G, H) and its bias, and W (L − 1, G, H) and its bias for the
+    layers above the first."""
 
     def __init__(self, decoder: RecurrentSteps) -> None:
         layers = [decoder.stack.cell(layer).torch_weights() for layer in range(len(decoder.stack.cells))]
@@ -103,7 +102,7 @@ class StackWeights:
 
 
 def choice_of(attention: Attention) -> Choice:
-    """The selection as the kernels know it."""
+    """The selection in the form that the kernels take."""
     from regard.kernels.cpu.choices import SEGMENTS, SIGMOID, SOFTMAX, Choice
 
     select = attention.select
@@ -114,21 +113,21 @@ def choice_of(attention: Attention) -> Choice:
 
 
 def reads_alone(attention: Attention) -> bool:
-    """Whether in prediction the most probable position is read alone."""
+    """Whether a prediction reads only the most probable position."""
     return isinstance(attention.select, Hard) and attention.select.read == "mode"
 
 
 def alone_of(
     attention: Attention, packing: Packing, mask: Tensor, like: Tensor, drawing: Tensor | None
 ) -> Alone:
-    """Which queries read one position alone: those of the rows that draw, or all of a prediction by the mode."""
+    """The queries that read a single position: those of the rows that sample, or all if `read` is mode."""
     from regard.kernels.cpu.looks import Alone
 
     count, select = packing.starts[-1], attention.select
     wanted, waits = torch.zeros(count, dtype=torch.bool), like.new_empty(count, 0)
     if isinstance(select, Hard) and drawing is not None:
         wanted = drawing[packing.rows()]
-        # step by step, as the plain path draws them: with one seed both draw the same
+        # step by step, as on the plain path, so that both draw the same with one seed
         step = like.new_empty(len(mask), 1, mask.shape[1])
         waits = packing.pack(torch.cat([select.waits(step) for _ in range(packing.width)], 1))
     elif reads_alone(attention):
@@ -137,7 +136,7 @@ def alone_of(
 
 
 def masks_of(decoder: RecurrentSteps, count: int) -> Tensor | None:
-    """(L − 1, N, H) what dropout between the layers multiplies each output with; None where nothing is dropped."""
+    """(L − 1, N, H) the dropout masks between the layers; None without dropout."""
     stack = decoder.stack
     if not decoder.training or stack.dropout.p == 0 or len(stack.cells) == 1:
         return None
@@ -154,7 +153,7 @@ def unroll(
     *,
     drawing: Tensor | None = None,
 ) -> Unrolled:
-    """As `RecurrentDecoder.unroll`, for a supported decoder."""
+    """`RecurrentDecoder.unroll` for a supported decoder."""
     from regard.kernels.cpu.attentive import AttentivePlan, AttentiveWeights, PackedAttentive
     from regard.kernels.cpu.gates import KINDS
 
@@ -219,7 +218,7 @@ def unroll(
 
 
 def read_of(weights: Tensor, alone: Alone) -> Tensor:
-    """(N, S) what the values were multiplied with: one where a position was read alone, else the weights."""
+    """(N, S) the weights that multiplied the values: one-hot for single positions, else the attention."""
     chosen = torch.from_numpy(alone.chosen)
     single = torch.zeros_like(weights).scatter_(1, chosen.clamp(min=0)[:, None], 1.0)
     return torch.where(chosen[:, None] >= 0, single, weights)

@@ -1,4 +1,4 @@
-"""The fast way through one step of a search on the CPU, for the decoders that `fused.knows`."""
+"""The fast path for one step of a search on the CPU, for the decoders that `fused.knows`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prepared:
-    """The weights and the memory as the kernel wants them, the bias of the gates, and whether one position is read."""
+    """Weights and memory in the kernel's layout, the bias of the gates, and whether to read one position."""
 
     name: str
     layers: Any
@@ -43,7 +43,7 @@ class Prepared:
 def lay_out(
     decoder: RecurrentSteps, memories: Mapping[str, Memory], keys: Mapping[str, Tensor]
 ) -> Prepared | None:
-    """What every step needs, once per search; None where dropout is at work."""
+    """Prepare what every step needs, once per search; None if dropout is active."""
     stack = decoder.stack
     if decoder.training and max(decoder.dropout.p, stack.dropout.p, decoder.embedding.dropout.p) > 0:
         return None
@@ -95,7 +95,7 @@ def lay_out(
 
 
 def step(decoder: RecurrentSteps, tokens: Tensor, state: State) -> Step:
-    """As `RecurrentDecoder.step`."""
+    """`RecurrentDecoder.step` for a supported decoder."""
     from regard.kernels.cpu.step import Rows, step_rows
 
     prepared = cast(Prepared, state.constants.prepared)
@@ -142,7 +142,7 @@ def step(decoder: RecurrentSteps, tokens: Tensor, state: State) -> Step:
 
 
 def _fed(decoder: RecurrentSteps, state: State, like: Tensor) -> Tensor:
-    """(n, O) the last vector; zeros where it is not fed back; of no width where there is none."""
+    """(n, O) the readout that is fed back, or zeros; of width 0 if the decoder looks before the step."""
     if state.feed is not None:
         return state.feed.reshape(len(like), -1).contiguous()
     return like.new_zeros(len(like), decoder.readout_size if decoder.looks_after else 0)

@@ -1,4 +1,4 @@
-"""Glimpsing: what decoders have in common that answer a whole input at once, from summaries and a few looks."""
+"""Glimpsing: the base of decoders that answer a whole input at once, from summaries and a few looks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from regard.parts import Depth, Mistakes, Plan, Size, nearest
 
 
 def wanted(truth: Tensor, glimpses: int) -> Tensor:
-    """(B, K, S): the rows given, and the first one for every glimpse that has none of its own."""
+    """(B, K, S): the given rows; a glimpse without a row of its own takes the first."""
     own = nn.functional.pad(truth, (0, 0, 0, glimpses - truth.shape[1]))
     return torch.where((own > 0).any(-1, keepdim=True), own, truth[:, :1])
 
@@ -30,39 +30,44 @@ def wanted(truth: Tensor, glimpses: int) -> Tensor:
 class GlimpsingDecoder(Decoder):
     """V s + b, or with `hidden` V h + b, where h is
 
-        beside   relu(W s + c), or tanh of it
-        gated    what is asked gates every other part of s, each on its own (`Gated`)
+        beside   relu(W s + c), or tanh(W s + c)
+        gated    every part of s, gated by the query (`Gated`)
 
-    Without attention, s is the summary of every source, side by side. With it, s is the contexts of the attended
-    memories beside the summaries of the others. The query is learned, or the summary of the source named by `query`.
-    Several `glimpses` have a query each, q_k = W_k q, and s holds what each of them read. Where the right places are
-    known, row k of the truth is that of glimpse k, and row 0 that of every glimpse without one.
+    Without attention, s is the concatenated summaries of all sources. With attention, s is the contexts of
+    the attended memories and the summaries of the others. The query is learned, or is the summary of the
+    source named by `query`. Each of several `glimpses` has its own query, q_k = W_k q, and s contains the
+    contexts of all. If the true places are known, row k of the truth belongs to glimpse k, and row 0 to every
+    glimpse without a row.
 
-    whole           the summaries of the attended memories too, for what no glimpse tells: how many there are
-    where           where each glimpse looked, and how that lies to the one before: left of it, above
+    whole           add the summaries of the attended memories, which tell what no glimpse can: how many there
+                    are
+    where           add the mean position of each glimpse, and its offset from the previous one: left of it,
+                    above
     """
 
     class Options(Decoder.Options):
-        """Shared by decoders that answer the whole input at once."""
+        """Options shared by decoders that answer the whole input at once."""
 
         attention: Attention.Options | None = None
-        """Look at an input instead of taking its summary."""
+        """Attend to an input instead of reading its summary."""
         query: str | None = None
-        """The input whose summary asks, a question about an image for instance; default: a learned query."""
+        """The input whose summary is the query, for instance a question about an image;
+        default: a learned query."""
         glimpses: Depth = 1
-        """Looks of the attention, each with a query of its own."""
+        """Number of looks of the attention, each with its own query."""
         whole: bool = False
-        """With attention: the summaries of the attended inputs too, which hold what no glimpse sees: how many there
-        are."""
+        """With attention: also read the summaries of the attended inputs, which tell what no glimpse can,
+        such as how many objects there are."""
         where: bool = False
-        """With attention: where each glimpse looked too, and how that lies to the one before: left of it, above."""
+        """With attention: also read the mean position of each glimpse and its offset from the one before."""
         hidden: Size | None = None
-        """Write from relu(W s + b) of this size, so that inputs can act on each other; default: from s itself."""
+        """Units of a hidden layer relu(W s + b), in which inputs interact;
+        default: none, the output reads s itself."""
         activation: HiddenActivation = "relu"
-        """With hidden. tanh: tanh(W s + b) (Hermann 2015)."""
+        """With hidden: its activation function; tanh as in Hermann 2015."""
         combine: Combine = "beside"
-        """With hidden. gated: what asks, or the last input, decides which features of each other part count, and
-        how."""
+        """With hidden. beside: one layer over the concatenated inputs. gated: the query, or else the last
+        input, gates the features of every other input."""
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
@@ -143,19 +148,19 @@ class GlimpsingDecoder(Decoder):
 
     @classmethod
     def shared_settings(cls, options: Any) -> dict[str, Any]:
-        """The keywords of `__init__` that the shared options say."""
+        """The shared options as keywords of `__init__`."""
         names = ("query", "glimpses", "whole", "where", "hidden", "activation", "combine", "dropout")
         guide = 0.0 if options.attention is None else options.attention.guide
         return {name: getattr(options, name) for name in names} | {"guide": guide}
 
     @classmethod
     def answer(cls, state: str) -> str:
-        """The equation of what is written, from what was gathered."""
+        """The equation of the output, given the symbol of the state s."""
         raise NotImplementedError
 
     @classmethod
     def guided(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> tuple[str, list[str]]:
-        """What a guide takes from a loss, and the lines below; nothing without a guide."""
+        """The term of the guide in the loss, and the lines that explain it; empty without a guide."""
         return glimpsing_board.guided(options, memories)
 
     @classmethod
@@ -213,13 +218,13 @@ class GlimpsingDecoder(Decoder):
         self.dropout = nn.Dropout(dropout)
 
     def _summarized(self) -> list[str]:
-        """The inputs whose summaries are read, without the one that asks."""
+        """The inputs whose summaries are read, without the one that is the query."""
         return [name for name in self.summarized if name != self.asking]
 
     def forward(
         self, memories: Mapping[str, Memory], *, truth: Truth = None
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """What is written (B, outputs), and the looks of the K glimpses, (B, K, S) by name."""
+        """The output (B, outputs), and the looks of the K glimpses, (B, K, S) by name."""
         parts = []
         looks: dict[str, Tensor] = {}
         if self.reading is not None:
@@ -257,7 +262,7 @@ class GlimpsingDecoder(Decoder):
     def with_guide(
         self, total: Tensor, looks: Mapping[str, Tensor], truth: Truth
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """A loss with what its looks cost, where the right places are known, and its parts."""
+        """The loss, with the guided-attention loss added if the true places are known, and its parts."""
         parts = {"likelihood": total.detach()}
         if truth is not None and self.guide and self.reading is not None:
             for name, alignment in truth_by_name(truth, self.reading.names).items():
@@ -268,7 +273,7 @@ class GlimpsingDecoder(Decoder):
 
 
 def check_over(attention: Any, decoder: Any, plan: Plan, mistakes: Mistakes) -> None:
-    """The input that is looked at exists and is named where there are several."""
+    """Require that the attended input exists, and is named if there are several."""
     read = decoder.over or tuple(plan.encoder)
     if attention.over is None and len(read) > 1:
         mistakes.add(
@@ -281,7 +286,7 @@ def check_over(attention: Any, decoder: Any, plan: Plan, mistakes: Mistakes) -> 
 
 
 def _places(options: Any, name: str, plan: Plan) -> dict[str, Any] | None:
-    """The truth columns with places in what is looked at; None for an input that has none, a text."""
+    """The truth columns with places in the attended input; None if it cannot have any, as a text."""
     (source,) = GlimpsingDecoder.reads_positions(options, name, plan)
     looked_at = plan.inputs.get(source)
     if looked_at is not None and not looked_at.part.perceived:

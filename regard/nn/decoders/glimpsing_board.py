@@ -1,4 +1,4 @@
-"""The equations of decoders that glimpse: what is asked, where that is looked for, and what is written from it."""
+"""The equations of decoders that glimpse: the queries, the attention, and the output."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from regard.nn.symbols import LookSymbols, MemorySymbols, factor, side_by_side
 
 
 def lines(options: Any, memories: Mapping[str, MemorySymbols], answer: Callable[[str], str]) -> list[str]:
-    """From the memories to what is written; answer: the equation of that, from what was gathered."""
+    """Equations from the memories to the output; `answer` returns the last one, given the symbol of s."""
     look = _looking(options, memories)
     found: list[str] = []
-    parts: list[list[str]] = []  # each in the pieces of a concatenation
+    parts: list[list[str]] = []  # each a list of pieces to concatenate
     attended = options.attention and (options.attention.over or next(iter(memories)))
     if look is not None:
         found = _look_lines(options, memories, look)
@@ -34,7 +34,7 @@ def lines(options: Any, memories: Mapping[str, MemorySymbols], answer: Callable[
 
 
 def guided(options: Any, memories: Mapping[str, MemorySymbols]) -> tuple[str, list[str]]:
-    """What a guide takes from a loss, and the lines below; nothing without a guide."""
+    """The term of the guide in the loss, and the lines that explain it; empty without a guide."""
     look = _looking(options, memories)
     if look is None or not options.attention.guide:
         return "", []
@@ -44,7 +44,7 @@ def guided(options: Any, memories: Mapping[str, MemorySymbols]) -> tuple[str, li
 
 
 def guide_term(look: LookSymbols) -> str:
-    """What the guide of one look adds to a log-likelihood: a_tj is the true alignment."""
+    """The term that the guide of one look adds to a log-likelihood; a_tj is the true alignment."""
     return f"Σ_{look.index} {look.sub('a', look.step, look.index)} log({look.weight})"
 
 
@@ -60,7 +60,7 @@ def _looking(options: Any, memories: Mapping[str, MemorySymbols]) -> LookSymbols
 
 
 def _look_lines(options: Any, memories: Mapping[str, MemorySymbols], look: LookSymbols) -> list[str]:
-    """What is asked, where that is looked for, and where that was."""
+    """Equations of the queries, the attention, and the mean positions of the looks."""
     lines = [f"k = 1 … {options.glimpses}"] if look.step else []
     if options.query is None:
         lines.append(f"— {look.query}: learned")
@@ -75,7 +75,7 @@ def _look_lines(options: Any, memories: Mapping[str, MemorySymbols], look: LookS
 
 
 def _all_of(letter: str, step: str, count: int) -> list[str]:
-    """`c_1`, `c_2`, … of c_k, as pieces of a concatenation."""
+    """`c_1`, `c_2`, … for c_k, as pieces of a concatenation."""
     if not step:
         return [letter]
     if count < 4:
@@ -84,7 +84,7 @@ def _all_of(letter: str, step: str, count: int) -> list[str]:
 
 
 def _moves(count: int) -> list[str]:
-    """From each look to the next."""
+    """The offset of each look from the previous one."""
     return [f"φ_{number} − φ_{number - 1}" for number in range(2, count + 1)]
 
 

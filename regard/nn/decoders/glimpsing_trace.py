@@ -22,9 +22,9 @@ def glimpsed(
     kind: str,
     asking: str = "",
 ) -> Trace:
-    """The trace of one row: all glimpses (B, K, S) in one look, and each by itself where there are several.
+    """The trace of one row: the mean of all glimpses (B, K, S), and each glimpse alone if there are several.
 
-    asking   the input each of whose words had a glimpse
+    asking   the input whose words have a glimpse each
     """
     inputs = view.inputs(row)
     names = tuple(inputs[asking]) if asking else ()
@@ -50,7 +50,7 @@ def glimpsed(
 
 
 def _glimpses(weights: Tensor, truth: Any, row: int, positions: int, names: tuple[str, ...]) -> Glimpses:
-    """The looks (K, S) of one row, each beside where it should have been."""
+    """The glimpses (K, S) of one row, and the true ones if they are known."""
     known = None
     if isinstance(truth, Tensor) and 0 < truth.shape[1] <= len(weights):
         known = wanted(truth[row : row + 1], len(weights))[0, :, :positions].numpy()
@@ -58,7 +58,7 @@ def _glimpses(weights: Tensor, truth: Any, row: int, positions: int, names: tupl
 
 
 def _truth(view: BatchView, row: int, attention: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Where the label should have looked, all glimpses in one row, as if it were a text of one token."""
+    """The true attention of the label, averaged over all glimpses, as if it were a text of one token."""
     found = {}
     for name, known in view.truth.items():
         if name in attention and isinstance(known, Tensor) and known.shape[1]:

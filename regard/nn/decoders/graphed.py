@@ -1,4 +1,4 @@
-"""The fast way through a whole output on CUDA, for the decoders it knows: few kernels, recorded as graphs."""
+"""The fast path for a whole output on CUDA, for supported decoders: few kernels, captured as graphs."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 CELLS = {RNNCell: "rnn", GRUCell: "gru", LSTMCell: "lstm"}
 SELECTIONS = {Softmax: "softmax", Sigmoid: "sigmoid", Segmental: "segments"}
 LONGEST = 1024
-"""Positions of a memory that a program holds at once."""
+"""Most positions of a memory, all of which a kernel program holds at once."""
 
 
 def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
-    """Cells, scores and selections that have kernels, on CUDA, where what is read enters the recurrence."""
+    """Whether the decoder has kernels, runs on CUDA, and reads contexts in its recurrence."""
     weight = decoder.stack.cell(0).weight_hh
     return (
         weight.is_cuda
@@ -45,7 +45,7 @@ def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
 
 
 def has_kernels(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
-    """The same, wherever the tensors are."""
+    """`knows`, regardless of the device."""
     reading, cells = decoder.reading, [decoder.stack.cell(index) for index in range(len(decoder.stack.cells))]
     if reading is None or not (decoder.looks_before or decoder.feeds):
         return False
@@ -76,7 +76,7 @@ def _attends(attention: Attention, memory: Memory) -> bool:
 
 
 def looks_at_once(attention: Attention, memory: Memory) -> bool:
-    """Whether a look of a search, which has no gradient, is one kernel."""
+    """Whether one kernel can compute a look of a search, which has no gradient."""
     return (
         memory.values.is_cuda
         and memory.values.dtype in (torch.float32, torch.float64)
@@ -104,7 +104,7 @@ def look(attention: Attention, query: Tensor, memory: Memory, keys: Tensor) -> t
 
 
 def plan_of(decoder: RecurrentDecoder, memories: Mapping[str, Memory], steps: int) -> UnrollPlan:
-    """What is to be computed, with sizes rounded so that other batches share it."""
+    """The computation, with sizes rounded up so that other batches share it."""
     from regard.kernels.cuda.recurrence import UnrollPlan
 
     reading, stack = cast(Reading, decoder.reading), decoder.stack
@@ -155,7 +155,7 @@ def unroll(
     *,
     looks: bool = True,
 ) -> Unrolled:
-    """As `RecurrentDecoder.unroll`, for a supported decoder. looks: whether anybody wants to know where it looked."""
+    """`RecurrentDecoder.unroll` for a supported decoder. looks: whether to return the attention weights."""
     from regard.kernels.cuda.recurrence import recur
 
     reading = cast(Reading, decoder.reading)
@@ -195,7 +195,7 @@ def given_of(
 def inputs_of(
     decoder: RecurrentDecoder, memories: Mapping[str, Memory], embedded: Tensor, plan: UnrollPlan
 ) -> Inputs:
-    """Everything that does not wait for a state, and the weights by the plan's names."""
+    """All inputs that do not depend on a state, and the weights by the plan's names."""
     from regard.kernels.cuda.recurrence import Inputs
 
     reading, dtype = cast(Reading, decoder.reading), plan.dtype

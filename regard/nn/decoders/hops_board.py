@@ -1,4 +1,4 @@
-"""The equations of a memory network: hops one after the other, or one chain over all of them."""
+"""The equations of a memory network: hops one after another, or one chain over all of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from regard.nn.transitions import NEVER
 
 
 def lines(options: Any, memories: Mapping[str, MemorySymbols], *, joint: bool) -> list[str]:
-    """From the story and the question to p(y)."""
+    """Equations from the story and the question to p(y)."""
     story, question = _memories(options, memories)
     dropout = [f"— dropout {options.dropout}"] if options.dropout else []
     head = f"k = 1 … {options.hops}"
@@ -21,7 +21,7 @@ def lines(options: Any, memories: Mapping[str, MemorySymbols], *, joint: bool) -
 
 
 def loss_lines(options: Any, *, joint: bool) -> list[str]:
-    """What one row costs."""
+    """The loss of one row."""
     loss, notes, weight = "−log(p(y)[y])", [], "α_{k,ẑ_k}"
     if joint and _fewer(options):
         loss, weight = f"Σ_ℓ c_ℓ / {options.hops - 1} + Σ_ℓ (d_ℓ − c_ℓ)²", f"α_{{{options.hops},k,ẑ_k}}"
@@ -41,13 +41,13 @@ def read_table(options: Any, memories: Mapping[str, MemorySymbols]) -> str:
 
 
 def tied_line(options: Any, memories: Mapping[str, MemorySymbols]) -> str:
-    """What V_y is where answers are found by the words that were read."""
+    """The meaning of V_y if answers share the vectors of the story's words."""
     table = read_table(options, memories)
     return f"— V_y: of an answer that is a word of the story, the vector {table} of that word; of another one its own"
 
 
 def _memories(options: Any, memories: Mapping[str, MemorySymbols]) -> tuple[MemorySymbols, MemorySymbols]:
-    """The story, which alone has keys of its own, and the question."""
+    """The story, which alone has separate keys, and the question."""
     story = options.attention.over or next(name for name, one in memories.items() if one.keys)
     question = options.query or next(name for name in memories if name != story)
     return memories[story], memories[question]
@@ -104,7 +104,7 @@ def _together(options: Any, story: MemorySymbols, question: str) -> list[str]:
 
 
 def _transitions(options: Any, story: MemorySymbols, question: str) -> str:
-    """How well fact j follows fact i (`Transitions`)."""
+    """The score of fact j following fact i (`Transitions`)."""
     j, reach = story.index, options.reach
     after = story.key.replace("_k", "_{k+1,") + "}" if "_k" in story.key else story.key
     before = f"{story.key.removesuffix(j)}i"
@@ -116,14 +116,14 @@ def _transitions(options: Any, story: MemorySymbols, question: str) -> str:
 
 
 def _following(options: Any, story: MemorySymbols, after: str, never: str) -> str:
-    """How well what is read of fact i asks for fact j (`Following`)."""
+    """The score of fact j with the vector read from fact i as the query (`Following`)."""
     j, reach = story.index, options.reach
     read = f"{story.values.removesuffix(j)}i"
     return f"θ_k(i, {j}) = {read}·{after} + D_k[max(−{reach}, min({reach}, {j} − i))]{never}"
 
 
 def _fewer_facts(options: Any, story: MemorySymbols, question: str) -> list[str]:
-    """Chains over the last ℓ hops for every ℓ, of which the question chooses one."""
+    """Chains over the last ℓ hops for every ℓ, one of which the question selects."""
     j, last = story.index, options.hops
     energies = f"Σ_{{k: k > {last} − ℓ}} e_{{k,z_k}}"
     follows = f"Σ_{{k: {last} − ℓ < k < {last}}} θ_k(z_k, z_{{k+1}})"

@@ -1,4 +1,4 @@
-"""What a memory network takes: the story and the question of a spec, and options that go together."""
+"""Checks of a memory network: the story and the question of a spec, and options that fit together."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ def is_joint(options: Any) -> bool:
 
 
 def story_of(options: Any, plan: Plan) -> str:
-    """The input whose sentences are looked at: the first whose encoder is made for it."""
+    """The input whose sentences are attended to: preferably one whose encoder is made for hops."""
     stories = _of_sentences(plan)
     fitting = [one for one in stories if owner_of(plan, one).part.for_hops]
     return str(options.attention.over or next(iter([*fitting, *stories]), ""))
 
 
 def question_of(options: Any, plan: Plan) -> str:
-    """The input that asks: the first that is no story."""
+    """The input that is the question: by default the first that is not a story."""
     return str(options.query or next(iter(_questions(plan)), ""))
 
 
 def check_memory_network(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> str | None:
-    """A story that is looked at, a question that asks, and options of the one way of looking that is chosen. The
-    story's name; None where there is none to look at."""
+    """Require a story, a question, and only options of the chosen kind of selection. Returns the name of the
+    story, or None if there is none."""
     if options.over is not None:
         mistakes.add(
             "over has no effect: attention.over names the story, query the question.",
@@ -75,7 +75,7 @@ def check_memory_network(options: Any, name: str, plan: Plan, mistakes: Mistakes
 
 
 def check_words(encoder: Any, story: str, mistakes: Mistakes) -> None:
-    """Report where the sentences of a story are not made of the vectors of their words."""
+    """Report a story whose sentences are not sums of the vectors of their words."""
     if getattr(encoder, "sentence", "bag") != "bag":
         mistakes.add(
             f"tie takes the vectors of words, and the sentences of {story} are read by a recurrent network.",
@@ -85,7 +85,7 @@ def check_words(encoder: Any, story: str, mistakes: Mistakes) -> None:
 
 
 def _of_sentences(plan: Plan) -> list[str]:
-    """The inputs that are sentences."""
+    """The inputs that consist of sentences."""
     return [one for one in plan.encoder if one in plan.inputs and plan.inputs[one].part.of_sentences]
 
 

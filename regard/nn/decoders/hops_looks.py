@@ -1,4 +1,4 @@
-"""The looks of a memory network: one hop after another, or a chain of facts that are chosen together."""
+"""The looks of a memory network: one hop after another, or a chain of facts that are selected jointly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from regard.nn.selections import NOTHING, Given, Selection
 
 @dataclass(frozen=True)
 class HopReads:
-    """weights (B, K, S), what was read o_k (B, K, D), the state after the last hop (B, D), chosen facts (B, K)."""
+    """Weights (B, K, S), the vectors read o_k (B, K, D), the state after the last hop (B, D),
+    chosen facts (B, K)."""
 
     weights: Tensor
     read: Tensor
@@ -24,7 +25,7 @@ class HopReads:
     facts: Tensor | None = None
 
     def put_back(self, places: Tensor, story: Memory) -> HopReads:
-        """Weights and facts at their places (B, R) in the whole story."""
+        """Weights and facts in terms of the whole story, given the places (B, R) of the sentences."""
         weights = self.weights.new_zeros(*self.weights.shape[:2], story.mask.shape[1])
         weights = weights.scatter_add(2, places.unsqueeze(1).expand_as(self.weights), self.weights)
         facts = self.facts
@@ -34,17 +35,17 @@ class HopReads:
 
 
 class Unnormalized(Selection):
-    """The scores themselves: what a memory network starts to learn with."""
+    """The scores themselves, with which a memory network may start training (linear start)."""
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         return scores * mask.unsqueeze(1)
 
 
 class StoryLooks:
-    """The looks into one story, which each of K hops sees with tables of its own, or all with the same.
+    """The looks into one story. Each of K hops reads it with its own tables, or all with the same.
 
     keys, values   K times (B, S, D)
-    best           whether the chosen facts are asked for too
+    best           whether to return the chosen facts too
     """
 
     def __init__(self, attention: Attention, story: Memory, hops: int, *, tables: int, best: bool) -> None:
@@ -56,7 +57,8 @@ class StoryLooks:
         return [memory] * self.hops if tables == 1 else list(memory.chunk(tables, -1))
 
     def in_turn(self, query: Tensor, carry: nn.Module, select: Selection | None) -> HopReads:
-        """One hop after another, each asking with what the hop before it left: u_{k+1} = carry(u_k) + o_k"""
+        """One hop after another, each with the state after the previous hop as its query:
+        u_{k+1} = carry(u_k) + o_k"""
         score, looks = self.attention.score, list[Look]()
         state = query
         for k in range(self.hops):
@@ -71,7 +73,8 @@ class StoryLooks:
         return HopReads(together, torch.cat([look.context for look in looks], 1), state, facts)
 
     def onward(self) -> Tensor:
-        """(B, K − 1, S, S) how well what a hop reads of a sentence asks for one at the next hop."""
+        """(B, K − 1, S, S) scores of each sentence at the next hop,
+        with the value read from another as the query."""
         score = self.attention.score
         pairs = [score(self.values[k], score.keys(self.keys[k + 1])) for k in range(self.hops - 1)]
         return torch.stack(pairs, 1)
@@ -79,10 +82,10 @@ class StoryLooks:
     def together(
         self, query: Tensor, asked: Tensor, transitions: Tensor, *, fewer: bool = False
     ) -> list[HopReads]:
-        """The chain of all K facts; with `fewer` those of the last L = 2 … K facts.
+        """The chain of all K facts; with `fewer` the chains of the last L = 2 … K facts.
 
-        asked         (B, K, Q) what each hop asks
-        transitions   (B, K − 1, S, S) between the facts of two consecutive hops
+        asked         (B, K, Q) the query of each hop
+        transitions   (B, K − 1, S, S) scores between the facts of two consecutive hops
         """
         score = self.attention.score
         scores = torch.cat(
@@ -90,7 +93,7 @@ class StoryLooks:
         )
         values = torch.stack(self.values, 1)  # (B, K, S, D)
         found = []
-        for unused in range(self.hops - 2 if fewer else 0, -1, -1):  # hops before the first fact
+        for unused in range(self.hops - 2 if fewer else 0, -1, -1):  # unused hops before the first fact
             given = Given(transitions=transitions[:, unused:])
             memory = replace(
                 self.story, values=values[:, unused:], override=_later(self.story.override, unused)
@@ -102,7 +105,7 @@ class StoryLooks:
         return found
 
     def _chosen(self, look: Look, memory: Memory, given: Given, unused: int) -> Tensor:
-        """(B, K) the most probable facts together, −1 for the hops without one."""
+        """(B, K) the jointly most probable facts, −1 for hops without one."""
         select: Any = self.attention.select
         best = select.chain(look.scores, memory.mask, given.transitions).mode.argmax(-1)
         if memory.override is not None:
@@ -111,8 +114,9 @@ class StoryLooks:
 
 
 def remembered(story: Memory) -> tuple[Memory, Tensor | None]:
-    """The sentences that are looked at, side by side, and (B, R) where in the story they stand; the story itself and
-    None where these are all. They follow each other: a story is forgotten from its beginning."""
+    """The story without its forgotten sentences, and (B, R) the places of the kept ones in the whole story;
+    the story itself and None if all are kept. The kept ones are consecutive: a story is forgotten from its
+    beginning."""
     count, most = story.mask.shape[1], int(story.mask.sum(1).max())
     if most == count:
         return story, None
@@ -138,7 +142,7 @@ def _later(table: Tensor | None, first: int) -> Tensor | None:
 
 
 def _padded(tensor: Tensor, before: int) -> Tensor:
-    """(B, T, …) with so many rows of zeros before the first."""
+    """(B, T, …) with `before` rows of zeros before the first."""
     return nn.functional.pad(tensor, (0, 0, before, 0))
 
 

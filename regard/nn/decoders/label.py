@@ -22,7 +22,7 @@ from regard.prediction import Prediction
 
 @dataclass(frozen=True)
 class Labels:
-    """log_probabilities (B, C) and where the decoder looked, (B, K, S) by name: a row for each glimpse."""
+    """log_probabilities (B, C), and attention weights (B, K, S) by name, with a row for each glimpse."""
 
     log_probabilities: Tensor
     attention: dict[str, Tensor]
@@ -34,22 +34,23 @@ class Labels:
 
     @property
     def scores(self) -> Tensor:
-        """(B) its log-probability."""
+        """(B) the log-probability of the most probable label."""
         return self.log_probabilities.amax(-1)
 
 
 @register("decoder", "label")
 class LabelDecoder(GlimpsingDecoder):
-    """p(y | x) = softmax(V s + b); what s is, and how it may go through a hidden layer: `GlimpsingDecoder`.
+    """p(y | x) = softmax(V s + b), with s, or a hidden layer over s, as in `GlimpsingDecoder`.
 
-    class_weights   (C) how much a mistake about each class costs; the mean is over the weights
+    class_weights   (C) weight of each class in the loss; the mean loss is over the weights
     """
 
     class Options(GlimpsingDecoder.Options):
-        """softmax(V s + b) of the summaries, or of what an attention reads beside the summaries of the other inputs."""
+        """softmax(V s + b) of the summaries, or of the context of an attention beside the summaries of the
+        other inputs."""
 
         class_weights: dict[str, Positive] | Literal["balanced"] | None = None
-        """How much a mistake about each class costs; balanced: by its rarity."""
+        """Weight of each class in the loss, default 1; balanced: inversely proportional to its frequency."""
 
     writes = ("label",)
     class_weights: Tensor | None
@@ -90,7 +91,7 @@ class LabelDecoder(GlimpsingDecoder):
         return class_count(target, self.class_weights)
 
     def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Truth = None) -> Loss:
-        """target (B) int64; truth (B, 1 to K, S), where the right places to look are known."""
+        """target (B) int64; truth (B, 1 to K, S), if the true places are known."""
         logits, looks = self(memories, truth=truth)
         total, parts = self.with_guide(class_cost(logits, target, self.class_weights), looks, truth)
         return Loss(total, self.count(target), parts)
@@ -105,7 +106,7 @@ class LabelDecoder(GlimpsingDecoder):
 
 
 def label_predictions(found: Labels, column: Any, view: BatchView, asking: str = "") -> list[Prediction]:
-    """The most probable class of each row; asking: the input each of whose words had a look of its own."""
+    """The most probable class of each row; asking: the input whose words have a look each."""
     logs = found.log_probabilities.cpu()
     values, scores = logs.argmax(-1).tolist(), logs.amax(-1).tolist()
     classes = [column.decode([number]) for number in range(logs.shape[-1])]
@@ -119,7 +120,7 @@ def label_predictions(found: Labels, column: Any, view: BatchView, asking: str =
 
 
 def weighted(weights: Mapping[str, float] | str | None, before: str = ", ") -> str:
-    """How the classes count in a loss, in words."""
+    """A note on the class weights of a loss."""
     return (
         f"{before}classes weighted" + (" by their rarity" if weights == "balanced" else "") if weights else ""
     )

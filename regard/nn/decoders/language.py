@@ -20,22 +20,22 @@ from regard.nn.symbols import MemorySymbols
 from regard.parts import Depth, Dropout, Mistakes, NotNegative, Plan, Size, register
 
 CARRIED = "n"
-"""The letter of what a cell carries beside the state s."""
+"""The letter for what a cell carries beside the state s."""
 
 
 @register("decoder", "language")
 class LanguageDecoder(ContinuingDecoder):
     """s_t = cell(s_{t−1}, e(y_{t−1})); p(y_t | y_<t) = softmax(V s_t + b)
 
-    A decoder of its own, beside `recurrent`, because a language model lacks most of what that one is made of: it has no
-    memories to take the number of rows or a first state from, no ends and so no padding, no search; and it carries a
-    state from span to span, drops weights of the recurrence, and runs all its layers in one call.
+    This is not the decoder `recurrent` because a language model has no memories that give the number of rows
+    or a first state, no ends and hence no padding, and no search. Instead, it carries a state from span to
+    span, drops weights of the recurrence, and runs all layers in one call.
 
-    The recurrence over a span is run by our kernels on the CPU, whose way back is written by hand, and else by torch's,
-    which are cuDNN's on CUDA; a cell that neither knows is run step by step. The first state is zero.
+    Our kernels run the recurrence over a span on the CPU, with a hand-written backward pass. Otherwise torch
+    runs it, with cuDNN on CUDA. A cell that neither supports is run step by step. The first state is zero.
 
-    recurrent_dropout drops weights from state to state, U, one mask for each span (Merity 2018); `variational` keeps
-    one mask of all other dropouts for all positions of a span (Gal 2016).
+    `recurrent_dropout` drops weights of U, from state to state, with one mask for each span (Merity 2018).
+    `variational` uses one mask for all positions of a span in all other dropouts (Gal 2016).
     """
 
     class Options(ContinuingDecoder.Options):
@@ -44,19 +44,23 @@ class LanguageDecoder(ContinuingDecoder):
         cell: AnyCell = "lstm"
         """The recurrent cell."""
         layers: Depth = 1
-        """Recurrent layers on top of each other."""
+        """Number of stacked recurrent layers."""
         last: Size | None = None
-        """Units of the last layer; default: `size`. As wide as the embedding, tied weights need no product between."""
+        """Units of the last layer; default: `size`.
+        If equal to `embedding`, tied weights need no extra projection."""
         hidden_dropout: Dropout | None = None
-        """Between layers; default: the same as `dropout`."""
+        """Dropout between layers; default: the same as `dropout`."""
         recurrent_dropout: Dropout = 0.0
-        """Probability that a weight from state to state is set to zero for a span in training."""
+        """Probability that a recurrent weight (from state to state) is set to zero in training,
+        drawn for each span."""
         variational: bool = False
-        """Drop the same features at all positions of a span."""
+        """Drop the same features at all positions of a span (variational dropout)."""
         activity: NotNegative = 0.0
-        """Weight of the mean square of what the last layer says, which keeps it small (Merity 2017)."""
+        """Weight of a penalty on the mean square of the last layer's outputs,
+        which keeps them small (Merity 2017)."""
         change: NotNegative = 0.0
-        """Weight of the mean square of how much that changes from a token to the next, which keeps it slow."""
+        """Weight of a penalty on the mean square of the change of these outputs from token to
+        token (Merity 2017)."""
 
     @classmethod
     def build(
@@ -181,7 +185,7 @@ class LanguageDecoder(ContinuingDecoder):
         if self._in_kernels(inputs):
             outputs, last = self._by_layers(_by_kernels, cells, weights, inputs, state)
         elif not self.alike or dropout:
-            # cuDNN's own dropout keeps its random numbers where a recording cannot draw new ones
+            # cuDNN's own dropout keeps its random state where a captured graph cannot draw anew
             outputs, last = self._by_layers(_by_torch, cells, weights, inputs, state)
         else:
             first = torch.stack([part.to(inputs.dtype) for part in state])
@@ -208,7 +212,7 @@ class LanguageDecoder(ContinuingDecoder):
         return cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=inputs.shape[1])
 
     def _weights(self, cell: Cell) -> Weights:
-        """The weights of a cell, in training some of those from state to state dropped."""
+        """The weights of a cell; in training, with dropout on the recurrent ones."""
         inward, across, *biases = cell.torch_weights()
         return inward, self._dropped(across), biases[0], biases[1]
 
@@ -258,7 +262,7 @@ def _by_torch(cell: Cell, weights: Weights, inputs: Tensor, state: Tensor) -> tu
 
 
 def _by_steps(cell: Cell, across: Tensor, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-    """Step by step, for cells of any kind; `across` are its weights from state to state."""
+    """Step by step, for any kind of cell; `across` are the recurrent weights."""
     outputs = []
     for step in inputs:
         state = torch.func.functional_call(cell, {"weight_hh": across}, (step, state))

@@ -1,4 +1,4 @@
-"""A list of candidates as vectors, and how well a query agrees with each."""
+"""A list of candidates as vectors, and their scores for a query."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from regard.nn.encoders.bag import BagEncoder
 
 
 class ListedCandidates(nn.Module):
-    """e_i = φ_i·q with φ_i = Σ_m e(v_im), the sum of the words of candidate i.
+    """e_i = φ_i·q with φ_i = Σ_m e(v_im), the sum of the word vectors of candidate i.
 
-    The words are the column's, which a model's folder holds; the weights are those of the embedding alone.
+    The words belong to the column and are saved with it in the model's folder. The only weights are the
+    embedding's.
     """
 
     ids: Tensor
@@ -29,7 +30,7 @@ class ListedCandidates(nn.Module):
 
     @classmethod
     def board(cls, state: str, embedding: str = "E_y", *, answer: str = "p(y)", at: str = "") -> list[str]:
-        """From the state to p(y); at: the index that states, queries and answers have."""
+        """Equations from the state to p(y); at: the index of states, queries and answers."""
         query = f"q_{at or 'y'}"
         return [
             f"{query} = V_y {state} + b_y",
@@ -49,7 +50,7 @@ class ListedCandidates(nn.Module):
 
 
 def best_candidates(logs: Tensor, candidates: Any, most: int) -> dict[str, float]:
-    """The most probable of one row's candidates with their probabilities, best first; logs (C)."""
+    """The most probable candidates of one row and their probabilities, best first; logs (C)."""
     values, places = torch.topk(logs, min(most, len(logs)))
     return {
         candidates[place]: value

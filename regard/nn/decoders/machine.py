@@ -1,11 +1,11 @@
-"""Machine decoder: a recurrent controller that writes to and reads from an external memory while it reads its input.
+"""Machine decoder: a recurrent controller that reads its input while it uses an external memory.
 
     s_j = cell(s_{j−1}, [x_j; r_{j−1}])        at every step j of the input, blank or not
-    r_j = what the store's heads read, after they wrote
+    r_j = the vectors that the store's heads read, after they wrote
     p_t = σ(V [s_j; r_j] + b)                  at the t-th blank step: the probability that each bit is 1
 
-Without a store it is the cell alone. The state of a row after its last step is read by nobody, so rows of several
-lengths need no masks inside.
+Without a store, it is the cell alone. Nothing reads the state of a row after its last step, so rows of
+different lengths need no masks.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from regard.trace import Tape, Trace
 
 @dataclass(frozen=True)
 class Vectors:
-    """logits (B, S, W) of every step's bits, and where they are asked for: mask (B, S).
+    """logits (B, S, W) of the bits of every step, and mask (B, S), True at the blank steps.
 
-    looks   what the store shows of each step, (S lists of B, …) by name: `StoreStep.looks`
+    looks   what the store shows of each step, by name, as lists of S tensors (B, …): `StoreStep.looks`
     """
 
     logits: Tensor
@@ -55,10 +55,11 @@ class Vectors:
 
 @register("decoder", "machine")
 class MachineDecoder(PositionDecoder):
-    """See above; the features of the source `of` end with whether a step is blank."""
+    """See above. The last feature of the source `of` says whether a step is blank."""
 
     class Options(PositionDecoder.Options):
-        """A recurrent controller with an external memory, run over its input; it answers where the input is blank."""
+        """A recurrent controller with an external memory, run over its input.
+        It outputs a vector at each blank step."""
 
         cell: AnyCell = "lstm"
         """The controller's recurrent cell."""
@@ -121,14 +122,14 @@ class MachineDecoder(PositionDecoder):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, memories: Mapping[str, Memory], *, looks: bool = False) -> Vectors:
-        """looks: whether to keep what the store shows."""
+        """looks: whether to record what the store shows."""
         memory = memories[self.of]
         shown: dict[str, list[Tensor]] = {}
         logits = self._run(memory.values, shown if looks else None)
         return Vectors(logits, self._blank(memory), shown)
 
     def _run(self, values: Tensor, shown: dict[str, list[Tensor]] | None = None) -> Tensor:
-        """values (B, S, features) → logits (B, S, W); what the store shows goes into `shown`."""
+        """values (B, S, features) → logits (B, S, W); `shown` collects what the store shows."""
         rows, steps, _ = values.shape
         state, store = self.first_state.expand(rows, -1), self.store
         outputs = []
@@ -151,16 +152,16 @@ class MachineDecoder(PositionDecoder):
         return logits
 
     def _blank(self, memory: Memory) -> Tensor:
-        """(B, S) where a vector is asked for."""
+        """(B, S) the blank steps, at which a vector is output."""
         return (memory.values[..., -1] > 0.5) & memory.mask
 
     def count(self, target: Series) -> Tensor:
-        """The bits of the target."""
+        """The number of bits of the target."""
         return (target.lengths.sum() * target.values.shape[-1]).float()
 
     def loss(self, memories: Mapping[str, Memory], target: Series, *, truth: Any = None) -> Loss:
         memory = memories[self.of]
-        # thousands of small kernels, launched at once
+        # thousands of small kernels, launched as one graph
         (every,) = replayed(self, lambda values: (self._run(values),), memory.values)
         logits, true = every[self._blank(memory)], target.values[target.mask]
         if len(logits) != len(true):
@@ -198,7 +199,7 @@ class MachineDecoder(PositionDecoder):
 
 
 def tape_of(looks: Mapping[str, list[Tensor]], row: int, steps: int) -> Tape:
-    """What a store showed of one row in so many steps."""
+    """What a store showed of one row in the first `steps` steps."""
     kept = {name: [look[row].double().cpu() for look in several[:steps]] for name, several in looks.items()}
     if "write_path" in kept:  # every step wrote its own slot
         strengths = torch.cat([strength.flatten() for strength in kept.pop("write")])

@@ -1,4 +1,4 @@
-"""Memory network: K looks into a story, one after the other or all at once, and then the answer."""
+"""Memory network: K looks into a story, one after another or all at once, and then the answer."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ Carry = Literal["keep", "beyond", "add"]
 
 @dataclass(frozen=True)
 class Supported(Labels):
-    """An answer and what it stands on.
+    """An answer and its supporting facts.
 
-    attention   (B, 1, S) by name: how much each sentence gave to the answer
+    attention   (B, 1, S) by name: the share of each sentence in the answer
     hops        (B, K, S) p(z_k = s)
-    facts       (B, K) the chosen sentences: of a joint choice the most probable, else the largest weight of each hop;
-                −1 for a hop that passed without one
+    facts       (B, K) the chosen sentences: with a joint selection the most probable ones, else the sentence
+                with the largest weight of each hop; −1 for a hop without a fact
     """
 
     hops: Tensor
@@ -56,63 +56,70 @@ class MemoryNetworkDecoder(Decoder):
         chain   α_ki = p(z_k = i),   p(z_1 … z_K) ∝ exp(Σ_k score(Q_k u, m_{z_k}) + Σ_k θ_k(z_k, z_{k+1}))
                 o_k = Σ_i α_ki c_i   (θ in `Transitions`)
 
-    u is the summary of the question. A selection that is joint over the queries makes a chain. What is read:
+    u is the summary of the question. A selection that is joint over the queries gives a chain. Options for r:
 
-        last   r = o_K                     the last fact holds the answer: the others only lead there
+        last   r = o_K                     the last fact contains the answer, the others only lead to it
         sum    r = u_{K+1}, for the chain u + Σ_k o_k
         all    r = relu(W [u; o_1; …; o_K] + b)
 
-    rank, reach, stay   of the transitions: features consecutive facts are compared in, distances with a vector of their
-                   own, and whether two consecutive facts may be the same sentence
-    fewer          the question says how many facts it needs. Every chain over the last L hops, L = 2 … K, learns to
-                   answer; N u + b learns what each of them costs, −log p_L(y); and the L with the least expected cost
-                   is taken, where each fact costs `hop_cost` more: no more facts than the answer needs
-    guide          weight of the loss between the hops and the true facts, −Σ_k log α_k[true z_k]; 0: never told
-    carry          how H begins. keep: I, a hop asks what the hop before asked, and for what it found; beyond: −I, it
-                   asks for what was found beyond what had been asked; add: there is no H to learn, u_{k+1} = u_k + o_k
-                   (Sukhbaatar 2015, adjacent tying). A chain knows `add` alone: without Q, P, R and G every fact is
-                   asked for by u and by what is read of the fact before, θ_k(i, j) = score(c_i, m_j) + D_k[j − i]
-                   (`Following`)
-    linear_start   updates at the start of training in which α_k is the scores themselves, without softmax (hops alone)
+    rank, reach, stay   options of the transitions: the features in which consecutive facts are compared, the
+                   distances that have their own vector, and whether two consecutive facts may be one sentence
+    fewer          the question decides how many facts it needs. Every chain over the last L hops, L = 2 … K,
+                   learns to answer. N u + b learns the cost of each, −log p_L(y). The L with the lowest
+                   expected cost is taken, where each fact adds `hop_cost`, so that an answer uses no more
+                   facts than it needs
+    guide          weight of the loss between the hops and the true facts, −Σ_k log α_k[true z_k]; 0: no such
+                   loss
+    carry          how H is initialized. keep: I, so that a hop asks for what the previous hop asked and for
+                   what it found. beyond: −I, so that a hop asks for what was found beyond what was asked.
+                   add: there is no H, u_{k+1} = u_k + o_k (Sukhbaatar 2015, adjacent tying). For a chain only
+                   `add` has a meaning: it leaves out Q, P, R and G, and the query for each fact is u and the
+                   vector read from the fact before, θ_k(i, j) = score(c_i, m_j) + D_k[j − i] (`Following`)
+    linear_start   number of updates at the start of training in which the scores replace α_k, without softmax
+                   (only for hops one after another)
     tie            row a of V is the vector with which the last hop reads the word a (`AnswerVectors`)
     """
 
     class Options(Decoder.Options):
-        """The answer to a question from K looks into a story: softmax(V r + b)."""
+        """Answer a question from K looks into a story: softmax(V r + b)."""
 
         class AttentionOptions(Attention.Options):
-            """How the story is looked at."""
+            """Attention to the story."""
 
             score: AnyScore = "dot"
-            """How well a question and a sentence agree."""
+            """Function that scores how well the question and a sentence agree."""
 
         hops: Depth = 3
-        """K, how often the story is looked at."""
+        """K, the number of looks into the story."""
         attention: AttentionOptions = AttentionOptions()
-        """`select: softmax` looks K times, one after the other; `select: facts` chooses the K facts together."""
+        """`select: softmax` looks K times, one hop after another;
+        `select: facts` selects the K facts jointly."""
         query: str | None = None
-        """The input that asks; default: the only one that is no story."""
+        """The input with the question; default: the only one that is not a story."""
         read: Read = "last"
-        """What the answer is written from: what the last hop read, the sum with the question, or all of them."""
+        """What the answer is computed from. last: what the last hop read; sum: the question plus all that was
+        read; all: a hidden layer over the question and what each hop read."""
         stay: bool = True
-        """Of a joint selection: whether two consecutive facts may be the same sentence."""
+        """Joint selection only: whether two consecutive facts may be the same sentence."""
         rank: Size = 24
-        """Of a joint selection: features in which two consecutive facts are compared."""
+        """Joint selection only: number of features in which two consecutive facts are compared."""
         reach: Count = 32
-        """Of a joint selection: distances between two consecutive facts beyond this one count as equal."""
+        """Joint selection only: largest distance between two consecutive facts;
+        longer distances count as this one."""
         fewer: bool = False
-        """Of a joint selection: whether a question may need fewer facts than there are hops."""
+        """Joint selection only: allow a question to use fewer facts than there are hops."""
         hop_cost: NotNegative = 0.2
-        """With `fewer`: what one more fact costs, in nats of the answer's expected loss."""
+        """With `fewer`: cost of one more fact, in nats of the answer's expected loss."""
         carry: Carry = "keep"
-        """One hop after another: each begins by asking again what the one before asked, or for what that one found
-        beyond it. add, of a joint selection too: always what was asked and what was found, u + o, without matrices to
-        learn."""
+        """Query of the next hop: H u + o, with the previous query u and what it found, o. keep: H starts as
+        the identity. beyond: H starts as its negative, so that a hop looks for what is new. add: u + o
+        without H; the only choice that also applies to a joint selection, where it leaves out all
+        matrices."""
         linear_start: Annotated[int, Field(ge=0)] = 0
-        """One hop after another: updates at the start of training without the selection."""
+        """Hops one after another only: number of updates at the start of training without the softmax."""
         tie: bool = False
-        """An answer that is a word of the story is found by the vector with which the last hop reads that word
-        (Sukhbaatar 2015); only others ("yes") have vectors of their own."""
+        """An answer that is a word of the story shares the vector with which the last hop reads that word
+        (Sukhbaatar 2015). Only other answers ("yes") have vectors of their own."""
 
     writes = ("label",)
 
@@ -136,7 +143,7 @@ class MemoryNetworkDecoder(Decoder):
 
     @classmethod
     def made(cls, options: Any, size: int, sources: Mapping[str, Any], **more: Any) -> Any:
-        """The decoder with this many features at its end, from the shared options."""
+        """The decoder with `size` outputs, from the shared options."""
         story, question = cls.read_by(options, sources)
         encoder = sources[story]
         return cls(
@@ -167,7 +174,7 @@ class MemoryNetworkDecoder(Decoder):
 
     @classmethod
     def check_tie(cls, options: Any, name: str, story: str, plan: Plan, mistakes: Mistakes) -> None:
-        """Report where the words of the story have no vectors that answers could have."""
+        """Report a story or an option that does not go together with `tie`."""
         hops_check.check_words(plan.encoder[story], story, mistakes)
         if options.read == "all":
             mistakes.add(
@@ -191,7 +198,7 @@ class MemoryNetworkDecoder(Decoder):
 
     @classmethod
     def board_answers(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
-        """What V is, where it is not a weight of its own."""
+        """The meaning of V if it is not a weight of its own."""
         return [hops_board.tied_line(options, memories)] if options.tie else []
 
     @classmethod
@@ -233,7 +240,7 @@ class MemoryNetworkDecoder(Decoder):
             self.following = Following(hops - 1, reach=reach, stay=stay)
         elif self.joint:
             self.queries = nn.Linear(size, hops * size, bias=False)
-            # at first, the first fact is what shares words with the question; the others follow from it
+            # initially, the first fact shares words with the question, and the others follow from it
             self.queries.weight.data.view(hops, size, size).copy_(
                 0.1 * self.queries.weight.view(hops, size, size)
             )
@@ -247,14 +254,14 @@ class MemoryNetworkDecoder(Decoder):
         if self.fewer:
             self.costs = nn.Linear(size, hops - 1)
         if linear_start:
-            # a buffer, so that a resumed run goes on where it stood
+            # a buffer, so that a resumed run continues from its count
             self.register_buffer("updates", torch.zeros((), dtype=torch.int64))
         self.mix = nn.Linear(size + hops * width, 2 * width) if read == "all" else None
         self.output: nn.Module = nn.Linear(2 * width if read == "all" else width, classes)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, memories: Mapping[str, Memory], *, best: bool = False) -> tuple[Tensor, HopReads]:
-        """Logits (B, C), and what was looked at; `best` asks for the chosen facts too."""
+        """Logits (B, C), and the reads of the hops; `best`: return the chosen facts too."""
         query = memories[self.question].summary
         several = self._looks(memories, best)
         if len(several) == 1:
@@ -269,7 +276,7 @@ class MemoryNetworkDecoder(Decoder):
         return logits, HopReads(weights, read, state, chosen_rows(facts, needed) if best else None)
 
     def _looks(self, memories: Mapping[str, Memory], best: bool) -> list[HopReads]:
-        """Those of every number of facts, from 2 to K; with K facts alone, or with one hop after another, one."""
+        """The reads for each number of facts from 2 to K; one element without `fewer`."""
         query, whole = memories[self.question].summary, memories[self.story]
         story, places = remembered(whole)
         looks = StoryLooks(self.attention, story, self.hops, tables=self.tables, best=best)
@@ -302,7 +309,7 @@ class MemoryNetworkDecoder(Decoder):
     def loss(
         self, memories: Mapping[str, Memory], target: Tensor, *, truth: Mapping[str, Tokens] | None = None
     ) -> Loss:
-        """target (B) int64; truth: the supporting facts by the story's name, used with `guide` alone."""
+        """target (B) int64; truth: the supporting facts by the story's name, used only with `guide`."""
         if self.training and self.linear_start:
             self.updates += 1
         query = memories[self.question].summary
@@ -318,7 +325,8 @@ class MemoryNetworkDecoder(Decoder):
         total = costs.mean(1).sum()  # over the numbers of facts, then over the rows
         parts = {}
         if self.fewer:
-            # The question learns what is to be expected; it is not to become easier to foresee.
+            # The question learns the expected cost. Neither the question nor the answers adapt to this
+            # estimate.
             misjudged = (self.costs(query.detach()) - costs.detach()).square().sum()
             parts["misjudged"] = misjudged.detach()
             total = total + misjudged
@@ -332,17 +340,18 @@ class MemoryNetworkDecoder(Decoder):
         return Loss(total, self.count(target), parts)
 
     def _needed(self, query: Tensor) -> Tensor:
-        """(B) how many facts more than two the question is expected to need."""
+        """(B) the number of facts beyond two that the question is expected to need."""
         counts = torch.arange(self.hops - 1, device=query.device)
         expected: Tensor = self.costs(query) + self.hop_cost * counts  # (B, K−1)
         return expected.argmin(-1)
 
     def _likelihood(self, query: Tensor, costs: Tensor) -> Tensor:
-        """−log p of the truth with as many facts as are taken."""
+        """−log p of the truth with the number of facts that is taken."""
         return costs.gather(1, self._needed(query)[:, None]).sum()
 
     def _wanted(self, truth: Tokens, weights: Tensor) -> Tensor:
-        """(B, K, S): hop k is to look at the k-th fact; with fewer facts than hops the last one again."""
+        """(B, K, S): hop k should look at the k-th fact;
+        if there are fewer facts than hops, at the last one again."""
         last = (truth.lengths - 1).clamp(min=0)[:, None]
         hops = torch.arange(self.hops, device=weights.device).clamp(max=truth.ids.shape[1] - 1)
         places = truth.ids.gather(1, torch.minimum(hops.expand(len(last), -1), last))  # (B, K)
@@ -357,7 +366,7 @@ class MemoryNetworkDecoder(Decoder):
         return Supported(logs, {self.story: shown}, reads.weights, reads.facts, self.story)
 
     def answered(self, found: Supported, column: Any, view: BatchView) -> list[Prediction]:
-        """The answers, without what each hop looked at."""
+        """The answers, without the looks of each hop."""
         return label_predictions(found, column, view)
 
     def predictions(self, found: Supported, column: Any, view: BatchView) -> list[Prediction]:

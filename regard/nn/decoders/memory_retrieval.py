@@ -20,24 +20,26 @@ from regard.parts import Mistakes, Plan, register
 from regard.prediction import Prediction
 
 ANSWER, ANSWERS = "p(y) = softmax(V_y r + b_y)", "π_ℓ = softmax(V_y r_ℓ + b_y)"
-"""What a memory network writes of labels: from all facts, or from ℓ of them."""
+"""The equation of a memory network for labels, from all facts or from ℓ of them."""
 
 
 @register("decoder", "memory-retrieval")
 class MemoryRetrievalDecoder(MemoryNetworkDecoder):
     """p(y = i | dialog, utterance) = softmax_i(φ_i·(V r + b)).
 
-    r is from K reads of the turns (`MemoryNetworkDecoder`), φ_i the sum of the words of candidate i
-    (`ListedCandidates`).
+    r comes from K reads of the turns (`MemoryNetworkDecoder`), and φ_i is the sum of the word vectors of
+    candidate i (`ListedCandidates`).
     """
 
     class Options(MemoryNetworkDecoder.Options):
-        """The response among candidates from K looks into a dialog: softmax over candidates of φ·(V r + b)."""
+        """Choose a response among candidates from K looks into a dialog:
+        softmax over candidates of φ·(V r + b)."""
 
         tie: bool = False
-        """The words of the candidates have the vectors with which those of the dialog are read, and V begins as the
-        identity: a word that was read is found in a candidate at once, one never seen in training too. The dialog
-        shares the vocabulary of the output."""
+        """Read the words of the candidates with the vectors that read the words of the dialog, and start V as
+        the identity (except with read: all). A word that was read then matches a candidate with that word
+        immediately, even a word never seen in training. The dialog must share the vocabulary of the
+        output."""
 
     writes = ("candidate",)
 
@@ -89,7 +91,7 @@ class MemoryRetrievalDecoder(MemoryNetworkDecoder):
 
     @classmethod
     def board_answers(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
-        return []  # said of the candidates
+        return []  # the lines about the candidates say it
 
     def __init__(self, size: int, attention: Attention, *, candidates: ListedCandidates, **more: Any) -> None:
         super().__init__(size, attention, **more)

@@ -26,7 +26,7 @@ from regard.trace import Nodes, Trace
 
 @dataclass(frozen=True)
 class NodeLabels(Tags):
-    """As `Tags`, with the parents (B, S) of the nodes."""
+    """`Tags` with the parents (B, S) of the nodes."""
 
     above: Tensor
 
@@ -72,7 +72,7 @@ class NodesDecoder(TagsDecoder):
         ]
 
     def _true(self, target: Forest) -> Tensor:
-        """(N) the labels of the nodes, those of padding and of nodes without one as UNSEEN."""
+        """(N) the labels of the nodes, with UNSEEN for padding and for nodes without a label."""
         return target.labels.masked_fill(target.labels == UNLABELLED, UNSEEN)
 
     def count(self, target: Any) -> Tensor:
@@ -120,7 +120,7 @@ class NodesDecoder(TagsDecoder):
 
 
 def _truth(view: BatchView, column: Any, row: int, length: int) -> list[str]:
-    """The true labels, where the batch came with them; empty for a node without one."""
+    """The true labels, if the batch has them; empty for a node without one."""
     if not isinstance(view.target, Forest):
         return []
     return [column.label(number) for number in view.target.labels[row, :length].tolist()]

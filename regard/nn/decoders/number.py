@@ -22,7 +22,8 @@ from regard.prediction import Prediction
 
 @dataclass(frozen=True)
 class Numbers:
-    """value (B) and its log-density (B); where the decoder looked, (B, K, S) by name: a row for each glimpse."""
+    """value (B) and its log-density (B), and attention weights (B, K, S) by name,
+    with a row for each glimpse."""
 
     value: Tensor
     scores: Tensor
@@ -33,12 +34,12 @@ class Numbers:
 class NumberDecoder(GlimpsingDecoder):
     """p(y | x) = N(y; m + d (v·s + b), (d u)²), with m and d mean and spread of the training data and u learned.
 
-    What s is, and how it may go through a hidden layer: `GlimpsingDecoder`.
+    s, or a hidden layer over s, is as in `GlimpsingDecoder`.
     """
 
     class Options(GlimpsingDecoder.Options):
-        """A Gaussian around a number read from the summaries, or from what an attention reads beside those of the other
-        inputs."""
+        """A Gaussian whose mean is read from the summaries, or from the context of an attention beside the
+        summaries of the other inputs."""
 
     writes = ("number",)
 
@@ -81,7 +82,7 @@ class NumberDecoder(GlimpsingDecoder):
         return torch.tensor(float(len(target)), device=target.device)
 
     def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Truth = None) -> Loss:
-        """target (B); truth (B, 1 to K, S), where the right places to look are known."""
+        """target (B); truth (B, 1 to K, S), if the true places are known."""
         numbers, looks = self.numbers(memories, truth)
         total, parts = self.with_guide(-numbers.log_prob(target).sum(), looks, truth)
         return Loss(total, self.count(target), parts)

@@ -1,4 +1,4 @@
-"""What a text decoder is trained for, beside the likelihood of its words."""
+"""The objective of a text decoder, beyond the likelihood of its words."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from regard.nn.repetition import repetition_total
 
 @dataclass(frozen=True)
 class Distilled:
-    """What other models would write: probabilities (N, V), packed as the targets are, and how much they count (0 to
-    1)."""
+    """The predictions of other models: probabilities (N, V), packed as the targets are,
+    and their weight (0 to 1)."""
 
     probabilities: Tensor
     weight: float
@@ -28,8 +28,8 @@ class Distilled:
 @dataclass(frozen=True)
 class TextObjective:
     """
-    smoothing   share of the target distribution spread over the whole vocabulary
-    guide       by attended memory, the weight of the loss between the selection and the true alignment, where that is
+    smoothing   share of the target distribution that is spread evenly over the vocabulary
+    guide       by attended memory, the weight of the loss between the selection and the true alignment, if
                 given
     coverage    by attended memory, the weight of Σ_s (1 − Σ_t α_ts)²
     repetition  by attended memory, the weight of Σ_t Σ_s min(α_ts, Σ_{υ<t} α_υs)
@@ -41,7 +41,7 @@ class TextObjective:
     repetition: Mapping[str, float] = field(default_factory=dict)
 
     def reads_looks(self, truth: Mapping[str, Tensor]) -> bool:
-        """Whether it matters where the decoder looked."""
+        """Whether the loss depends on the attention weights."""
         weights = [self.guide.get(name, 0.0) for name in truth]
         return any([*weights, *self.coverage.values(), *self.repetition.values()])
 
@@ -52,7 +52,7 @@ class TextObjective:
         packing: Packing,
         truth: Mapping[str, Tensor],
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """What the looks cost: the weighted sum, and its parts without their weights."""
+        """The loss of the attention weights: the weighted sum, and its parts without their weights."""
         total: Tensor = unrolled.readouts.new_zeros(())
         parts: dict[str, Tensor] = {}
 

@@ -1,4 +1,4 @@
-"""The output layer: from what a decoder has to say to words, and what the wrong words cost."""
+"""The output layer: from the readout of a decoder to words and their loss."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regard.nn.embedding import Embedding
 
 
 def on_cuda(rows: Tensor, weight: Tensor) -> bool:
-    """Whether the kernels for CUDA can take them."""
+    """Whether the CUDA kernels support these tensors."""
     return (
         rows.is_cuda
         and weight.dtype in (torch.float32, torch.float64)
@@ -48,7 +48,7 @@ class Output(nn.Module):
         return nn.functional.linear(rows, self.weight, self.bias)
 
     def distilled(self, rows: Tensor, probabilities: Tensor) -> Tensor:
-        """rows (N, O), another model's probabilities (N, V) → −Σ_n Σ_v p log q, q this layer's own."""
+        """rows (N, O), another model's probabilities p (N, V) → −Σ_n Σ_v p log q, with q from this layer."""
         return -(probabilities * torch.log_softmax(self(rows), -1)).sum()
 
     @torch.no_grad()
@@ -57,9 +57,9 @@ class Output(nn.Module):
         return nn.functional.cross_entropy(self(rows), targets, reduction="none")
 
     def loss(self, rows: Tensor, targets: Tensor, *, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
-        """rows (N, O), targets (N) → the sum to minimise, and the sum of −log p(target).
+        """rows (N, O), targets (N) → the sum to minimize, and the sum of −log p(target).
 
-        Smoothing ε takes the target distribution (1 − ε)·one-hot + ε/V.
+        With smoothing ε, the target distribution is (1 − ε)·one-hot + ε/V.
         """
         if torch.is_grad_enabled() and within_reach(rows, self.weight, rows=len(rows)):
             from regard.kernels.cpu.cost import PackedCost
@@ -79,7 +79,7 @@ class Output(nn.Module):
         return (1 - smoothing) * likelihood + smoothing * smooth, likelihood.detach()
 
     def loss_of_some(self, rows: Tensor, targets: Tensor, *, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
-        """The same, where a row whose target is negative costs nothing."""
+        """`loss`, without the rows whose target is negative."""
         if torch.is_grad_enabled() and on_cuda(rows, self.weight):
             return self.loss(rows, targets, smoothing=smoothing)
         real = targets >= 0

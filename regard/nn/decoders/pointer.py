@@ -1,4 +1,4 @@
-"""Pointer decoder: the output is the selection over the input."""
+"""Pointer decoder: the output is the selection over the input's positions."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class PointerState:
     """K hypotheses about each of B sources.
 
     layers     one (B, K, state) for each layer
-    choices    what can be pointed at: to stop, and each position, (B, 1 + S)
+    choices    the memory of all choices, (B, 1 + S): to stop, and each position
     keys       (B, 1 + S, A) of the choices, computed once
-    form       what the pointers make so far; None where they may make anything
-    position   how many steps there were
+    form       the shape that the pointers make so far; None if any sequence is allowed
+    position   number of steps taken
     """
 
     layers: tuple[Tensor, ...]
@@ -73,38 +73,39 @@ class PointerState:
 
 
 class PointingOptions(parts.Settings):
-    """How a decoder points: a softmax over the positions of its input, and to stop."""
+    """How a decoder points: a softmax over the positions of its input and a stop."""
 
     score: AnyScore = "additive"
-    """How well the state and a position agree."""
+    """Function that scores how well the state and a position agree."""
 
 
 @register("decoder", "pointer")
 class PointerDecoder(StepwiseDecoder):
-    """Positions of an input, one after another (Vinyals, Fortunato and Jaitly 2015).
+    """A sequence of positions of an input (Vinyals, Fortunato and Jaitly 2015).
 
         s_t = cell(s_{t−1}, h_{y_{t−1}}),   u_tj = v · tanh(W_1 h_j + W_2 s_t),   p(y_t = j) = softmax_j(u_tj)
 
-    s_0 = tanh(W summary + b). Choice 0 stops: its key is learned, as the vector that is read first is. Nothing that is
-    read enters the recurrence but the position pointed at, so that in training all steps are taken at once.
+    s_0 = tanh(W summary + b). Choice 0 stops. Its key is learned, and so is the first input. Only the
+    position pointed at enters the recurrence, so that training computes all steps at once.
 
-    Where the positions must make something together (`form`), a search chooses among those with which they still can.
-    Tokens are positions from 1, and 0 before the first and to stop.
+    If the positions must form a shape (`form`), a search considers only the choices that can still complete
+    it. Tokens are positions from 1; 0 stands before the first and stops.
     """
 
     class Options(StepwiseDecoder.Options):
-        """p(y_t = j) = softmax_j(v · tanh(W h_j + U s_t)): the output is the selection over the input, and a stop."""
+        """p(y_t = j) = softmax_j(v · tanh(W h_j + U s_t)):
+        the output is a sequence of positions of the input."""
 
         cell: AnyCell = "lstm"
         """The recurrent cell."""
         size: Size = 256
-        """Units of a layer."""
+        """Units of each layer."""
         layers: Depth = 1
-        """Recurrent layers on top of each other."""
+        """Number of stacked recurrent layers."""
         residual: bool = False
-        """Each layer from the second on adds its input to its output."""
+        """Add the input of each layer to its output, from the second layer on."""
         attention: PointingOptions = PointingOptions()
-        """How it points."""
+        """How the decoder points."""
 
     writes = ("pointers",)
     begin, end, forbidden = 0, 0, ()
@@ -130,7 +131,7 @@ class PointerDecoder(StepwiseDecoder):
 
     @classmethod
     def attentions(cls, options: Any) -> tuple[Any, ...]:
-        """None that could be guided or read a truth: where it looks is its output."""
+        """None, because the pointing attention is the output: it cannot be guided or read a truth."""
         return ()
 
     @classmethod
@@ -240,11 +241,11 @@ class PointerDecoder(StepwiseDecoder):
             )
 
     def longest(self, lengths: Tensor) -> Tensor:
-        """(B) pointers of the longest output, where a search sets no limit."""
+        """(B) the maximal number of pointers, if a search sets no limit."""
         return TrianglesState.longest(lengths) if self.form == "triangles" else 2 * lengths + 20
 
     def choices(self, memory: Memory) -> Memory:
-        """What can be pointed at, (B, 1 + S): first to stop, whose value is what is read before the first pointer."""
+        """The memory of all choices, (B, 1 + S). The first one stops; its value is the first input."""
         keys = memory.values if memory.keys is None else memory.keys
         rows = len(memory.mask)
         override = memory.override
@@ -283,8 +284,8 @@ class PointerDecoder(StepwiseDecoder):
     # Whole outputs.
 
     def scores(self, memories: Mapping[str, Memory], target: Tokens) -> tuple[Tensor, Tensor, Packing]:
-        """Teacher forcing: scores (N, 1 + S) of all choices at every step, −inf where there is no position, and the
-        true ones (N); both packed."""
+        """Teacher forcing: scores (N, 1 + S) of all choices at every step, −inf for padding, and the true
+        choices (N); both packed."""
         memory = memories[self.name]
         choices = self.choices(memory)
         previous = nn.functional.pad(target.ids, (1, 0))

@@ -17,11 +17,11 @@ from regard.nn.stepping import Constants
 
 @dataclass(frozen=True)
 class Read:
-    """What T queries read in all memories.
+    """The result of T queries to all memories.
 
     context   (B, T, context_size)
     weights   (B, T, S) by memory
-    drawn     (B, T, S) what the values were multiplied with, for the memories where positions were drawn
+    drawn     (B, T, S) the weights that multiplied the values, for the memories whose positions were sampled
     """
 
     context: Tensor
@@ -30,14 +30,14 @@ class Read:
 
 
 def joined(steps: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """One step (B, 1, S) after the other, by name: (B, T, S)."""
+    """Concatenate steps (B, 1, S) by name: (B, T, S)."""
     return {name: torch.cat([step[name] for step in steps], 1) for name in (steps[0] if steps else ())}
 
 
 class Reading(nn.Module):
-    """One `Attention` for each attended memory; their contexts are put side by side, (B, T, context_size).
+    """One `Attention` for each attended memory; their contexts are concatenated, (B, T, context_size).
 
-    gated   the memories of which the query q also decides how much they count: β c, β = σ(w·q + b) (Xu 2015)
+    gated   the memories whose context is scaled by a gate of the query q: β c, β = σ(w·q + b) (Xu 2015)
     """
 
     def __init__(self, attentions: Mapping[str, Attention], gated: Collection[str] = ()) -> None:
@@ -50,7 +50,7 @@ class Reading(nn.Module):
 
     @property
     def drawing(self) -> Drawing:
-        """How the selections that draw are learned: they agree on it."""
+        """How the selections that sample are trained, the same for all of them."""
         return next(
             select.drawing for name in self.names if isinstance(select := self.attention(name).select, Hard)
         )
@@ -68,18 +68,18 @@ class Reading(nn.Module):
 
     @property
     def remembering(self) -> tuple[str, ...]:
-        """The memories whose score wants to know where the step before looked."""
+        """The memories whose score depends on earlier looks."""
         return tuple(name for name in self.names if "previous" in self.attention(name).score.needs)
 
     def first_looks(self, memories: Mapping[str, Memory]) -> dict[str, Tensor]:
-        """(B, 1, S) of the remembering ones, before the first step."""
+        """(B, 1, S) the history of the `remembering` memories before the first step."""
         return {
             name: self.attention(name).score.first(memories[name].values[..., 0].unsqueeze(1))
             for name in self.remembering
         }
 
     def remember(self, looks: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """(B, K, S) what the remembering ones know at the next step, from what they knew and where this one looked."""
+        """(B, K, S) the history of the `remembering` memories after a step with these weights."""
         return {
             name: self.attention(name).score.remember(known, weights[name]) for name, known in looks.items()
         }
@@ -95,7 +95,7 @@ class Reading(nn.Module):
         step: int | None = None,
         previous: Mapping[str, Tensor] | None = None,
     ) -> Read:
-        """query (B, T, Q) → what it read."""
+        """query (B, T, Q) → the result of all attentions."""
         constants = Constants(self.keys(memories)) if constants is None else constants
         truth, previous = constants.truth or {}, previous or {}
         looks = {

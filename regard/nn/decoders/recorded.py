@@ -1,7 +1,8 @@
-"""The plain way through a whole output on CUDA, recorded as it stands: for decoders that have no kernels of their own.
+"""The plain path for a whole output on CUDA, captured as a graph, for decoders without kernels of their own.
 
-Every step of `unroll_plain` launches some dozens of kernels. They are recorded once for each bucket of shapes, forth
-and back, and launched at once from then on (`regard.kernels.replayed_gradient`). What cannot be recorded simply runs.
+Every step of `unroll_plain` launches dozens of kernels. They are captured once for each bucket of shapes,
+forward and backward, and then launched as one graph (`regard.kernels.replayed_gradient`). A computation that
+cannot be captured runs without a graph.
 """
 
 from __future__ import annotations
@@ -24,29 +25,29 @@ if TYPE_CHECKING:
     from regard.nn.decoders.recurrent import RecurrentDecoder
 
 TAKEN = ("values", "mask", "summary", "keys")
-"""What of a memory is copied into a recording."""
+"""The tensors of a memory that are copied into a graph."""
 SAID = ("layout", "shape")
-"""What of it is the same for all batches."""
+"""The fields of a memory that are the same for all batches."""
 
 
 def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
-    """A gradient is wanted on CUDA, and nothing but the tensors of simple memories goes in."""
+    """Whether a gradient is needed on CUDA, and the inputs are the tensors of simple memories alone."""
     weight = decoder.stack.cell(0).weight_hh
     return weight.is_cuda and torch.is_grad_enabled() and suits(decoder, memories)
 
 
 def suits(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
-    """The same, wherever the tensors are."""
+    """`knows`, regardless of the device and of gradients."""
     if decoder.copying is not None or decoder.sampling is not None:
         return False
     reading = decoder.reading
     if reading and any(reading.attention(name).select.needs & {"truth", "costs"} for name in reading.names):
-        return False  # what is true or drawn differs from batch to batch
+        return False  # truth and samples differ from batch to batch
     return simple(memories)
 
 
 def simple(memories: Mapping[str, Memory]) -> bool:
-    """Nothing but what is copied into a recording, or the same for all batches."""
+    """Whether the memories hold only fields that are copied into a graph or are the same for all batches."""
     return all(
         getattr(memory, field.name) is None
         for memory in memories.values()
@@ -58,7 +59,7 @@ def simple(memories: Mapping[str, Memory]) -> bool:
 def unroll(
     decoder: RecurrentDecoder, memories: Mapping[str, Memory], previous: Tensor, packing: Packing
 ) -> Unrolled:
-    """As `RecurrentDecoder.unroll_plain`, for a decoder it knows."""
+    """`RecurrentDecoder.unroll_plain` for a supported decoder."""
     rows, count = previous.shape
     more, further = rounded_rows(rows) - rows, rounded_steps(count) - count
     wide = {name: widened(memory, more) for name, memory in memories.items()}
@@ -81,12 +82,12 @@ def unroll(
 
 @cache
 def every_position(rows: int, width: int, device: torch.device) -> FullPacking:
-    """Kept for good: recordings read it."""
+    """Cached forever, because graphs read it."""
     return FullPacking.over(rows, width, device)
 
 
 def widened(memory: Memory, more: int) -> Memory:
-    """More rows, of which the first position may be looked at, and as many positions as the next bucket has."""
+    """Pad to the next bucket: rows, whose first position is unmasked, and positions."""
     count = memory.mask.shape[1]
     further = rounded(count, 8, 2) - count if memory.layout == "line" else 0
     if not more and not further:
@@ -113,7 +114,7 @@ def tensors_of(memories: Mapping[str, Memory]) -> list[Tensor]:
 
 
 def with_tensors(memories: Mapping[str, Memory], tensors: Sequence[Tensor]) -> dict[str, Memory]:
-    """The memories with other tensors in the places of their own."""
+    """The memories with these tensors in place of their own."""
     rest, found = iter(tensors), {}
     for name, memory in memories.items():
         values, mask, summary = next(rest), next(rest), next(rest)

@@ -1,7 +1,7 @@
-"""The loss of a small batch on CUDA, recorded as it stands: all from the words to their cost is launched at once.
+"""The loss of a small batch on CUDA, captured as one graph from the words to their loss.
 
-As `encoders.recorded`: all positions of a bucket of rows and steps are written, and those that are padding cost
-nothing.
+As in `encoders.recorded`, all positions of a bucket of rows and steps are computed, and padding does not
+enter the loss.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory], target: Tokens, truth: Truth) -> bool:
-    """A small batch on CUDA, of which the words alone cost something."""
+    """Whether this is a small batch on CUDA whose loss depends on the words alone."""
     return (
         target.ids.is_cuda
         and torch.is_grad_enabled()
@@ -37,14 +37,14 @@ def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory], target: Tok
 
 
 def most(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> int:
-    """Positions of a batch that is recorded whole."""
+    """Most positions of a batch that is captured as one graph."""
     if at_once.records(decoder, memories):
         return MIDDLE
     return SMALL if graphed.knows(decoder, memories) else 0
 
 
 def suits(decoder: RecurrentDecoder, memories: Mapping[str, Memory], truth: Truth) -> bool:
-    """The same, wherever the tensors are."""
+    """`knows`, regardless of the device and the size."""
     known = truth_by_name(truth, decoder.reading.names if decoder.reading else ())
     return (
         decoder.copying is None
@@ -56,7 +56,7 @@ def suits(decoder: RecurrentDecoder, memories: Mapping[str, Memory], truth: Trut
 
 
 def loss(decoder: RecurrentDecoder, memories: Mapping[str, Memory], target: Tokens) -> Loss:
-    """As `RecurrentDecoder.loss`, for a decoder it knows."""
+    """`RecurrentDecoder.loss` for a supported decoder."""
     (ids, lengths), more = padded(target), rounded_rows(len(target.ids)) - len(target.ids)
     wide = {name: widened(memory, more) for name, memory in memories.items()}
 
@@ -69,7 +69,7 @@ def loss(decoder: RecurrentDecoder, memories: Mapping[str, Memory], target: Toke
 
 
 def padded(target: Tokens) -> tuple[Tensor, Tensor]:
-    """Ids and lengths of a bucket: rows that were added have the length −1."""
+    """Ids and lengths padded to a bucket; added rows have length −1."""
     rows, count = target.ids.shape
     more, further = rounded_rows(rows) - rows, rounded_steps(count + 1) - count - 1
     ids = nn.functional.pad(target.ids, (0, further, 0, more)) if more or further else target.ids
@@ -79,7 +79,8 @@ def padded(target: Tokens) -> tuple[Tensor, Tensor]:
 def whole(
     decoder: RecurrentDecoder, memories: Mapping[str, Memory], target: Tokens
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Of a bucket: the sum to minimize, the sum of −log p, how many words there are; a row of length −1 has none."""
+    """For a bucket: the sum to minimize, the sum of −log p, the number of words;
+    rows of length −1 have none."""
     previous, following, counts = shifted(Tokens(target.ids, target.lengths.clamp(min=0)))
     counts = counts.masked_fill(target.lengths < 0, 0)
     rows, steps = previous.shape

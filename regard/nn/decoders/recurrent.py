@@ -49,31 +49,31 @@ from regard.prediction import Prediction
 class RecurrentDecoder(RecurrentSteps):
     """p(y | x) = Π_t p(y_t | y_<t, x) with a recurrent state s_t.
 
-    `condition` says how the encoding reaches it, in any combination:
+    `condition` says how the encoding reaches the decoder, in any combination:
 
         start        s_0 = tanh(W summary + b), or as `bridge` says; otherwise s_0 is learned
         first-input  P summary + d is read before the first word: s_0 = cell(s_{−1}, P summary + d)    (Vinyals 2015)
         every-step   the summary is an input of each step
-        output       the state meets the summary where words are chosen: o_t = tanh(W [s_t; summary] + b)  (Mao 2015)
-        gate         the summary decides what of the state is said: σ(G summary + d) ⊙ s_t in place of s_t
-        attention    a fresh context c_t at each step, from the `state`
+        output       the summary enters the output layer: o_t = tanh(W [s_t; summary] + b)          (Mao 2015)
+        gate         the summary gates the state before the output layer: σ(G summary + d) ⊙ s_t replaces s_t
+        attention    a new context c_t at each step, computed from the `state`
           previous           c_t = attend(s_{t−1}),  s_t = cell([e(y_{t−1}); c_t], s_{t−1}),  o_t = s_t  (Bahdanau 2015)
           current            s_t = cell([e(y_{t−1}); o_{t−1}], s_{t−1}),  c_t = attend(s_t),
                              o_t = tanh(W [s_t; c_t] + b), fed back into the next step                    (Luong 2015)
-                             without `feed`, s_t = cell(e(y_{t−1}), s_{t−1}): nothing that is read enters the
-                             recurrence, so that in training all steps are taken at once
+                             without `feed`, s_t = cell(e(y_{t−1}), s_{t−1}): the context does not enter the
+                             recurrence, so that training computes all steps at once
 
-    p(y_t) = softmax(V o_t + b). With `deep`, o_t = tanh(W [s_t; c_t; e(y_{t−1})] + b) in every case.
-    With `tied`, V is the embedding, and o_t has its size. Several memories: summaries and contexts side by side.
-    With `copying`, p(y_t) is this distribution mixed with the selection over one of the memories, whose words it takes
-    as they stand: see `Copying`.
+    p(y_t) = softmax(V o_t + b). With `deep`, o_t = tanh(W [s_t; c_t; e(y_{t−1})] + b) in every case. With
+    `tied`, V is the embedding, and o_t has its size. The summaries and contexts of several memories are
+    concatenated. With `copying`, p(y_t) is this distribution mixed with the attention over one of the
+    memories, whose words can be copied (`Copying`).
 
     sources     the memories' sizes by name, for instance the encoders themselves
-    attention   an `Attention` for each memory to be attended to; `gated` those whose context the state gates
-    copies      the memory that words are copied from, and the pieces of the vocabulary in the order of their ids
-    levels      "words" or "both" of the memories whose words are looked at instead of their sentences
-    sampling    how the probability rises that in training a previous word is drawn from the model instead of read
-                from the target (scheduled sampling, Bengio 2015)
+    attention   an `Attention` for each attended memory; `gated`: those whose context the state gates
+    copies      the memory to copy words from, and the entries of the vocabulary in the order of their ids
+    levels      "words" or "both" for the memories whose words are attended to instead of their sentences
+    sampling    how the probability rises that a previous word in training is sampled from the model instead
+                of read from the target (scheduled sampling, Bengio 2015)
     """
 
     in_strides = True
@@ -84,29 +84,31 @@ class RecurrentDecoder(RecurrentSteps):
         cell: AnyCell = "gru"
         """The recurrent cell."""
         size: Size = 256
-        """Units of a layer."""
+        """Units of each layer."""
         layers: Depth = 1
-        """Recurrent layers on top of each other."""
+        """Number of stacked recurrent layers."""
         residual: bool = False
-        """Each layer from the second on adds its input to its output."""
+        """Add the input of each layer to its output, from the second layer on."""
         condition: tuple[Condition, ...] | None = None
-        """How the encoding reaches the decoder; default: start and, where there is one, attention."""
+        """How the encoding reaches the decoder, in any combination;
+        default: start, and attention if there is one."""
         bridge: Bridging = "tanh"
-        """What start makes of the summary h: tanh(W h + b), W h + b, or h itself (copy): s_0 = h_T, layer by layer,
-        with what an LSTM carries (Sutskever 2014)."""
+        """First state from the summary h, with start in condition. tanh: tanh(W h + b). linear: W h + b.
+        copy: the last state of each encoder layer, including what an LSTM carries (Sutskever 2014)."""
         attention: tuple[TextAttentionOptions, ...] = ()
-        """One attention, or a list of one for each input that is looked at."""
+        """One attention, or a list with one for each attended input."""
         deep: bool = False
-        """Write from tanh(W [s_t; c_t; e(y_{t−1})]) instead of from s_t (Bahdanau's deep output)."""
+        """Predict from tanh(W [s_t; c_t; e(y_{t−1})]) instead of s_t (Bahdanau's deep output)."""
         tie: Literal["none", "output", "all"] = "none"
-        """output: the output weights are the target embeddings; all: and the source embeddings too."""
+        """output: use the target embeddings as output weights; all: also use them as source embeddings."""
         label_smoothing: Dropout = 0.0
-        """Share of the target distribution that is spread over the whole vocabulary."""
+        """Share of the target distribution that is spread evenly over the vocabulary."""
         scheduled_sampling: ScheduledSamplingOptions | None = None
-        """Read the model's own words with a rising probability; default: always the true ones."""
+        """In training, read the model's own words with a rising probability;
+        default: always the true words."""
         copy_: Annotated[CopyOptions | None, Field(alias="copy")] = None
-        """true, or the name of an input: also copy its words, those outside the vocabulary too; default: write from
-        the vocabulary alone."""
+        """Also copy words from an input, including words outside the vocabulary: true, or the name of the
+        input; default: generate from the vocabulary alone."""
 
         model_config = ConfigDict(populate_by_name=True)  # `copy` is a method of every model of pydantic
 
@@ -130,7 +132,7 @@ class RecurrentDecoder(RecurrentSteps):
 
         @property
         def ways(self) -> tuple[Condition, ...]:
-            """How the encoding reaches the decoder, the default resolved."""
+            """`condition`, with the default resolved."""
             return self.condition or (("start", "attention") if self.attention else ("start",))
 
     @classmethod
@@ -175,7 +177,7 @@ class RecurrentDecoder(RecurrentSteps):
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         if not options.cell.part.linear_input(options.cell):
-            # word, summary and context are projected apart, each as soon as it is known
+            # word, summary and context are projected separately, each as soon as it is known
             mistakes.add(
                 "layers between the input and the recurrence are for encoders: a decoder's input is known in parts.",
                 "cell.input",
@@ -239,7 +241,7 @@ class RecurrentDecoder(RecurrentSteps):
     ) -> Unrolled:
         """Teacher forcing: previous words (B, T), the first of them BEGIN, known in advance.
 
-        looks   whether it is asked where the decoder looked; else the looks may be left out
+        looks   whether the attention weights are needed; else they may be left out
         """
         previous = self.known(previous)
         if fused.knows(self, memories):
@@ -262,20 +264,20 @@ class RecurrentDecoder(RecurrentSteps):
         drawing: Tensor | None = None,
         looks: bool = True,
     ) -> Unrolled:
-        """Step by step, for every option; in training, some words are drawn from the model itself (`sampling`). The
-        looks are found in any case."""
+        """Step by step, for all options. In training, some words are sampled from the model (`sampling`). The
+        attention weights are always returned."""
         return step_by_step.unroll(self, memories, previous, packing, truth=truth, drawing=drawing)
 
     def sampled_share(self) -> float:
-        """The probability that a previous word is the model's own, in training."""
+        """The probability that a previous word is sampled from the model, in training."""
         if self.sampling is None or not self.training:
             return 0.0
         return self.sampling.share * min(1.0, int(self.seen) / self.sampling.steps)
 
     @torch.no_grad()
     def distribution(self, memories: Mapping[str, Memory], target: Tokens) -> Tensor:
-        """(N, V) p(· | y_<t, x) at every position of the targets and their ends, packed: what it would teach others; of
-        a decoder that copies (N, V + S)."""
+        """(N, V) p(· | y_<t, x) at every position of the targets and their ends, packed, for distillation;
+        (N, V + S) if the decoder copies."""
         previous, _, packing = forced(target)
         unrolled = self.unroll(memories, previous, packing)
         if self.copying is None:
@@ -329,7 +331,7 @@ class RecurrentDecoder(RecurrentSteps):
             looked, parts = looked + drawn, parts | more
         return ForcedCost(total, likelihood, distilled, looked, parts)
 
-    # What was copied.
+    # Copied words.
 
     def spell(self, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
         if self.copying is None:
@@ -351,7 +353,7 @@ class RecurrentDecoder(RecurrentSteps):
         samples: int,
         seed: int,
     ) -> list[Prediction]:
-        """Beside what was selected jointly, where the words of the best answer were copied from."""
+        """Add where the words of the best answer were copied from to the jointly selected structures."""
         shown = super().with_structures(answers, found, memories, samples=samples, seed=seed)
         if self.copying is None or all(answer.trace is None for answer in shown):
             return shown

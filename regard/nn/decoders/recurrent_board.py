@@ -1,4 +1,4 @@
-"""The equations of the recurrent decoder as its options have them, from those of its pieces."""
+"""The equations of the recurrent decoder for its options, assembled from those of its pieces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from regard.nn.symbols import MemorySymbols, side_by_side
 
 
 def lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
-    """From the memories to p(y_t), the probabilities of all words at step t."""
+    """Equations from the memories to p(y_t), the probabilities of all words at step t."""
     looks = looks_of(options, memories)
     summary = side_by_side([memory.summary for memory in memories.values()])
     context = [side_by_side([look.context for look in looks])] if looks else []
@@ -46,7 +46,7 @@ def lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
 
 
 def loss_lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
-    """What one row costs, by the word."""
+    """The loss of one row, per word."""
     costs, notes = likelihood(options.label_smoothing), list[str]()
     for one, look in zip(options.attention, looks_of(options, memories), strict=True):
         more, said = penalty_lines(one, look)

@@ -1,4 +1,5 @@
-"""The recurrent decoder by steps: its weights, its state and one step, for teacher forcing and every search alike."""
+"""The steps of the recurrent decoder: its weights, its state and one step,
+for teacher forcing and every search."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ from regard.parts import Options
 
 
 class RecurrentSteps(StepwiseDecoder):
-    """s_t from s_{t−1}, the word before and what is read. `RecurrentDecoder` says what its arguments are, and makes
-    whole outputs of these steps."""
+    """s_t from s_{t−1}, the previous word and the context. See `RecurrentDecoder` for the arguments; it
+    computes whole outputs with these steps."""
 
     seen: Tensor
 
@@ -65,7 +66,7 @@ class RecurrentSteps(StepwiseDecoder):
         self.objective, self.sampling = objective or TextObjective(), sampling
         self.by_words = tuple(name for name, level in (levels or {}).items() if level != "positions")
         if sampling is not None:
-            # of batches; a buffer, so that a resumed run goes on where it stood
+            # number of batches seen; a buffer, so that a resumed run continues from its count
             self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
         self.reading = Reading(attention or {}, gated) if "attention" in condition else None
         self.looks_after = self.reading is not None and state == "current"
@@ -116,7 +117,7 @@ class RecurrentSteps(StepwiseDecoder):
             self.copying = Copying(source, size + context_size + embedding.size, pieces)
 
     def summary(self, memories: Mapping[str, Memory]) -> Tensor:
-        """(B, D) the summaries of all sources side by side."""
+        """(B, D) the concatenated summaries of all sources."""
         return summaries(memories, self.names)
 
     @property
@@ -128,7 +129,8 @@ class RecurrentSteps(StepwiseDecoder):
     def start(
         self, memories: Mapping[str, Memory], *, truth: Truth = None, drawing: Tensor | None = None
     ) -> State:
-        """The state before the first word, of one hypothesis for each source; `drawing` (B) the rows that draw."""
+        """The state before the first word, of one hypothesis for each source;
+        `drawing` (B): the rows that sample."""
         attended = self.reading.names if self.reading else ()
         keys = self.reading.keys(memories) if self.reading else {}
         summary = self.summary(memories)
@@ -176,7 +178,7 @@ class RecurrentSteps(StepwiseDecoder):
         return Step(logits, state, {} if read is None else read.weights)
 
     def known(self, tokens: Tensor) -> Tensor:
-        """Previous words by the ids of the vocabulary."""
+        """Previous words as ids of the vocabulary."""
         return tokens if self.copying is None else self.copying.read(tokens)
 
     def mixed(
@@ -189,17 +191,18 @@ class RecurrentSteps(StepwiseDecoder):
         return copying.log_probabilities(logits, gates, read.weights[copying.source], places)
 
     def targets(self, memories: Mapping[str, Memory], target: Tokens) -> Tokens:
-        """A given output as choices: of a decoder that copies, words outside the vocabulary by where they stand."""
+        """A given output as choices.
+        If the decoder copies, words outside the vocabulary become source positions."""
         if self.copying is None:
             return target
         return self.copying.targets(memories[self.copying.source], target)
 
     def project(self, embedded: Tensor, state: State) -> Tensor:
-        """What is known of the first layer's gates before the recurrence: the word and the summary."""
+        """The known part of the first layer's gates before the recurrence: the word and the summary."""
         return self.projected(embedded, state.constants.projected)
 
     def projected(self, embedded: Tensor, summary: Tensor | None) -> Tensor:
-        """The same, of vectors (B, T, E) and the summary's share (B, 1, G)."""
+        """The same, from vectors (B, T, E) and the summary's share (B, 1, G)."""
         cell = self.stack.cell(0)
         projected = nn.functional.linear(
             embedded, cell.weight_ih[:, : self.embedding.size], cell.bias_ih
@@ -215,7 +218,7 @@ class RecurrentSteps(StepwiseDecoder):
         *,
         at_once: bool = False,
     ) -> tuple[State, Tensor, Read | None]:
-        """The recurrence: the new state, the stack's output, and what was read.
+        """The recurrence: the new state, the stack's output, and the context.
 
         at_once   a look may be a single kernel, which keeps neither scores nor a gradient
         """
@@ -256,7 +259,7 @@ class RecurrentSteps(StepwiseDecoder):
     def readout(
         self, output: Tensor, context: Tensor | None, embedded: Tensor, at_output: AtOutput | None = None
     ) -> Tensor:
-        """What goes to the output layer, (…, O)."""
+        """The input of the output layer, (…, O)."""
         if at_output is not None and at_output.gates is not None:
             output = output * at_output.gates
         if self.combine is None:

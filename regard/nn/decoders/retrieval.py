@@ -22,26 +22,27 @@ from regard.parts import Mistakes, Plan, Size, register
 from regard.prediction import Prediction
 
 SHOWN = 10
-"""Candidates whose probabilities a prediction keeps."""
+"""Number of candidates whose probabilities a prediction keeps."""
 
 
 @register("decoder", "retrieval")
 class RetrievalDecoder(GlimpsingDecoder):
-    """p(y = i | x) = softmax_i(φ_i·q), q = V s + b; what s is, and how it may go through a hidden layer:
+    """p(y = i | x) = softmax_i(φ_i·q), q = V s + b, with s, or a hidden layer over s, as in
     `GlimpsingDecoder`.
 
-    φ_i is the sum of the words of candidate i: of a list that all rows share (`ListedCandidates`), or of the row's own,
-    which the encoder of another input makes.
+    φ_i is the sum of the word vectors of candidate i. The candidates are a list that all rows share
+    (`ListedCandidates`), or each row has its own, which the encoder of another input embeds.
 
-    of   the input that holds the candidates of each row; None: a list
+    of   the input with the candidates of each row; None: one list for all rows
     """
 
     class Options(GlimpsingDecoder.Options):
-        """softmax over candidates of φ·q, φ the sum of a candidate's words and q = V s + b of the summaries, or of
-        what an attention reads beside the summaries of the other inputs."""
+        """softmax over candidates of φ·q, with φ the sum of a candidate's word vectors. q = V s + b, with s
+        the summaries, or the context of an attention beside the summaries of the other inputs."""
 
         embedding: Size | None = None
-        """Features of the words of a list of candidates; default: 128. Candidates of each row have their encoder's."""
+        """Size of the word vectors of a shared list of candidates; default: 128. Candidates of each row have
+        the size of their encoder."""
 
     writes = ("candidate",)
 
@@ -143,7 +144,7 @@ class RetrievalDecoder(GlimpsingDecoder):
         self.candidates, self.of = candidates, of
 
     def scored(self, memories: Mapping[str, Memory], truth: Truth = None) -> tuple[Tensor, dict[str, Tensor]]:
-        """The logits of the candidates (B, C), and where it looked."""
+        """The logits of the candidates (B, C), and the attention weights."""
         query, looks = self(memories, truth=truth)
         if self.candidates is not None:
             return self.candidates(query), looks
@@ -155,7 +156,7 @@ class RetrievalDecoder(GlimpsingDecoder):
         return class_count(target)
 
     def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Truth = None) -> Loss:
-        """target (B) int64, UNSEEN where the response is no candidate: such a row costs nothing and counts nothing."""
+        """target (B) int64, UNSEEN if the response is not a candidate; such rows do not count."""
         logits, looks = self.scored(memories, truth)
         total, parts = self.with_guide(class_cost(logits, target), looks, truth)
         return Loss(total, self.count(target), parts)
@@ -173,7 +174,7 @@ class RetrievalDecoder(GlimpsingDecoder):
 def candidate_predictions(
     found: Labels, candidates: Sequence[Any], view: BatchView, *, each: bool = False
 ) -> list[Prediction]:
-    """The most probable candidate of each row; each: whether every row has candidates of its own."""
+    """The most probable candidate of each row; each: whether every row has its own candidates."""
     logs = found.log_probabilities.cpu()
     looks = {name: weights.cpu() for name, weights in found.attention.items()}
     answers = []

@@ -1,4 +1,4 @@
-"""Stack: cells on top of each other, one step or a whole output, and their equations."""
+"""Stack: stacked cells, for one step or a whole output, and their equations."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from regard.nn.recurrence import by_kernels, run_cells
 from regard.parts import Options
 
 CARRIED = "n"
-"""The letter of what a cell carries beside the state s, on the board."""
+"""The letter for what a cell carries beside the state s, in equations."""
 
 
 class Stack(nn.Module):
-    """Layer l reads the output of layer l − 1; with `residual` it adds it to its own, from the second layer on."""
+    """Layer l reads the output of layer l − 1. With `residual`, layers from the second on add their input to
+    their output."""
 
     def __init__(
         self,
@@ -61,12 +62,12 @@ class Stack(nn.Module):
         return output, tuple(advanced)
 
     def top(self, states: tuple[Tensor, ...]) -> Tensor:
-        """What the highest cell holds: the query when looking before the step."""
+        """The output of the top cell: the query, if the decoder looks before the step."""
         return self.cell(len(self.cells) - 1).output(states[-1])
 
     def run(self, inputs: Tensor, first: Sequence[Tensor], packing: Packing) -> Tensor:
-        """A whole output, where nothing that is read enters the recurrence: packed inputs (N, I) and first states (B,
-        state) of each layer → packed outputs (N, size)."""
+        """A whole output, if no context enters the recurrence: packed inputs (N, I) and first states
+        (B, state) of each layer → packed outputs (N, size)."""
         for index, state in enumerate(first):
             below = inputs if index == 0 else self.dropout(inputs)
             inputs = self._layer(self.cell(index), below, state, packing)
@@ -94,14 +95,14 @@ class Stack(nn.Module):
 
 
 def state_symbol(options: Any, layer: int, place: str) -> str:
-    """s_t, or s_{1,0} of several layers."""
+    """s_t, or s_{1,0} with several layers."""
     if options.layers > 1:
         return f"s_{layer}t" if place == "t" else f"s_{{{layer},{place}}}"
     return f"s_{place}" if len(place) == 1 else f"s_{{{place}}}"
 
 
 def step_lines(options: Any, inputs: str, now: str = "t", before: str = "t−1") -> tuple[list[str], str]:
-    """The recurrence, and what the highest layer gives: with `residual` the sum of all."""
+    """Equations of the recurrence, and the output of the top layer: with `residual` the sum of all."""
     step = options.cell.part.written_step
     found, below, output = [], inputs, ""
     for layer in range(1, options.layers + 1):
@@ -113,6 +114,6 @@ def step_lines(options: Any, inputs: str, now: str = "t", before: str = "t−1")
 
 
 def cell_lines(options: Any) -> list[str]:
-    """The cell of each layer."""
+    """Equations of the cell of each layer."""
     marks = ["y"] if options.layers == 1 else [f"y{layer}" for layer in range(1, options.layers + 1)]
     return [line for mark in marks for line in options.cell.part.equations(options.cell, mark)]

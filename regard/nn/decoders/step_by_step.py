@@ -1,6 +1,6 @@
-"""A whole output step by step, for every option of a recurrent decoder.
+"""A whole output step by step, for all options of a recurrent decoder.
 
-In training, some previous words may be drawn from the model itself (scheduled sampling, Bengio 2015).
+In training, some previous words may be sampled from the model (scheduled sampling, Bengio 2015).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 class ScheduledSamplingOptions(parts.Settings):
-    """With a rising probability a step reads the model's own last word instead of the true one."""
+    """Read the model's own previous word instead of the true one, with a rising probability."""
 
     share: Share = 0.25
-    """The probability reached at the end of the rise."""
+    """Probability at the end of the rise."""
     steps: Count = 10000
-    """Training steps over which it rises from 0."""
+    """Number of training steps over which the probability rises from 0."""
 
 
 def unroll(
@@ -42,7 +42,7 @@ def unroll(
     truth: Truth = None,
     drawing: Tensor | None = None,
 ) -> Unrolled:
-    """As `RecurrentDecoder.unroll`."""
+    """`RecurrentDecoder.unroll`, step by step."""
     state = decoder.start(memories, truth=truth, drawing=drawing)
     share, previous = decoder.sampled_share(), decoder.known(previous)
     embedded = decoder.embedding(previous)
@@ -90,7 +90,7 @@ def _drawn(
     embedded: Tensor,
     constants: Constants,
 ) -> Tensor:
-    """(B, 1) words from the model's distribution at the last step."""
+    """(B, 1) words sampled from the model's distribution at the last step."""
     if feeds:
         readout = feeds[-1]
     else:

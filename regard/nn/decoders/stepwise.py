@@ -1,4 +1,4 @@
-"""Decoders that write one token after another: what they find is a text."""
+"""The base of decoders that write one token after another."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ END_PIECE = "</s>"
 
 @dataclass(frozen=True)
 class ForcedCost:
-    """What given outputs cost a decoder that is led along them.
+    """The cost of given outputs under teacher forcing.
 
-    total        () of the tokens, to be minimized
-    likelihood   () −log p of them, without a gradient
+    total        () the loss of the tokens, to be minimized
+    likelihood   () −log p of the tokens, without a gradient
     distilled    another model's probabilities (N, V), packed → () −Σ p log q
-    looked       () what the looks cost beside them; None: nothing
-    parts        what that is made of, by name
+    looked       () the loss of the attention weights; None: none
+    parts        the parts of `looked`, by name
     """
 
     total: Tensor
@@ -43,13 +43,13 @@ class ForcedCost:
 
 
 class StepwiseDecoder(Decoder):
-    """p(y | x) = Π_t p(y_t | y_<t, x): `start` and `step` serve teacher forcing and every search alike.
+    """p(y | x) = Π_t p(y_t | y_<t, x); `start` and `step` serve both teacher forcing and every search.
 
-    A new one writes `build`, `board`, `start`, `step`, `forced_cost`, `distribution` and `repeat`.
+    To add one, write `build`, `board`, `start`, `step`, `forced_cost`, `distribution` and `repeat`.
 
-    in_strides   whether a search on CUDA may record several steps as one graph: a step asks the device for no number,
-                 and positions of a memory that its mask hides change nothing
-    timeless     whether a step does not depend on how many there were before it, but for the state's tensors
+    in_strides   whether a search on CUDA may capture several steps as one graph. A step must then not read
+                 numbers back from the device, and masked positions of a memory must have no effect
+    timeless     whether a step depends on the number of earlier steps only through the state's tensors
     """
 
     writes = ("text",)
@@ -69,20 +69,20 @@ class StepwiseDecoder(Decoder):
         raise NotImplementedError
 
     def check_prefix(self, ids: Sequence[int], memories: Mapping[str, Memory]) -> None:
-        """Refuse tokens with which no output can begin; most decoders know none."""
+        """Refuse tokens with which no output can begin; by default all are allowed."""
 
     def distribution(self, memories: Mapping[str, Memory], target: Tokens) -> Tensor:
-        """(N, V) p(· | y_<t, x) at every position of the targets and their ends, packed: what it teaches others."""
+        """(N, V) p(· | y_<t, x) at every position of the targets and their ends, packed, for distillation."""
         raise NotImplementedError
 
     def forced_cost(
         self, memories: Mapping[str, Memory], target: Tokens, *, truth: Truth = None
     ) -> ForcedCost:
-        """What the targets cost, each token after the true ones before it (teacher forcing)."""
+        """The cost of the targets, each token given the true ones before it (teacher forcing)."""
         raise NotImplementedError
 
     def count(self, target: Tokens) -> Tensor:
-        """Tokens, and the ends."""
+        """The number of tokens, including the ends."""
         return (target.lengths + 1).sum()
 
     def loss(
@@ -93,7 +93,7 @@ class StepwiseDecoder(Decoder):
         truth: Truth = None,
         distilled: Distilled | None = None,
     ) -> Loss:
-        """−log p(target), by tokens, and what the looks cost; padding costs nothing, in either sense."""
+        """−log p(target), summed over tokens, plus the loss of the attention weights. Padding is left out."""
         cost = self.forced_cost(memories, target, truth=truth)
         total = cost.total
         if distilled is not None:
@@ -107,7 +107,7 @@ class StepwiseDecoder(Decoder):
     def predict(  # type: ignore[override]
         self, memories: Mapping[str, Memory], search: Callable[[Stepper], Hypotheses], *, truth: Truth = None
     ) -> Hypotheses:
-        """What a search finds: `predict(memories, Beam(size=5))`."""
+        """The result of a search: `predict(memories, Beam(size=5))`."""
         return search(Stepper(self, memories, truth=truth))
 
     @torch.no_grad()
@@ -120,7 +120,7 @@ class StepwiseDecoder(Decoder):
         return pieces
 
     def readable(self, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
-        """The same as people read them."""
+        """The pieces of the tokens of one output, in readable form."""
         pieces: list[str] = column.tokens(ids)
         return pieces
 
@@ -154,7 +154,7 @@ class StepwiseDecoder(Decoder):
 
 
 def previous_tokens(found: Hypotheses) -> tuple[Tensor, Packing]:
-    """The tokens before each of the best hypotheses' own (B, T), the first BEGIN, and how they are packed."""
+    """The previous tokens of the best hypotheses (B, T), starting with BEGIN, and their packing."""
     tokens, lengths = found.tokens[:, 0], found.lengths[:, 0]
     previous = torch.cat([torch.full_like(tokens[:, :1], BEGIN), tokens[:, :-1]], 1)
     return previous, Packing.of(lengths, tokens.shape[1])
@@ -163,7 +163,7 @@ def previous_tokens(found: Hypotheses) -> tuple[Tensor, Packing]:
 def _without_unknown(
     pieces: list[str], ids: Sequence[int], looks: Mapping[str, np.ndarray], view: BatchView, row: int
 ) -> list[str]:
-    """The pieces, with the most attended source piece where the unknown one was written."""
+    """The pieces, with unknown ones replaced by the most attended source piece."""
     if not looks:
         return pieces
     name = next(iter(looks))
@@ -199,9 +199,9 @@ def _trace(
 
 
 def likelihood(smoothing: float) -> str:
-    """What the words of a row cost together, as a loss writes it.
+    """The loss of the words of a row, as an equation.
 
-    smoothing   the share of the target distribution that is spread over the whole vocabulary
+    smoothing   share of the target distribution that is spread evenly over the vocabulary
     """
     word = "log(p(y_t)[y_t])"
     if smoothing:

@@ -36,7 +36,7 @@ class Tags:
 
     @property
     def scores(self) -> Tensor:
-        """(B) the log-probability of those tags, all positions together."""
+        """(B) the log-probability of these tags, summed over positions."""
         return (self.token_scores * self.mask).sum(-1)
 
     @property
@@ -47,16 +47,16 @@ class Tags:
 
 @register("decoder", "tags")
 class TagsDecoder(PositionDecoder):
-    """p(y_s | x) = softmax(V h_s + b), the positions s of the source named `of` on their own.
+    """p(y_s | x) = softmax(V h_s + b), independently for each position s of the source named `of`.
 
-    class_weights   (C) how much a mistake about each tag costs; the mean is over the weights
+    class_weights   (C) weight of each tag in the loss; the mean loss is over the weights
     """
 
     class Options(PositionDecoder.Options):
         """One label per position: softmax(V h_t + b)."""
 
         class_weights: dict[str, Positive] | Literal["balanced"] | None = None
-        """How much a mistake about each tag costs; balanced: by its rarity."""
+        """Weight of each tag in the loss, default 1; balanced: inversely proportional to its frequency."""
 
         moved = {
             "crf": "type: crf",

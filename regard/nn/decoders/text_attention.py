@@ -1,4 +1,4 @@
-"""How a recurrent decoder looks at a memory: its options, what it refuses, and its equations."""
+"""The attention of a recurrent decoder: its options, its checks, and its equations."""
 
 from __future__ import annotations
 
@@ -17,33 +17,35 @@ from regard.nn.symbols import LookSymbols, MemorySymbols, factor
 from regard.parts import Mistakes, NotNegative, Plan
 
 GIVES = ("query", "step", "previous", "truth", "costs")
-"""What a look of this decoder is given, beside query and memory."""
+"""The fields of `Given` that the attention of this decoder receives."""
 AttentionState = Literal["previous", "current"]
 
 
 class TextAttentionOptions(Attention.Options):
-    """How the decoder looks at a memory at every step."""
+    """Attention of the decoder to a memory at every step."""
 
     state: AttentionState = "previous"
-    """previous: the context enters the cell (Bahdanau); current: it meets the new state (Luong)."""
+    """previous: the previous state is the query, and the context enters the cell (Bahdanau). current: the new
+    state is the query, and the context enters the output layer (Luong)."""
     feed: bool = True
-    """With state current: what was read enters the next step (Luong's input feeding). Training is faster without."""
+    """With state current: feed the attentional vector into the next step (Luong's input feeding). Training is
+    faster without."""
     gate: bool = False
-    """What is read is multiplied with β_t = σ(w·q + b) of the state q that asks: how much the picture counts for the
+    """Multiply the context by β_t = σ(w·q + b), where q is the query: how much the context counts for the
     next word (Xu 2015)."""
     level: Literal["positions", "words", "both"] = "positions"
-    """What of a document is looked at. positions: its sentences; words: the words of its sentences; both: the words,
-    each as much as it and the sentence it stands in are looked for (two softmaxes, multiplied; Nallapati 2016)."""
+    """What to attend to in a document. positions: its sentences. words: the words of its sentences. both: the
+    words, weighted by the product of two softmaxes, over words and over sentences (Nallapati 2016)."""
     coverage: NotNegative = 0.0
-    """λ of the doubly stochastic penalty λ Σ_s (1 − Σ_t α_ts)²: over a whole text each position is looked at once (Xu
-    2015). Against looking twice at the same position alone, see `repetition`."""
+    """λ of the doubly stochastic penalty λ Σ_s (1 − Σ_t α_ts)², which asks for a total attention of one to
+    each position over a whole output (Xu 2015). To penalize only repeated attention, use `repetition`."""
     repetition: NotNegative = 0.0
-    """λ of the repetition penalty λ Σ_t Σ_s min(α_ts, r_ts), r_ts = Σ_{υ<t} α_υs: what was looked at is not looked at
-    again (what See 2017 calls the coverage loss). To let the score know r, see `score: history`."""
+    """λ of the penalty λ Σ_t Σ_s min(α_ts, r_ts), r_ts = Σ_{υ<t} α_υs, on attending to the same position
+    again (the coverage loss of See 2017). To let the score depend on r, use `score: history`."""
 
 
 def build_attention(options: Any, size: int, source: Any) -> Attention:
-    """The attention over the memory of an encoder, or over the words that its sentences are made of."""
+    """The attention over the memory of an encoder, or over the words of its sentences."""
     if options.level == "positions":
         return Attention.build(options, size, source)
     looked = Attention.build(options, size, source.words)
@@ -53,7 +55,7 @@ def build_attention(options: Any, size: int, source: Any) -> Attention:
 
 
 def check_attentions(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-    """Each attention by itself, and what several of one decoder must agree on."""
+    """Check each attention, and the options that several attentions of one decoder must share."""
     here = mistakes.at("attention")
     for one in options.attention:
         check_over(one, options, plan, here)
@@ -99,7 +101,7 @@ def check_attentions(options: Any, name: str, plan: Plan, mistakes: Mistakes) ->
 
 
 def _check_level(attention: Any, source: str, plan: Plan, mistakes: Mistakes) -> None:
-    """Words are looked at where an encoder reads sentences of them, by a softmax."""
+    """Require a softmax over the words of an encoder of sentences."""
     level = attention.level
     if source in plan.encoder and not owner_of(plan, source).part.of_words:
         mistakes.add(
@@ -130,14 +132,14 @@ def _check_level(attention: Any, source: str, plan: Plan, mistakes: Mistakes) ->
 
 
 def _check_width(attention: Any, options: Any, plan: Plan, mistakes: Mistakes) -> None:
-    """A dot product compares vectors of one width."""
+    """Require vectors of the same width for a dot product."""
     source = attention.over or next(iter(plan.encoder))
     if not attention.score.part.one_size or source not in plan.encoder:
         return
     encoder = owner_of(plan, source)
     width = encoder.part.key_width(encoder)
     if attention.level != "positions":
-        width = None  # that of the words is known when they are
+        width = None  # the width of the words is known only when they are read
     if width is not None and getattr(encoder, "parents", None) is not None:
         width *= 2
     if width is not None and width != options.size:
@@ -153,7 +155,7 @@ def _check_width(attention: Any, options: Any, plan: Plan, mistakes: Mistakes) -
 
 
 def looks_of(options: Any, memories: Mapping[str, MemorySymbols]) -> list[LookSymbols]:
-    """One for each attention: a second one has primes."""
+    """The symbols of each attention; a second one has primes."""
     _, output = step_lines(options, "")
     last = f"s_{{{options.layers},t−1}}" if options.layers > 1 else "s_{t−1}"
     found = []
@@ -166,7 +168,7 @@ def looks_of(options: Any, memories: Mapping[str, MemorySymbols]) -> list[LookSy
 
 
 def look_lines(attention: Any, look: LookSymbols) -> list[str]:
-    """Score, select, read; with a gate, what was read times β."""
+    """Equations: score, select, read; with a gate, the context times β."""
     equations = Attention.equations if attention.level == "positions" else _word_lines
     if not attention.gate:
         return equations(attention, look)
@@ -181,8 +183,8 @@ def look_lines(attention: Any, look: LookSymbols) -> list[str]:
 
 
 def _word_lines(one: Any, look: LookSymbols) -> list[str]:
-    """A look at the words of sentences: every word of every sentence by one softmax, with `both` times that of the
-    sentences."""
+    """Equations of attention to the words of sentences: one softmax over all words of all sentences, with
+    `both` of the sum of the word's and the sentence's score."""
     words, j = look.memory.words, look.index
     assert words is not None
     energy, weight = (look.sub(letter, "t", j, words.index) for letter in "eα")
@@ -204,7 +206,7 @@ def _word_lines(one: Any, look: LookSymbols) -> list[str]:
 
 
 def penalty_lines(one: Any, look: LookSymbols) -> tuple[str, list[str]]:
-    """What a look adds to the cost of a row, and the lines that say what is in it."""
+    """The terms that an attention adds to the loss of a row, and the lines that explain them."""
     costs, notes = "", list[str]()
     if one.guide:
         costs += f" − {factor(one.guide)}Σ_t {guide_term(look)}"

@@ -1,13 +1,14 @@
-"""The Transformer decoder: every token looks at those before it and at the memories (Vaswani et al. 2017).
+"""The Transformer decoder: every token attends to earlier tokens and to the memories (Vaswani et al. 2017).
 
     x_t⁰ = √D e(y_{t−1}) + p_t
     x ← x + attend(x_t; x_1 … x_t)           self-attention, over the output so far
     x ← x + attend(x_t; h)                   over the positions of all memories together
-    x ← x + feed(x)                          normalized before each step, or after it, as in the encoder
+    x ← x + feed(x)                          normalized before each sublayer, or after it, as in the encoder
     p(y_t) = softmax(V x_t + b)
 
-Several memories: each has keys and values of its own, and one softmax goes over the positions of all of them. In a
-search the keys and values of what was written, and of the memories, are kept: a step computes one position.
+Each memory has its own keys and values, and one softmax goes over the positions of all memories. A search
+keeps the keys and values of the tokens written so far and of the memories, so that a step computes one
+position.
 """
 
 from __future__ import annotations
@@ -63,12 +64,12 @@ class TransformerDecoder(StepwiseDecoder):
     in_strides = True
 
     class Options(StepwiseDecoder.Options, EmbeddingOptions, TransformerOptions):
-        """Every token looks at those before it and at the memories (Vaswani 2017)."""
+        """Every token attends to the tokens before it and to the memories (Vaswani 2017)."""
 
         tie: Literal["none", "output", "all"] = "none"
-        """output: the output weights are the target embeddings; all: and the source embeddings too."""
+        """output: use the target embeddings as output weights; all: also use them as source embeddings."""
         label_smoothing: Dropout = 0.0
-        """Share of the target distribution that is spread over the whole vocabulary."""
+        """Share of the target distribution that is spread evenly over the vocabulary."""
 
     @classmethod
     def build(
@@ -233,7 +234,7 @@ class TransformerDecoder(StepwiseDecoder):
         return x[:rows, :count]
 
     def _through(self, x: Tensor, *looked_at: Tensor) -> tuple[Tensor]:
-        """All layers: x (B, T, D), and of each memory its values (B, S, D) and mask (B, 1, 1, S)."""
+        """All layers: x (B, T, D), and the values (B, S, D) and the mask (B, 1, 1, S) of each memory."""
         values = dict(zip(self.names, looked_at[::2], strict=True))
         mask = torch.cat([mask.flatten(1) for mask in looked_at[1::2]], 1)
         for layer in self._layers():
@@ -280,7 +281,7 @@ class TransformerDecoder(StepwiseDecoder):
         return Step(logits, advanced, self._by_name(looks.mean(1), memories))  # of the last layer, all heads
 
     def _by_name(self, looks: Tensor, memories: Mapping[str, Memory]) -> dict[str, Tensor]:
-        """(…, S of all memories) by memory."""
+        """Split (…, S of all memories) by memory."""
         widths = [memories[name].mask.shape[1] for name in self.names]
         return dict(zip(self.names, looks.split(widths, -1), strict=True))
 
@@ -296,7 +297,7 @@ class TransformerDecoder(StepwiseDecoder):
         samples: int,
         seed: int,
     ) -> list[Prediction]:
-        """The answers, their traces holding the looks of every head while the best of them was written."""
+        """The answers, with the attention of every head for the best answer in their traces."""
         previous, _ = previous_tokens(found)
         layers = self._looks(memories(), previous)
         shown = []
@@ -313,7 +314,8 @@ class TransformerDecoder(StepwiseDecoder):
         return shown
 
     def _looks(self, memories: Mapping[str, Memory], previous: Tensor) -> dict[str, tuple[str, Tensor]]:
-        """{layer: (what is looked at, (B, H, T, S))}; nothing is looked at by name where it is the output itself."""
+        """{layer: (name of the memory, (B, H, T, S))};
+        the name is empty for self-attention over the output."""
         count, mask = previous.shape[1], self._mask(memories)
         x = self._embed(previous, torch.arange(count, device=previous.device))
         found: dict[str, tuple[str, Tensor]] = {}
@@ -333,7 +335,7 @@ class TransformerDecoder(StepwiseDecoder):
 
 
 def _over_all(looks: Sequence[HeadsSymbols]) -> list[str]:
-    """One softmax over the positions of all memories, and what is read."""
+    """One softmax over the positions of all memories, and the vector read."""
     if len(looks) == 1:
         return looks[0].lines()
     total = " + ".join(f"Σ_{look.over} exp({look.energy})" for look in looks)
@@ -347,7 +349,7 @@ def _over_all(looks: Sequence[HeadsSymbols]) -> list[str]:
 
 
 def _imposed(memories: Mapping[str, Memory], names: Sequence[str]) -> Tensor | None:
-    """(B, T, S of all memories) the looks that are imposed; None where there are none."""
+    """(B, T, S of all memories) the imposed attention; None if there is none."""
     given = {name: memories[name].override for name in names}
     steps = max((table.shape[1] for table in given.values() if table is not None), default=0)
     if not steps:

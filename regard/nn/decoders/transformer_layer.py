@@ -1,4 +1,5 @@
-"""A layer of the Transformer decoder, over a whole output or one step at a time, and what a search keeps of it."""
+"""A layer of the Transformer decoder, over a whole output or one step at a time,
+and its state in a search."""
 
 from __future__ import annotations
 
@@ -20,10 +21,10 @@ class TransformerState:
     """K hypotheses about each of B sources.
 
     memory     for each layer the keys and values of all memories, (B, H, S, d)
-    mask       (B, S) their positions that exist
-    override   (B, T, S) imposed looks, where there are any
-    written    for each layer the keys and values of what was written, (B, K, H, t, d)
-    position   how many tokens have been read
+    mask       (B, S) True at the positions that exist
+    override   (B, T, S) the imposed attention, if any
+    written    for each layer the keys and values of the tokens written so far, (B, K, H, t, d)
+    position   number of tokens read
     """
 
     memory: tuple[Prepared, ...]
@@ -58,7 +59,8 @@ class TransformerState:
 
 
 class MemoryAttention(MultiHead):
-    """Over the positions of several memories at once: keys and values of its own for each of them."""
+    """Attention over the positions of several memories at once,
+    each with its own projections of keys and values."""
 
     def __init__(self, size: int, heads: int, *, sources: Mapping[str, Source], dropout: float = 0.0) -> None:
         first, *others = sources
@@ -67,7 +69,7 @@ class MemoryAttention(MultiHead):
         self.further = nn.ModuleDict({name: nn.Linear(sources[name].value_size, 2 * size) for name in others})
 
     def prepare_all(self, memories: Mapping[str, Tensor]) -> Prepared:
-        """Keys and values of all memories, (B, S, D) each, their positions one after the other."""
+        """Keys and values of all memories, (B, S, D) each, with concatenated positions."""
         keys, values = self.prepare(memories[self.names[0]])
         for name, layer in self.further.items():
             more = layer(memories[name]).chunk(2, -1)
@@ -109,7 +111,8 @@ class DecoderLayer(nn.Module):
     def step(
         self, x: Tensor, written: Prepared, prepared: Prepared, mask: Tensor, imposed: Tensor | None
     ) -> tuple[Tensor, Prepared, Tensor]:
-        """x (B, K, D) of one position → x after the layer, what was written with it, looks (B, H, K, S)."""
+        """x (B, K, D) of one position → x after the layer, the extended keys and values,
+        looks (B, H, K, S)."""
         B, K, _ = x.shape
         seen = self.first.enter(x)
         keys, values = (

@@ -29,13 +29,13 @@ TreeDecoding = Literal["map", "marginal"]
 
 @dataclass(frozen=True)
 class ParsedTrees:
-    """The trees that were found.
+    """The trees found.
 
-    heads         (B, N) from 1, 0 the root symbol; 0 beyond the length
-    relations     (B, N), or None where the trees have none
+    heads         (B, N) from 1, 0 for the root symbol and for padding
+    relations     (B, N), or None if the trees have none
     scores        (B) log p of the tree and its relations
     mask          (B, N)
-    distribution  over trees, for its marginals and samples
+    distribution  the distribution over trees, for its marginals and samples
     """
 
     heads: Tensor
@@ -51,27 +51,31 @@ class TreeDecoder(PositionDecoder):
 
         p(tree | x) ∝ exp(Σ_m s[head(m), m])          p(r_m | head(m), m, x) = softmax_c t[head(m), m, c]
 
-    s and t are biaffine in the memory's values, before which a learned vector stands for the root symbol (position 0).
-    The likelihood is exact: of all projective trees (Eisner 1996) or of all spanning trees (Koo et al. 2007).
+    s and t are biaffine in the memory's values, preceded by a learned vector for the root symbol
+    (position 0). The likelihood is exact: over all projective trees (Eisner 1996) or over all spanning trees
+    (Koo et al. 2007).
 
-    structure     over which trees; with "projective" the trees to learn from must be so (`TreeColumn` sees to it)
-    decode        map: the most probable tree. marginal: the one whose expected number of right heads Σ_m p(head(m), m)
-                  is highest (minimum Bayes risk). Then the most probable relation of each arc
-    single_root   whether exactly one word hangs from the root symbol
+    structure     the kind of trees; with "projective", training trees must be projective (`TreeColumn`
+                  ensures it)
+    decode        map: the most probable tree. marginal: the tree with the highest expected number of correct
+                  heads, Σ_m p(head(m), m) (minimum Bayes risk). Then the most probable relation of each arc
+    single_root   whether exactly one word is attached to the root symbol
     """
 
     class Options(PositionDecoder.Options):
-        """A head and a relation per position: p(tree) ∝ exp(Σ_m s[head(m), m]), p(r | arc) = softmax; s is biaffine."""
+        """A head and a relation for each position: p(tree) ∝ exp(Σ_m s[head(m), m]), p(r | arc) = softmax; s
+        is biaffine."""
 
         structure: TreeStructure = "projective"
         """projective: no arcs cross (Eisner); spanning: they may (matrix-tree theorem)."""
         decode: TreeDecoding = "marginal"
-        """The most probable tree, or the tree with the highest expected number of right heads."""
+        """map: the most probable tree;
+        marginal: the tree with the highest expected number of correct heads."""
         nonprojective: Literal["lift", "refuse"] = "lift"
-        """projective: a training tree whose arcs cross. Non-projective arcs are lifted until the tree is projective, or
-        the row is bad."""
+        """With structure projective: what to do with a training tree whose arcs cross. lift: lift
+        non-projective arcs until the tree is projective; refuse: treat it as a bad row."""
         size: Size = 256
-        """Features that heads and dependents are compared in."""
+        """Features in which heads and dependents are compared."""
         relation_size: Size = 64
         """Features in which relations are compared."""
 
@@ -174,7 +178,7 @@ class TreeDecoder(PositionDecoder):
         return vectors
 
     def distribution(self, vectors: Tensor, lengths: Tensor) -> ProjectiveTree | SpanningTree:
-        """Over the trees of the first `lengths` words, from vectors (B, N+1, D)."""
+        """The distribution over the trees of the first `lengths` words, from vectors (B, N+1, D)."""
         scores = self.arcs.table(*self.arcs.sides(vectors)).squeeze(1)
         return self._trees(at_least_single(scores), lengths)
 
@@ -183,7 +187,7 @@ class TreeDecoder(PositionDecoder):
         return kind(scores, self.single_root, lengths=lengths)
 
     def relation_scores(self, vectors: Tensor, heads: Tensor) -> Tensor | None:
-        """log p(r | arc) (B, N, C) of the arcs from `heads` (B, N); None where the trees have no relations."""
+        """log p(r | arc) (B, N, C) of the arcs from `heads` (B, N); None if the trees have no relations."""
         if self.relations is None:
             return None
         x, y = self.relations.sides(vectors)  # (B, N+1, R) each
@@ -218,7 +222,7 @@ class TreeDecoder(PositionDecoder):
         return Loss(total, self.count(target), parts)
 
     def _log_prob(self, trees: ProjectiveTree | SpanningTree, heads: Tensor, mask: Tensor) -> Tensor:
-        """`trees.log_prob`, without a look at whether the heads are a tree: (B)."""
+        """`trees.log_prob` without checking that the heads are a tree: (B)."""
         (scores,) = trees.potentials  # (B, N+1, N+1)
         chosen = scores[..., 1:].gather(1, heads.unsqueeze(1)).squeeze(1)  # (B, N)
         return torch.where(mask, chosen, 0.0).sum(-1) - trees.log_partition
@@ -228,7 +232,7 @@ class TreeDecoder(PositionDecoder):
         memory = memories[self.of]
         vectors, lengths = self.vectors(memory), memory.mask.sum(-1)
         trees = self.distribution(vectors, lengths)
-        # The best tree is found on the CPU: there are kernels for it there, and none on CUDA.
+        # The best tree is computed on the CPU, where there are kernels for it; there are none on CUDA.
         scores = trees.potentials[0] if self.decode == "map" else trees.marginals
         best = self._trees(scores.cpu(), lengths.cpu())
         heads = best.heads(best.mode).clamp(min=0).to(memory.mask.device)  # (B, N)
@@ -267,7 +271,7 @@ class TreeDecoder(PositionDecoder):
         samples: int,
         seed: int,
     ) -> list[Prediction]:
-        """The answers, their traces holding so many trees drawn for each sentence."""
+        """The answers, with `samples` sampled trees for each sentence in their traces."""
         if not samples:
             return list(answers)
         generator = torch.Generator(found.heads.device).manual_seed(seed)
@@ -288,7 +292,8 @@ class TreeDecoder(PositionDecoder):
 
 
 def _biaffine(score: str, what: str, j: str, mark: str, output: str) -> list[str]:
-    """How heads p and words j go together (`Biaffine`): sides u and v of their own for each mark."""
+    """Equations of the scores of heads p and words j (`Biaffine`),
+    with separate sides u and v for each mark."""
     head, word = f"u_{mark}p", f"v_{mark}{j}"
     return [
         f"{head} = leaky(W_u{mark} a_p + b_u{mark})",
@@ -298,12 +303,12 @@ def _biaffine(score: str, what: str, j: str, mark: str, output: str) -> list[str
 
 
 def _named(column: Any, relations: Sequence[int]) -> list[str]:
-    """Names of relations, "?" for one that training did not have; none where arcs have none."""
+    """Names of relations, "?" for one absent from the training data; empty if arcs have no relations."""
     return [column.classes[number] if number >= 0 else "?" for number in relations] if column.classes else []
 
 
 def _truth(view: BatchView, column: Any, row: int) -> tuple[np.ndarray | None, list[str]]:
-    """The true heads and relations, where the batch came with them."""
+    """The true heads and relations, if the batch has them."""
     if not isinstance(view.target, Trees):
         return None, []
     length = int(view.target.lengths[row])

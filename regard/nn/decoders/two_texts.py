@@ -1,4 +1,4 @@
-"""Two texts: what decoders have in common that label how two texts stand to each other."""
+"""The base of decoders that label the relation between two texts."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from regard.prediction import Prediction
 
 
 class TwoTextsDecoder(Decoder):
-    """p(y | a, b) of exactly two sources a and b.
+    """p(y | a, b) for exactly two sources a and b.
 
-    A new one derives from this class and writes `build`, `board` and `forward`, which gives logits (B, C) and looks
-    (B, K, S) by name.
+    To add one, derive from this class and write `build`, `board` and `forward`, which returns logits (B, C)
+    and looks (B, K, S) by name.
 
-    class_weights   (C) how much a mistake about each class costs; the mean is over the weights
-    asking          the source each of whose words has a look of its own; empty where one look is of all words
+    class_weights   (C) weight of each class in the loss; the mean loss is over the weights
+    asking          the source whose words have a look each; empty if one look belongs to all words
     """
 
     class Options(Decoder.Options):
-        """Shared by the decoders of two texts."""
+        """Options shared by the decoders of two texts."""
 
         class_weights: dict[str, Positive] | Literal["balanced"] | None = None
-        """How much a mistake about each class costs; balanced: by its rarity."""
+        """Weight of each class in the loss, default 1; balanced: inversely proportional to its frequency."""
 
     writes = ("label",)
     class_weights: Tensor | None
@@ -56,7 +56,7 @@ class TwoTextsDecoder(Decoder):
     def __init__(
         self, sources: Mapping[str, Source], *, alike: bool, class_weights: Tensor | None = None
     ) -> None:
-        """alike: whether the texts must have vectors of one width."""
+        """alike: whether the vectors of both texts must have the same width."""
         super().__init__()
         if len(sources) != 2:
             raise RegardError(

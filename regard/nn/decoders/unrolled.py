@@ -1,4 +1,4 @@
-"""Unrolled: a whole output of a recurrent decoder, its previous words known."""
+"""Unrolled: a whole output of a recurrent decoder, given its previous words."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Unrolled:
-    """What goes to the output layer, (N, O), and where each step looked, (N, S) by memory; both packed.
+    """The inputs of the output layer, (N, O), and the attention weights, (N, S) by memory; both packed.
 
-    drawn   (N, S) what was read, for the memories whose selection drew
-    gates   (N) the logits of writing from the vocabulary, of a decoder that copies
+    drawn   (N, S) the weights that multiplied the values, for the memories whose selection samples
+    gates   (N) the logits of generating from the vocabulary, if the decoder copies
     """
 
     readouts: Tensor

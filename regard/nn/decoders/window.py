@@ -19,16 +19,16 @@ from regard.parts import Depth, Mistakes, Plan, register
 class WindowDecoder(ContinuingDecoder):
     """p(y_t | y_{t−k} … y_{t−1}) = softmax(V tanh(W [e(y_{t−k}); …; e(y_{t−1})] + b) + c)
 
-    The Markov assumption of order k: what lies further back is not seen. With k = 1 the model has no memory. Before
-    the beginning of the text stands BEGIN. Bengio's direct connections from the embeddings to the output are left out.
-    The state is the last k − 1 tokens.
+    The Markov assumption of order k: earlier words have no influence. With k = 1 the model has no memory.
+    BEGIN stands before the beginning of the text. Bengio's direct connections from the embeddings to the
+    output are left out. The state is the last k − 1 tokens.
     """
 
     class Options(ContinuingDecoder.Options):
         """p(y_t) = softmax(V tanh(W [e(y_{t−k}); …; e(y_{t−1})] + b) + c), k the order."""
 
         order: Depth = 3
-        """Units that are seen of what was written; 1: the last one alone, no memory."""
+        """Number of previous units to read; 1: only the last one, without memory."""
 
     @classmethod
     def build(

@@ -1,22 +1,23 @@
-"""Word-by-word attention: a label for how two texts stand to each other (Rocktäschel et al. 2016).
+"""Word-by-word attention: a label for the relation between two texts (Rocktäschel et al. 2016).
 
 For the memories y (B, S, D) of the first text, the premise, and h (B, T, D′) of the second, the hypothesis:
 
     look      e_ts = score([h_t; r_{t−1}], y_s),  α_t = softmax_s(e_ts),  c_t = Σ_s α_ts y_s
-    go on     r_t  = c_t + tanh(W_t r_{t−1}),   r_0 = 0
+    carry     r_t  = c_t + tanh(W_t r_{t−1}),   r_0 = 0
     answer    g    = tanh(W_p r_T + W_x h + b),   p(y) = softmax(V g + b′)
 
-With a `cell` what was found is compared with the word that asked, and carried on (match-LSTM, Wang and Jiang 2016; the
-differences as in Mou 2016):
+With a `cell`, the context is compared with the word of the query, and the cell carries the result on
+(match-LSTM, Wang and Jiang 2016; the differences as in Mou 2016):
 
-    go on     r_t  = cell(r_{t−1}, [h_t; c_t; |h_t − c_t|; h_t ⊙ c_t])
+    carry     r_t  = cell(r_{t−1}, [h_t; c_t; |h_t − c_t|; h_t ⊙ c_t])
 
-With `ask: sum` the query is h_t + Q r_{t−1}, as wide as a word: a score by dot products then aligns what is the same
-before anything is learned.
+With `ask: sum` the query is h_t + Q r_{t−1}, which has the width of a word. A dot-product score then aligns
+equal words even before training.
 
-Each word of the hypothesis looks at the premise, knowing what the words before it found there. With the additive score
-this is Rocktäschel's M_t = tanh(W_y Y + W_h h_t + W_r r_{t−1}): the query is [h_t; r_{t−1}]. Their h is the last state
-of the hypothesis; here it is its summary, which is the same for an encoder that reads forward.
+Each word of the hypothesis attends to the premise, given what the words before it found there. With the
+additive score this is Rocktäschel's M_t = tanh(W_y Y + W_h h_t + W_r r_{t−1}), because the query is
+[h_t; r_{t−1}]. Their h is the last state of the hypothesis. Here it is the summary, which is the same for an
+encoder that reads forward.
 """
 
 from __future__ import annotations
@@ -43,27 +44,29 @@ Asking = Literal["beside", "sum"]
 
 @register("decoder", "word-by-word")
 class WordByWordDecoder(TwoTextsDecoder):
-    """p(y | premise, hypothesis) as above; the first of the `sources` is looked at, the words of the second ask.
+    """p(y | premise, hypothesis) as above. The words of the second of the `sources` attend to the first.
 
     ask    the query: [h_t; r_{t−1}] (beside), or h_t + Q r_{t−1} (sum)
-    cell   of the second way to go on; None: the first
-    size   of g, and of r with a cell
+    cell   the cell that carries r_t; None: r_t = c_t + tanh(W_t r_{t−1})
+    size   units of g, and of r with a cell
     """
 
     class Options(TwoTextsDecoder.Options):
-        """How a second text stands to a first: each of its words looks at the first, knowing what those before it found
-        (Rocktäschel 2016); r_t = c_t + tanh(W r_{t−1}), softmax(V tanh(W [r_T; h]) + b)."""
+        """The relation of a second text to a first. Each word of the second attends to the first, given what
+        the words before it found (Rocktäschel 2016); r_t = c_t + tanh(W r_{t−1}),
+        softmax(V tanh(W [r_T; h]) + b)."""
 
         attention: Attention.Options = Attention.Options()
-        """How the words of the second text look at the first."""
+        """Attention of the words of the second text to the first."""
         ask: Asking = "beside"
-        """The query of a word: beside what was found before, [h_t; r_{t−1}], or their sum, h_t + Q r_{t−1}, which dot
-        products can compare with the words of the first text."""
+        """The query of a word h_t, given what was found before, r_{t−1}. beside: their concatenation
+        [h_t; r_{t−1}]. sum: h_t + Q r_{t−1}, which a dot product can compare with the words of the first
+        text."""
         cell: AnyCell | None = None
-        """Compare what each word found with the word itself, and carry that on in a recurrent cell (match-LSTM, Wang
-        and Jiang 2016); default: r_t = c_t + tanh(W r_{t−1})."""
+        """Compare each word with what it found, and carry the result on in this recurrent cell (match-LSTM,
+        Wang and Jiang 2016); default: no cell, r_t = c_t + tanh(W r_{t−1})."""
         size: Size = 100
-        """Of the layer before the answer, and of the cell."""
+        """Units of the layer before the answer, and of the cell."""
 
     @classmethod
     def build(
@@ -163,7 +166,7 @@ class WordByWordDecoder(TwoTextsDecoder):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, memories: Mapping[str, Memory]) -> tuple[Tensor, dict[str, Tensor]]:
-        """Logits (B, C), and where each word of the second text looked in the first, (B, T, S)."""
+        """Logits (B, C), and the attention of each word of the second text to the first, (B, T, S)."""
         assert self.reading is not None
         asking = memories[self.second]
         values = self.dropout(asking.values)
@@ -182,7 +185,7 @@ class WordByWordDecoder(TwoTextsDecoder):
         return self.output(self.dropout(gathered)), joined(steps)
 
     def _query(self, word: Tensor, found: Tensor) -> Tensor:
-        """(B, D) of a word and of what was found before → (B, Q)."""
+        """A word and what was found before, (B, D) each → the query (B, Q)."""
         if self.ask is None:
             return torch.cat([word, found], -1)
         asked: Tensor = word + self.ask(found)
@@ -194,11 +197,11 @@ class WordByWordDecoder(TwoTextsDecoder):
         return self.reading.context_size if self.cell is None else self.cell.state_size
 
     def _found(self, state: Tensor) -> Tensor:
-        """r of a state."""
+        """The part r of a state."""
         return state if self.cell is None else self.cell.output(state)
 
     def _onward(self, word: Tensor, context: Tensor, state: Tensor) -> Tensor:
-        """(B, D) of a word, of what it found and of the state before → the next state."""
+        """A word, its context and the previous state, (B, D) each → the next state."""
         if self.cell is None:
             assert self.onward is not None
             return context + torch.tanh(self.onward(state))

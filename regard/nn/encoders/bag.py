@@ -1,4 +1,4 @@
-"""A bag of words that remembers, a little, where each word stood."""
+"""A bag of words, with optional weights for the positions of the words."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from regard.nn.memory import Memory
 from regard.parts import Mistakes, Plan, nearest, register
 
 FEW_WORDS = 1024
-"""Up to this vocabulary a sum of embeddings is a product with the table: no embedding is looked up."""
+"""Largest vocabulary for which a sum of embeddings is computed as a product of counts and the
+embedding table."""
 
 
 def position_encoding(lengths: Tensor, longest: int, size: int) -> Tensor:
     """l_jd = (1 − j/n) − (d/D)(1 − 2j/n), j = 1 … n and d = 1 … D (Sukhbaatar et al. 2015, section 4.1).
 
-    lengths   (B) n; the result is (B, longest, size), zero beyond n
+    lengths   (B) n; the result is (B, longest, size), zero for padding
     """
     constant, slope = _position_parts(lengths, longest)
     features = torch.arange(1, size + 1, device=lengths.device) / size  # (D)
@@ -45,15 +46,15 @@ def position_line(weight: str, index: str, length: str) -> str:
 
 @register("encoder", "bag")
 class BagEncoder(Encoder):
-    """values e(x_j), summary Σ_j l_j ⊙ e(x_j); without `position` all l_j are 1."""
+    """values e(x_j), summary Σ_j l_j ⊙ e(x_j); all l_j are 1 without `position`."""
 
     class Options(EmbeddingOptions):
-        """The sum of the embeddings, weighted by position: what a memory network makes of a question."""
+        """The sum of the embeddings, weighted by position, as memory networks read a question."""
 
         position: bool = True
-        """Weigh each feature by where in the sentence the word stands (Sukhbaatar 2015)."""
+        """Weight each feature by the position of the word in the sentence (Sukhbaatar 2015)."""
         like: str | None = None
-        """Take the embeddings of this story's keys; their vocabulary must be shared."""
+        """Use the embeddings of this story's keys; the two inputs must share a vocabulary."""
 
     by_word = True
 
@@ -86,7 +87,7 @@ class BagEncoder(Encoder):
         stories = [story for story, encoder in plan.encoder.items() if encoder.type == "story"]
         if other not in stories:
             if other in plan.encoder and plan.inputs[other].part.of_sentences:
-                return  # its own encoder is the mistake
+                return  # the encoder of that input is the mistake
             mistakes.add(f"no story is named {other!r}.", "like", fix=nearest(other, stories))
             return
         there = plan.encoder[other]
@@ -135,7 +136,7 @@ class BagEncoder(Encoder):
         return (values * weights).sum(1)
 
     def _by_counts(self, tokens: Tokens) -> Tensor:
-        """Σ_v (Σ_{j: x_j = v} l_j) ⊙ e(v), with l_j in its two parts."""
+        """Σ_v (Σ_{j: x_j = v} l_j) ⊙ e(v), with l_j split in two parts."""
         rows, longest = tokens.ids.shape
         table = self.embedding.weight
         if self.position:

@@ -1,4 +1,4 @@
-"""Encoder of candidates: a vector for each, whatever their order."""
+"""Encoder of candidates: a vector for each, regardless of their order."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from regard.parts import Mistakes, Plan, register
 
 @register("encoder", "candidates")
 class CandidatesEncoder(Encoder):
-    """values h_j = Σ_m e(w_jm), the sum of the words of candidate j; the summary is their mean."""
+    """values h_j = Σ_m e(w_jm), the sum of the word vectors of candidate j;
+    the summary is the mean of the values."""
 
     class Options(EmbeddingOptions):
-        """A vector for each candidate of a row: the sum of its words."""
+        """A vector for each candidate of a row: the sum of its word vectors."""
 
     reads = ("candidates",)
 

@@ -1,4 +1,4 @@
-"""Convolutions over a text: every position sees its neighbours, all positions at once."""
+"""Convolutions over a text: every position sees its neighbors, and all positions are computed at once."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from regard.nn.memory import Memory
 from regard.parts import Count, Depth, Mistakes, Plan, Size, register
 
 POSITIONS = 512
-"""Positions that have a learned vector of their own."""
+"""Number of positions with their own learned vector."""
 
 
 @register("encoder", "convolutional")
 class ConvolutionalEncoder(TextEncoder):
     """h⁰ = W e(x) + p,  hˡ_s = hˡ⁻¹_s + tanh(Σ_k C_k hˡ⁻¹_{s+k} + b);  the summary is the mean of the last layer.
 
-    p is a learned vector for each of the first `positions` places (the last one serves all beyond). Positions outside
-    the text count as zero, whatever the padding.
+    p is a learned vector for each of the first `positions` positions; later ones share the last vector.
+    Positions outside the text are zero, so padding has no effect.
     """
 
     class Options(TextEncoder.Options):
         """Convolutions over the embeddings and their positions, with residual connections."""
 
         size: Size = 256
-        """Features of a layer."""
+        """Features of each layer."""
         width: Count = 3
-        """Positions a convolution sees."""
+        """Number of positions that a convolution sees; must be odd."""
         layers: Depth = 2
-        """Convolutions on top of each other."""
+        """Number of stacked convolutions."""
 
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> ConvolutionalEncoder:

@@ -1,4 +1,4 @@
-"""What every encoder has in common: it reads an input and leaves a memory."""
+"""The base of all encoders: an encoder reads an input and returns a memory."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from regard.parts import Mistakes, Plan
 
 @dataclass(frozen=True)
 class LastStates:
-    """What an encoder holds when it has read everything: the states of its layers, or its summary alone.
+    """The first states that an encoder can pass on to a decoder: its layers' last states, or its summary.
 
-    size      features of a layer, of both directions together; None where the options alone do not say it
-    carries   whether each layer's cell carries as much again beside its state
+    size      features of a layer, both directions together; None if the options alone do not determine it
+    carries   whether each layer's cell carries a second vector of the same size
     """
 
     layers: int = 1
@@ -28,20 +28,20 @@ class LastStates:
 
 
 class Encoder(nn.Module):
-    """An input as its column collates it → Memory with values (B, S, value_size) and summary (B, summary_size).
+    """A collated input → Memory with values (B, S, value_size) and summary (B, summary_size).
 
-    A new encoder derives from this class and writes `build`, `board` and `forward`.
+    To add an encoder, derive from this class and write `build`, `board` and `forward`.
 
     reads   the types of columns it can read
     by_word whether each position of the memory is a word of the input, in order
-    of_words whether its positions are sentences, and their words the `parts` of its memory
-    for_hops whether it leaves a key and a value of each sentence, as a memory network reads them
-    keyed   whether what is compared with a query is something else than the values, of `key_size` features
-    gain    what the values are to be multiplied with so that their features are of about one
+    of_words whether its positions are sentences, with their words as the `parts` of its memory
+    for_hops whether it returns a key and a value for each sentence, as a memory network needs them
+    keyed   whether the memory has keys apart from its values, of `key_size` features
+    gain    factor that scales the features of the values to a magnitude of about one
     """
 
     class Options(parts.Options):
-        """An encoder has the options its own file names."""
+        """Each encoder defines its own options."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
     by_word: ClassVar[bool] = False
@@ -55,70 +55,72 @@ class Encoder(nn.Module):
 
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> Encoder:
-        """The encoder for an input, with fresh weights.
+        """A new encoder for an input.
 
         column       the input's fitted column, which knows its vocabulary or its size
-        read_files   False leaves pretrained vectors unread: the weights are about to be loaded or only counted
+        read_files   False: do not read pretrained vectors, because the weights will be loaded or are only
+                     counted
         """
         raise NotImplementedError
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
-        """What it computes, as `regard describe` prints it: the lines that end in what `symbols` names."""
+        """The equations that `regard describe` prints; they define the symbols of `symbols`."""
         raise NotImplementedError
 
     @classmethod
     def symbols(cls, options: Any) -> MemorySymbols:
-        """How its lines write the memory: h_j, j = 1 … S, and the summary h, unless it says otherwise."""
+        """The symbols of the memory in these equations; default: h_j, j = 1 … S, and the summary h."""
         return MemorySymbols()
 
     @classmethod
     def borrowed(cls, options: Any) -> Mapping[str, str]:
-        """{symbol: input}: the symbols of its lines that are the embedding of another input."""
+        """{symbol: input}: the symbols in its equations that are the embedding of another input."""
         return {}
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-        """Report what cannot be about the encoder of the input `name`; most have nothing to refuse."""
+        """Report invalid options of the encoder of the input `name`; by default there are none."""
 
     @classmethod
     def width(cls, options: Any) -> int | None:
-        """Features of a position of its memory, where the options alone say it."""
+        """Features of a position of its memory, if the options alone determine them."""
         return None
 
     @classmethod
     def key_width(cls, options: Any) -> int | None:
-        """Features by which a position is looked for, where they are others than those that are read there."""
+        """Features of a position's key; default: the same as those of its value."""
         return cls.width(options)
 
     @classmethod
     def last_states(cls, options: Any) -> LastStates:
-        """What it can hand on to a decoder that begins with it."""
+        """What it can pass on as first states of a decoder."""
         return LastStates()
 
     @classmethod
     def owner(cls, options: Any) -> str | None:
-        """The input whose encoder this one is, where it has no weights of its own."""
+        """The input whose encoder this one shares, if it has no weights of its own."""
         return None
 
     @classmethod
     def column_needs(cls, options: Any) -> dict[str, Any]:
-        """What it asks of its column beyond the column's own options, as keywords of the column's class."""
+        """Requirements on the input column beyond its own options, as keywords of the column's class."""
         return {}
 
     def connect(self, options: Any, encoders: Mapping[str, Any]) -> None:
-        """Share weights with the other encoders of the model, where the options say so."""
+        """Share weights with the other encoders of the model, if the options say so."""
 
     def hand_on(self) -> LastStates:
-        """From now on its memories hold the last states of its layers (`Memory.last`), where it has them."""
+        """Make all later memories hold the last states of its layers (`Memory.last`), if it has them."""
         return LastStates(size=self.summary_size)
 
     def position_names(self, collated: Any) -> list[list[str]] | None:
-        """For each row the readable names of its positions; None where they are the pieces of the column itself."""
+        """The readable names of the positions of each row;
+        None if they are the pieces of the column itself."""
         return None
 
     def self_looks(self, collated: Any) -> dict[str, Tensor]:
-        """Where the positions of its input looked at each other, (B, heads, S, S) by layer; nothing for most."""
+        """The weights of self-attention, (B, heads, S, S) by layer; by default there are none."""
         return {}
 
     def forward(self, collated: Any) -> Memory:
@@ -126,7 +128,7 @@ class Encoder(nn.Module):
 
 
 def build_encoder(options: Any, column: Any, *, read_files: bool = True) -> Any:
-    """The encoder of an input; its positions beside their parents where the options ask for them."""
+    """The encoder of an input, with soft parents if the options ask for them."""
     encoder = options.part.build(options, column, read_files=read_files)
     parents = getattr(options, "parents", None)
     if parents is None:
@@ -137,12 +139,12 @@ def build_encoder(options: Any, column: Any, *, read_files: bool = True) -> Any:
 
 
 def positions_read(plan: Plan, options: Any) -> bool:
-    """Whether some decoder reads the positions of what the encoder with these options leaves."""
+    """Whether a decoder reads the positions of the memory of the encoder with these options."""
     return _read(plan, options, "reads_positions")
 
 
 def summary_read(plan: Plan, options: Any) -> bool:
-    """Whether some decoder reads the summary of what the encoder with these options leaves."""
+    """Whether a decoder reads the summary of the encoder with these options."""
     return _read(plan, options, "reads_summaries")
 
 
@@ -158,7 +160,7 @@ def _read(plan: Plan, options: Any, what: str) -> bool:
 def refuse_unread(
     options: Any, names: Sequence[str], plan: Plan, mistakes: Mistakes, *, summary: bool = False
 ) -> None:
-    """Refuse options about the positions, or the summary, of a memory of which no decoder reads them."""
+    """Refuse options about the positions, or the summary, of a memory if no decoder reads them."""
     if summary_read(plan, options) if summary else positions_read(plan, options):
         return
     what, remedy = ("summary", "") if summary else ("positions", "add an attention over this input, or ")
@@ -173,7 +175,7 @@ def refuse_unread(
 
 
 def owner_of(plan: Plan, name: str) -> Any:
-    """The options of the encoder that reads an input, be it its own or another's."""
+    """The options of the encoder that reads an input, its own or a shared one."""
     options = plan.encoder[name]
     other = options.part.owner(options)
     return options if other is None else plan.encoder.get(other, options)

@@ -1,4 +1,4 @@
-"""Hierarchical encoder: the words of each sentence are read, then the sentences."""
+"""Hierarchical encoder: it reads the words of each sentence, then the sentences."""
 
 from __future__ import annotations
 
@@ -29,37 +29,38 @@ Values = Literal["states", "inputs"]
 
 
 class LevelOptions(parts.Settings):
-    """How one level of a document is read."""
+    """How to read one level of a document."""
 
     cell: AnyCell | None = "gru"
-    """The recurrent cell; null: what is read is the memory of the level, and its mean the summary."""
+    """The recurrent cell; null: none, the memory of the level is its inputs, and the summary their mean."""
     size: Size | None = None
-    """Units, in each direction; default: 100."""
+    """Units of the cell in each direction; default: 100."""
     bidirectional: bool = True
-    """Read from both ends."""
+    """Read in both directions."""
     first: First = "learned"
-    """The state before the first one."""
+    """The initial state: learned, or zero."""
     values: Values = "states"
-    """What a look reads: the states, or what the level read itself, with the states as keys that say where it is."""
+    """Values that attention reads. states: the states of the cell; inputs: the inputs of the level, with the
+    states as keys."""
     dropout: Dropout = 0.0
-    """Probability that a feature of what the level reads is set to zero in training."""
+    """Probability that a feature of the level's inputs is set to zero in training."""
 
 
 class WordsOptions(LevelOptions):
-    """How the words of a sentence are read."""
+    """How to read the words of a sentence."""
 
     embedding: Size = 200
-    """Features of the vector of a word."""
+    """Size of the word vectors."""
     vectors: str | None = None
-    """Pretrained vectors: a text file, one word and its `embedding` numbers a line."""
+    """Text file of pretrained vectors, each line a word and its `embedding` numbers."""
     freeze_vectors: bool = False
-    """Keep the pretrained vectors as they are."""
+    """Do not train the pretrained vectors."""
     word_dropout: Dropout = 0.0
-    """Share of the words that are read as unknown in training."""
+    """Share of the words that are replaced by the unknown word in training."""
 
 
 class Handed(nn.Module):
-    """Vectors of what the level below made, (B, S, size), where an encoder expects an embedding."""
+    """The outputs of the level below, (B, S, size), in place of an embedding."""
 
     def __init__(self, size: int, *, dropout: float = 0.0) -> None:
         super().__init__()
@@ -75,25 +76,26 @@ class HierarchicalEncoder(Encoder):
     """The two levels of Hierarchical Attention Networks (Yang et al. 2016) and of hierarchical recurrent encoders.
 
         b_jm = [→b_jm; ←b_jm]                    the words m of sentence j, read by a recurrent network
-        z_j  = Σ_m β_jm b_jm,  β_j = softmax(v·tanh(W b_jm + U q))      the sentence, with attention; q is learned
-        z_j  = [→b_jN; ←b_j1]                    the sentence, without: what the network ends with
-        h_j  = [→h_j; ←h_j]                      the sentences, read by another one
+        z_j  = Σ_m β_jm b_jm,  β_j = softmax(v·tanh(W b_jm + U q))   the sentence, by attention; q learned
+        z_j  = [→b_jN; ←b_j1]                    the sentence, without attention: the last states
+        h_j  = [→h_j; ←h_j]                      the sentences, read by another recurrent network
 
-    With an additive score, U q is the bias of Yang's u = tanh(W h + b), and v his u_w. The sentences of all documents
-    of a batch are read together, those about as long side by side (`Sentences`): no document is padded to the longest.
-    The memory is that of the sentences; the words are its `parts`.
+    With an additive score, U q is the bias in Yang's u = tanh(W h + b), and v is his u_w. The sentences of
+    all documents in a batch are read together, grouped by length (`Sentences`), so that no document is padded
+    to the longest. The memory consists of the sentences; their words are its `parts`.
     """
 
     class Options(Encoder.Options):
-        """The words of each sentence are read, then the sentences: h_j = cell(h_{j−1}, z_j), z_j of the words of
-        sentence j."""
+        """Read the words of each sentence, then the sentences: h_j = cell(h_{j−1}, z_j), where z_j summarizes
+        the words of sentence j."""
 
         words: WordsOptions = WordsOptions()
-        """How the words of a sentence are read."""
+        """How to read the words of a sentence."""
         attention: Attention.Options | None = None
-        """How the words make a sentence: a look with a learned query. Default: the last states."""
+        """Attention with a learned query that pools the words of a sentence; default: none, a sentence is its
+        last states."""
         sentences: LevelOptions = LevelOptions()
-        """How the sentences are read."""
+        """How to read the sentences."""
 
     reads = ("document", "story", "dialog")
     of_words = True
@@ -211,7 +213,7 @@ class HierarchicalEncoder(Encoder):
 
     @property
     def embedding(self) -> Embedding:
-        """That of the words."""
+        """The embedding of the words."""
         found: Embedding = self.words.embedding  # type: ignore[assignment]
         return found
 
@@ -226,8 +228,8 @@ class HierarchicalEncoder(Encoder):
         )
 
     def _read_together(self, words: RecurrentEncoder, document: Sentences) -> tuple[list[Tensor], Parts]:
-        """The vectors of the sentences, and their words. The network reads all buckets in one go: the more rows go
-        through a step together, the fewer steps there are. A softmax needs no padding either."""
+        """The vectors of the sentences, and their words. The network reads all buckets at once: the more rows
+        share a step, the fewer steps there are. A softmax needs no padding either."""
         buckets = document.buckets
         packing = BucketPacking.over(buckets)
         lengths = torch.cat([tokens.lengths for tokens in buckets])
@@ -267,7 +269,7 @@ class HierarchicalEncoder(Encoder):
 
 
 def make_level(options: Any, embedding: Any) -> Encoder:
-    """The encoder of one level, over the vectors it reads."""
+    """The encoder of one level, over its input vectors."""
     if options.cell is None:
         return MeanEncoder(embedding)
     return RecurrentEncoder(
@@ -309,7 +311,7 @@ def _extras(options: Any) -> str:
 
 
 def _word_lines(options: Any) -> list[str]:
-    """From the words to the vector z_j of each sentence."""
+    """Equations from the words to the vector z_j of each sentence."""
     words = options.words
     lines = ["x_jm = E_x[w_jm]"]
     values, last, functions = "x_jm", "Σ_m x_jm / N_j", []
@@ -345,7 +347,7 @@ def _word_lines(options: Any) -> list[str]:
 
 
 def _first_lines(layer: LayerSymbols, options: Any) -> list[str]:
-    """The states before the first word and behind the last, the same for every sentence."""
+    """Equations of the states before the first word and after the last, the same for every sentence."""
     _, zeros = layer.first_states("zero", options.size or 100)
     if options.first == "zero":
         return zeros
@@ -359,7 +361,7 @@ def _first_lines(layer: LayerSymbols, options: Any) -> list[str]:
 
 
 def _sentence_lines(options: Any) -> list[str]:
-    """From the vectors of the sentences to the memory and its summary."""
+    """Equations from the vectors of the sentences to the memory and its summary."""
     if options.cell is None:
         return ["h_j = z_j", "h = Σ_j h_j / S     — the summary"]
     both, keys = options.bidirectional, options.values == "inputs"

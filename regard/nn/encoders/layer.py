@@ -21,15 +21,15 @@ First = Literal["learned", "zero"]
 
 @dataclass(frozen=True)
 class LayerSymbols:
-    """How a recurrent layer is written: `→h_j = gru_→(→h_{j−1}, x_j)`, and likewise from the other end.
+    """Symbols of a recurrent layer: `→h_j = gru_→(→h_{j−1}, x_j)`, and likewise from the other end.
 
     cell      the options of its cell
-    inputs    what it reads
-    letter    of its states, and `carried` of what the cell carries beside them
-    at        indices before that of the position
-    mark      below the cell, before its direction
-    first     the positions before the first and behind the last, where the first states stand
-    backward  where there is one direction: from the end to the beginning
+    inputs    the symbol of its inputs
+    letter    the letter of its states; `carried`: of what the cell carries beside them
+    at        the indices before that of the position
+    mark      the subscript of the cell, before its direction
+    first     the positions before the first and after the last, which have the first states
+    backward  whether a layer of one direction reads from the end to the beginning
     """
 
     cell: Any
@@ -44,13 +44,13 @@ class LayerSymbols:
     backward: bool = False
 
     def state(self, place: str, arrow: str = "") -> str:
-        """The state at a place: →h_j, →h_{l,j−1}."""
+        """The state at a position: →h_j, →h_{l,j−1}."""
         items = (*self.at, place)
         below = "".join(items) if all(len(item) == 1 for item in items) else f"{{{','.join(items)}}}"
         return f"{arrow}{self.letter}_{below}"
 
     def steps(self) -> list[str]:
-        """The recurrence, a line for each direction."""
+        """Equations of the recurrence, a line for each direction."""
         step, j = self.cell.part.written_step, self.index
         if not self.both:
             now, back = self.state(j), self.state(f"{j}+1" if self.backward else f"{j}−1")
@@ -68,14 +68,14 @@ class LayerSymbols:
         ]
 
     def functions(self) -> list[str]:
-        """The cell, once for both directions."""
+        """Equations of the cell, once for both directions."""
         lines: list[str] = self.cell.part.equations(
             self.cell, self.mark + "d" if self.both else self.mark or "x"
         )
         return lines
 
     def first_states(self, first: First, size: int) -> tuple[str, list[str]]:
-        """A note about the first states where they are learned, or else their lines."""
+        """A note on the first states if they are learned, else their equations."""
         arrows = ("→", "←") if self.both else ("",)
         places = self.first[::-1] if self.backward else self.first
         states = [self.state(place, arrow) for arrow, place in zip(arrows, places, strict=False)]
@@ -89,13 +89,14 @@ class LayerSymbols:
 class RecurrentLayer(nn.Module):
     """Packed inputs (N, I) → packed outputs (N, directions·size) and the last states (B, directions·size) of the rows.
 
-    The backward direction starts at each row's own last position. The weights live in one `Cell` for each direction;
-    they are run by our own kernels where these know the cell; otherwise by torch's, and cell by cell where torch does
-    not have it. All give the same numbers.
+    The backward direction starts at the last position of each row. Each direction has its own `Cell` with the
+    weights. Our kernels run the cells they support, then torch's, and the remaining cells run step by step.
+    The results are the same.
 
-    backward   a layer of one direction reads each row from its end; the last state is that of its first position
+    backward   whether a layer of one direction reads each row from its end; the last state is then at the
+               first position
 
-    With `whole` the last states are followed by what the cells carry beside them, (B, 2·directions·size).
+    With `whole`, the last states are followed by what the cells carry beside them, (B, 2·directions·size).
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class RecurrentLayer(nn.Module):
         return outputs.index_select(0, turned), last
 
     def run(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
-        """From the beginning of each row, or from both ends."""
+        """Run forward, or in both directions."""
         cell = self.cell(0)
         if cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=len(packing.longest)):
             return self.by_kernels(inputs, packing, whole=whole)
@@ -141,7 +142,7 @@ class RecurrentLayer(nn.Module):
         return run(inputs, packing, whole=whole)
 
     def _last(self, states: Tensor, whole: bool) -> Tensor:
-        """(B, directions, state) → (B, directions·size), and after that what is carried."""
+        """(B, directions, state) → (B, directions·size), with `whole` followed by what is carried."""
         size = self.cell(0).size
         seen = states[..., :size].flatten(1)
         return torch.cat([seen, states[..., size:].flatten(1)], -1) if whole else seen

@@ -20,7 +20,7 @@ from regard.parts import Mistakes, Plan, register
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """The mean over the positions that exist: (B, S, D), (B, S) → (B, D); zero where there are none."""
+    """The mean over the real positions: (B, S, D), (B, S) → (B, D); zero if there are none."""
     total = (values * mask.unsqueeze(-1)).sum(1)
     return total / mask.sum(1, keepdim=True).clamp(min=1)
 
@@ -29,14 +29,15 @@ def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
 class MeanEncoder(TextEncoder):
     """values h_s = e(x_s), summary Σ_s h_s / n; with `scaled`, h_s = √D e(x_s).
 
-    Embeddings have norm one. Scaled, their features are of about one, as those of a recurrent state beside them are.
+    Embeddings start with a norm of about one. Scaled, their features have a magnitude of about one, as in
+    recurrent states.
     """
 
     class Options(TextEncoder.Options):
         """The embeddings themselves as memory, their mean as summary."""
 
         scaled: bool = False
-        """Times √embedding, so that features are of about one, like those of a recurrent state."""
+        """Multiply by √embedding, so that features have a magnitude of about one, as in a recurrent state."""
 
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> MeanEncoder:

@@ -1,4 +1,4 @@
-"""An encoder whose positions know their parents."""
+"""An encoder that adds the soft parents of its positions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from regard.nn.parents import Parents
 
 
 class ParentedEncoder(Encoder):
-    """values [h_s; Σ_r p(r → s) h_r]: what another encoder left, beside the soft parent of each position.
+    """values [h_s; Σ_r p(r → s) h_r]: the values of another encoder, each beside its soft parent.
 
     The summary is the other encoder's.
     """
@@ -26,17 +26,17 @@ class ParentedEncoder(Encoder):
         self.encoder, self.parents = encoder, parents
         self.value_size, self.summary_size = 2 * encoder.value_size, encoder.summary_size
         self.keyed, self.key_size = encoder.keyed, encoder.key_size if encoder.keyed else self.value_size
-        # A mixture of heads is shorter than a head.
+        # A mixture of heads has a smaller norm than a head.
         self.gain = encoder.gain * 2**0.5
 
     @classmethod
     def around(cls, encoder: Encoder, options: Any) -> ParentedEncoder:
-        """An encoder, its positions beside the parents that the options describe."""
+        """An encoder with the soft parents that the options describe."""
         return cls(encoder, Parents.build(options, encoder.value_size, gain=encoder.gain))
 
     @property
     def embedding(self) -> Embedding:
-        """The embedding of what is read."""
+        """The embedding of the input."""
         embedding: Embedding = self.encoder.embedding  # type: ignore[assignment]
         return embedding
 
@@ -44,7 +44,7 @@ class ParentedEncoder(Encoder):
         return self.encoder.hand_on()
 
     def forward(self, tokens: Tokens, heads: Tensor | None = None) -> Memory:
-        """heads (B, S) int64, 0 the root symbol, where the parents are given."""
+        """heads (B, S) int64, 0 for the root symbol; required if the parents are given."""
         memory: Memory = self.encoder(tokens)
         found, marginals = self.parents(memory.values, tokens.lengths, heads, counts=tokens.counts)
         return replace(memory, values=torch.cat([memory.values, found], -1), heads=marginals)

@@ -1,4 +1,4 @@
-"""Points encoder: a recurrent network that reads one point after another by its coordinates."""
+"""Points encoder: a recurrent network that reads the coordinates of one point after another."""
 
 from __future__ import annotations
 
@@ -40,35 +40,37 @@ class Coordinates(nn.Module):
 
 @register("encoder", "points")
 class PointsEncoder(RecurrentEncoder):
-    """As the recurrent encoder, with x_j = W (p_j − mean) / spread + b for the point p_j (Vinyals et al. 2015).
+    """The recurrent encoder with x_j = W (p_j − mean) / spread + b for the point p_j (Vinyals et al. 2015).
 
-    The order of the points is that of the row: an encoder in one direction knows at each point those before it.
+    The points are read in the order of the row: with one direction, a position knows only the points before
+    it.
     """
 
     class Options(Encoder.Options):
-        """h_j = cell(h_{j−1}, W p_j + b) over the points of a row, read once or from both ends."""
+        """h_j = cell(h_{j−1}, W p_j + b) over the points of a row, in one direction or both."""
 
         cell: AnyCell = "lstm"
         """The recurrent cell."""
         size: Size = 256
-        """Units of a layer, in each direction."""
+        """Units of each layer, in each direction."""
         layers: Depth = 1
-        """Recurrent layers on top of each other."""
+        """Number of stacked recurrent layers."""
         bidirectional: bool = True
-        """Read from both ends."""
+        """Read in both directions."""
         direction: Direction = "forward"
-        """Which way one direction reads: from the beginning, from the end, or the layers by turns."""
+        """Reading direction if not bidirectional. forward; backward;
+        alternate: the layers in turn, the first forward."""
         residual: bool = False
-        """Each layer from the second on adds its input to its output."""
+        """Add the input of each layer to its output, from the second layer on."""
         first: First = "learned"
-        """The state before the first point."""
+        """The initial state: learned, or zero."""
         values: Values = "states"
-        """What a look reads: the states, or the vectors of the points, with the states as keys that say where they
-        are."""
+        """Values that attention reads. states: the states of the last layer; embeddings: the vectors of the
+        points, with the states as keys."""
         embedding: Size = 64
-        """Features of the vector of a point."""
+        """Size of the vector of a point."""
         dropout: Dropout = 0.0
-        """Probability that a feature of these vectors, and between layers, is set to zero in training."""
+        """Dropout of the vectors of points, and between layers."""
 
     reads = ("points",)
 

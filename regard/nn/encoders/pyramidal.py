@@ -1,4 +1,4 @@
-"""Pyramidal encoder: a long series of frames read by layers, the upper ones at ever fewer positions."""
+"""Pyramidal encoder: recurrent layers over a long series of frames, the upper ones at fewer positions."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class PyramidalEncoder(Encoder):
         h¹_s = [→h¹_s; ←h¹_s] of the frames x_s
         hˡ_s = [→hˡ_s; ←hˡ_s] of the pairs [hˡ⁻¹_2s; hˡ⁻¹_2s+1]
 
-    The last `reductions` of the `layers` read pairs of neighbours, so that n frames leave ⌈n / 2^reductions⌉
-    positions: enough for a decoder to find its way in. 0 reductions: a plain recurrent encoder; as many as there
-    are layers: the first one reads pairs of frames. Where the number is odd, the last pair is filled up with zeros.
-    With `bidirectional: false` each layer reads from the beginning alone. Dropout acts between layers. The summary is
-    [→h_n; ←h_1] of the last layer.
+    The last `reductions` of the `layers` read pairs of neighbors, so that n frames become ⌈n / 2^reductions⌉
+    positions, few enough for a decoder to attend to. With 0 reductions this is a plain recurrent encoder.
+    With as many reductions as layers, even the first layer reads pairs of frames. If the number of positions
+    is odd, zeros complete the last pair. With `bidirectional: false` each layer reads forward only. Dropout
+    acts between layers. The summary is [→h_n; ←h_1] of the last layer.
 
     input_size      D of the series (B, T, D)
-    frame_seconds   how long a frame lasts, where it is known: then positions are named by their time
+    frame_seconds   duration of a frame, if known; positions are then named by their time
     """
 
     class Options(Encoder.Options):
@@ -41,17 +41,17 @@ class PyramidalEncoder(Encoder):
         cell: AnyCell = "lstm"
         """The recurrent cell."""
         size: Size = 128
-        """In each direction."""
+        """Units of each layer, in each direction."""
         layers: Depth = 3
-        """Recurrent layers on top of each other."""
+        """Number of stacked recurrent layers."""
         reductions: Annotated[int, Field(ge=0, le=32)] = 2
-        """How many of the upper layers halve the time."""
+        """Number of upper layers that halve the number of positions."""
         bidirectional: bool = True
-        """Read from both ends."""
+        """Read in both directions."""
         first: First = "learned"
-        """The state before the first frame."""
+        """The initial state: learned, or zero."""
         dropout: Dropout = 0.0
-        """Between the layers."""
+        """Dropout between the layers."""
 
     reads = ("audio", "series")
 
@@ -165,7 +165,7 @@ class PyramidalEncoder(Encoder):
         lengths = series.lengths
         counts = lengths.cpu() if series.counts is None else series.counts
         packing = Packing.of(lengths, series.values.shape[1], counts)
-        values = packing.pack(series.values)  # (N, D): what is padding is never read
+        values = packing.pack(series.values)  # (N, D): padding is never read
         summary = values.new_zeros(0)
         for index, (layer, paired) in enumerate(zip(self.layers, self.pairs, strict=True)):
             if index:
@@ -181,7 +181,7 @@ class PyramidalEncoder(Encoder):
         return Memory(states, mask, summary, layout="frames")
 
     def position_names(self, series: Series) -> list[list[str]]:
-        """For every memory position of each row the time at which it begins, or its first frame counted from 0."""
+        """For each position of each row, the time at which it begins, or its first frame counted from 0."""
         step = 2**self.reductions
         longest = -(-series.values.shape[1] // step)
         if self.frame_seconds is None:
@@ -192,7 +192,7 @@ class PyramidalEncoder(Encoder):
 
 
 def paired_up(values: Tensor) -> Tensor:
-    """Neighbours side by side: (B, T, D) → (B, ⌈T / 2⌉, 2 D), zeros beside the last one where T is odd."""
+    """Concatenate neighbors: (B, T, D) → (B, ⌈T / 2⌉, 2 D), the last one with zeros if T is odd."""
     rows, longest, width = values.shape
     even = nn.functional.pad(values, (0, 0, 0, longest % 2))
     return even.reshape(rows, -1, 2 * width)

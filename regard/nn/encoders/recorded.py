@@ -1,9 +1,9 @@
-"""Reading a small batch on CUDA, recorded as it stands: embeddings, layers and summary are launched at once.
+"""Reading a small batch on CUDA, captured as one graph: embeddings, layers and summary.
 
-A small batch keeps a GPU busy for less time than its host needs to launch what is to be done. Here that is done once
-for each bucket of rows and positions (`regard.kernels.replayed_gradient`, and `replay` where no gradient is wanted).
-All positions are read, padding too, because a recording knows no lengths: it stands behind what is real in both
-directions, and what comes of it is left out.
+On a small batch, the GPU finishes sooner than the host can launch kernels. Here the kernels are captured once
+for each bucket of rows and positions (`regard.kernels.replayed_gradient`, or `replay` if no gradient is
+needed). A graph has no lengths, so it reads all positions. Padding follows the real positions in both
+directions, and its results are dropped.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 def knows(encoder: RecurrentEncoder, tokens: Tokens) -> bool:
-    """A small batch on CUDA, and nothing but ids and layers with kernels."""
+    """Whether this is a small batch on CUDA, of ids alone, and the layers have kernels."""
     return (
-        isinstance(tokens, Tokens)  # other encoders read points, or sentences, by the same layers
+        isinstance(tokens, Tokens)  # other encoders use the same layers for points or sentences
         and tokens.ids.is_cuda
         and 0 < tokens.ids.numel() <= most()
         and (torch.is_grad_enabled() or not encoder.training)
@@ -40,14 +40,14 @@ def knows(encoder: RecurrentEncoder, tokens: Tokens) -> bool:
 
 
 def most() -> int:
-    """Positions of a batch that is recorded: with products of less than 32 bits a GPU is slower than its host only
-    later."""
+    """Most positions of a batch to capture. With products of less than 32 bits, the GPU becomes the
+    bottleneck only for larger batches."""
     short = torch.is_autocast_enabled("cuda") or torch.get_float32_matmul_precision() != "highest"
     return MIDDLE if short and torch.is_grad_enabled() else SMALL
 
 
 def suits(encoder: RecurrentEncoder) -> bool:
-    """The same, wherever the tensors are."""
+    """`knows`, regardless of the batch and the device."""
     return (
         type(encoder.embedding) is Embedding
         and encoder.values == "states"
@@ -57,7 +57,7 @@ def suits(encoder: RecurrentEncoder) -> bool:
 
 
 def read(encoder: RecurrentEncoder, tokens: Tokens) -> Memory:
-    """As `RecurrentEncoder.forward`, for an encoder it knows."""
+    """`RecurrentEncoder.forward` for a supported encoder."""
     rows, count = tokens.ids.shape
     ids, lengths = padded(tokens)
     function = partial(whole, encoder)
@@ -69,7 +69,7 @@ def read(encoder: RecurrentEncoder, tokens: Tokens) -> Memory:
 
 
 def padded(tokens: Tokens) -> tuple[Tensor, Tensor]:
-    """Ids and lengths of a bucket: rows that were added are empty."""
+    """Ids and lengths padded to a bucket; added rows are empty."""
     rows, count = tokens.ids.shape
     more, further = rounded_rows(rows) - rows, rounded_steps(count) - count
     ids = nn.functional.pad(tokens.ids, (0, further, 0, more)) if more or further else tokens.ids
@@ -77,7 +77,7 @@ def padded(tokens: Tokens) -> tuple[Tensor, Tensor]:
 
 
 def whole(encoder: RecurrentEncoder, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """ids (rows, steps) and lengths (rows) of a bucket → states, zero where there is padding, and summaries."""
+    """ids (rows, steps) and lengths (rows) of a bucket → states, zero for padding, and summaries."""
     rows, steps = ids.shape
     values, last, orders = encoder.embedding(ids.flatten()), None, None  # type: ignore[operator]
     for index, module in enumerate(encoder.layers):

@@ -1,4 +1,4 @@
-"""Recurrent encoder: reads the text from left to right, from right to left, or both."""
+"""Recurrent encoder: reads a text forward, backward, or in both directions."""
 
 from __future__ import annotations
 
@@ -35,33 +35,35 @@ Direction = Literal["forward", "backward", "alternate"]
 class RecurrentEncoder(TextEncoder):
     """h_s = [→h_s; ←h_s] with →h_s = cell(→h_{s−1}, e(x_s)) and ←h_s = cell(←h_{s+1}, e(x_s)).
 
-    The summary is [→h_n; ←h_1], what each direction held when it had read everything. `layers` are stacked; with
-    `residual` each layer from the second on adds its input to its output; dropout acts between layers.
+    The summary is [→h_n; ←h_1], the last state of each direction. `layers` are stacked. With `residual` each
+    layer from the second on adds its input to its output. Dropout acts between layers.
 
-    values   what a look reads: the states h_s, or the embeddings e(x_s), with the states as keys. States know what
-             stands around a position, so that one of them may be enough; embeddings must be read together.
+    values   the values that attention reads: the states h_s, or the embeddings e(x_s) with the states as
+             keys. States include the context of a position, so that reading one may be enough; embeddings do
+             not.
     """
 
     class Options(TextEncoder.Options):
-        """h_t = cell(h_{t−1}, e(x_t)), read once or from both ends."""
+        """h_t = cell(h_{t−1}, e(x_t)), in one direction or both."""
 
         cell: AnyCell = "gru"
         """The recurrent cell."""
         size: Size = 256
-        """Units of a layer, in each direction."""
+        """Units of each layer, in each direction."""
         layers: Depth = 1
-        """Recurrent layers on top of each other."""
+        """Number of stacked recurrent layers."""
         bidirectional: bool = True
-        """Read from both ends."""
+        """Read in both directions."""
         direction: Direction = "forward"
-        """Which way one direction reads: from the beginning, from the end (a reversed source, Sutskever 2014), or the
-        layers in turn, the first from the beginning."""
+        """Reading direction if not bidirectional. forward; backward: from the end, as with a reversed source
+        (Sutskever 2014); alternate: the layers in turn, the first forward."""
         residual: bool = False
-        """Each layer from the second on adds its input to its output."""
+        """Add the input of each layer to its output, from the second layer on."""
         first: First = "learned"
-        """The state before the first unit."""
+        """The initial state: learned, or zero."""
         values: Values = "states"
-        """What a look reads: the states, or the embeddings, with the states as keys that say where they are."""
+        """Values that attention reads. states: the states of the last layer; embeddings: the embeddings, with
+        the states as keys."""
 
         moved = {
             "activation": "cell: {type: rnn, activation: …}",
@@ -76,7 +78,7 @@ class RecurrentEncoder(TextEncoder):
 
     @classmethod
     def layer_settings(cls, options: Any) -> dict[str, Any]:
-        """What the options say of the layers, as keywords of the encoder."""
+        """The options of the layers, as keywords of the encoder."""
         names = (
             "cell",
             "size",
@@ -100,7 +102,7 @@ class RecurrentEncoder(TextEncoder):
 
     @classmethod
     def check_layers(cls, options: Any, plan: Plan, mistakes: Mistakes) -> None:
-        """The direction in which layers read, and what is added to their outputs, change something."""
+        """Require that the direction of the layers and their residual connections have an effect."""
         if options.direction != "forward" and options.bidirectional:
             mistakes.add(
                 "direction has no effect: both directions are read.",
@@ -200,7 +202,8 @@ class RecurrentEncoder(TextEncoder):
         return values, last[-1][:, : self.summary_size]
 
     def run_layers(self, embedded: Tensor, packing: Packing) -> tuple[Tensor, list[Tensor]]:
-        """The same, and the rows' last states of every layer (B, D), with what is carried where they are handed on."""
+        """The same, with the last states of every layer (B, D),
+        including what is carried if they are handed on."""
         values, last = embedded, []
         for index, layer in enumerate(self.layers):
             inputs = values if index == 0 else self.dropout(values)
@@ -212,12 +215,12 @@ class RecurrentEncoder(TextEncoder):
 
 
 def reads_backward(direction: Direction, layer: int) -> bool:
-    """Whether a layer, counted from 0, reads from the end."""
+    """Whether a layer, counted from 0, reads backward."""
     return direction == "backward" or (direction == "alternate" and layer % 2 == 1)
 
 
 def written_last(written: MemorySymbols, options: Any) -> MemorySymbols:
-    """With the last states of all layers, as the lines of the board write them: the highest is the summary."""
+    """Add the symbols of the last states of all layers; that of the top layer is the summary."""
     found: dict[str, list[str]] = {"h": [], "m": []}
     alone = "κ" if options.values == "embeddings" and options.layers == 1 else "h"
     arrow = "→" if options.residual and options.layers > 1 else ""
@@ -233,7 +236,7 @@ def written_last(written: MemorySymbols, options: Any) -> MemorySymbols:
 
 
 def layer_lines(options: Any, vector: str) -> list[str]:
-    """From the vectors of the units, which are written so, to the memory and its summary."""
+    """Equations from the vectors of the units to the memory and its summary."""
     return _several_layers(options, vector) if options.layers > 1 else _one_layer(options, vector)
 
 
@@ -258,7 +261,7 @@ def _one_layer(options: Any, vector: str) -> list[str]:
 
 def _several_layers(options: Any, vector: str) -> list[str]:
     keys, both, last = options.values == "embeddings", options.bidirectional, options.layers
-    # where a layer adds its input, its output is not the state it goes on with
+    # if a layer adds its input, its output differs from its recurrent state
     apart = options.residual and not both
     mark, letter = ("l→", "→h") if apart else ("l", "h")
     layer = LayerSymbols(options.cell, both, inputs="h_{l−1,j}", at=("l",), letter=letter, mark=mark)

@@ -1,4 +1,4 @@
-"""The encoder of another input, weights and all."""
+"""The encoder of another input, with its weights."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from regard.parts import Mistakes, Plan, nearest, register
 
 @register("encoder", "shared")
 class SharedEncoder(Encoder):
-    """Two texts of one kind are read in one way: no weights of its own, those of the encoder of `of`."""
+    """No weights of its own: the encoder of the input `of` reads this input too."""
 
     class Options(Encoder.Options):
-        """The encoder of another input, weights and all: two texts of one kind are read in one way."""
+        """The encoder of another input, with its weights: for two inputs of the same kind."""
 
         of: str
-        """The input whose encoder it is."""
+        """The input whose encoder to share."""
 
     reads = ("text", "document", "story", "dialog", "image", "video", "audio", "series")
 

@@ -1,4 +1,4 @@
-"""Smoothed embeddings: what is read at a position is the mean of the words around it (Rush, Chopra and Weston 2015)."""
+"""Smoothed embeddings: each value is the mean of the words around it (Rush, Chopra and Weston 2015)."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from regard.parts import Count, Mistakes, Plan, register
 class SmoothedEncoder(TextEncoder):
     """keys κ_s = e(x_s), values h_s = Σ_{|i − s| ≤ Q} κ_i / (2Q + 1), summary Σ_s κ_s / n.
 
-    A word is found by what it is, and read with its neighbors: the attention-based encoder of ABS (Rush et al. 2015,
-    equation 5). Beyond the ends of a text there is nothing.
+    Attention scores the word itself, and reads it with its neighbors: the attention-based encoder of ABS
+    (Rush et al. 2015, equation 5). Positions beyond the ends of a text count as zero.
     """
 
     class Options(TextEncoder.Options):
-        """The embeddings as keys; what is read is the mean of the embeddings around them (Rush 2015)."""
+        """The embeddings as keys; each value is the mean of the embeddings around it (Rush 2015)."""
 
         window: Count = 2
-        """Words to either side whose mean is read."""
+        """Number of words on either side that enter the mean."""
 
     keyed = True
 

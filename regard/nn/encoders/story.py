@@ -1,4 +1,4 @@
-"""Story encoder: one memory position for each sentence, with a key to be found by and a value to be read."""
+"""Story encoder: one memory position for each sentence, with a key and a value."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ from regard.nn.symbols import MemorySymbols
 from regard.parts import Count, Depth, Dropout, Mistakes, Plan, find, register
 
 WORD_GAIN = 3.0
-"""A word in common then scores about 9 · l², enough for a softmax over some tens of sentences to choose by it."""
+"""A shared word then scores about 9 · l²,
+enough for a softmax over some tens of sentences to select by it."""
 
 TIME_GAIN = 5.0
-"""Of the ages that begin with the next: its vectors then score about 8 with themselves, at 32 features."""
+"""Scale of the ages with `times: next`: at 32 features, a vector then scores about 8 with itself."""
 
 
 @torch.no_grad()
 def begin_with_words(tables: Sequence[Tensor]) -> None:
-    """All tables (V, D) begin as the first one, enlarged: a sentence is found by the words it shares, and what is read
-    of it finds, at the next hop, what shares words with that."""
+    """Start all tables (V, D) as the first one, scaled up. A sentence is then found by words it shares with
+    the query, and the value read from it finds sentences that share its words at the next hop."""
     first = tables[0] * WORD_GAIN
     for table in tables:
         table.copy_(first)
@@ -41,49 +42,52 @@ def begin_with_words(tables: Sequence[Tensor]) -> None:
 class StoryEncoder(Encoder):
     """The memory of End-to-End Memory Networks (Sukhbaatar, Szlam, Weston, Fergus 2015).
 
-        m_i = a(x_i) + T_A[age of i]        keys: what is compared with the question
-        c_i = c(x_i) + T_C[age of i]        values: what is read
+        m_i = a(x_i) + T_A[age of i]        keys, compared with the question
+        c_i = c(x_i) + T_C[age of i]        values, read
 
-    a and c are encoders of one sentence (their summaries), T_A and T_C learned vectors for the age of a sentence, 0
-    for the last one of the story; older than `ages` counts as the oldest.
+    a and c are encoders of one sentence (their summaries). T_A and T_C are learned vectors for the age of a
+    sentence, 0 for the last one of the story; sentences older than `ages` count as the oldest.
 
-    tables       the sentence encoders [a, c]: every hop reads the same keys and values ("layer-wise" tying); or K + 1
-                 of them, of which hop k finds by the k-th and reads the k+1-st ("adjacent" tying): then keys and values
-                 hold those of all hops side by side, (B, S, K · D)
-    times        how T begins: "random", or "next": T_C of a sentence as T_A of the one after it, and large, so that a
-                 hop that has read a sentence goes on to what happened next
-    time_noise   probability, in training, that a sentence is followed by nothing that happened: those before it
-                 become one older. It keeps the ages from being learned by heart
-    last         only the last so many sentences are positions of the memory: what lies further back is forgotten
+    tables       the sentence encoders. [a, c]: every hop reads the same keys and values ("layer-wise" tying).
+                 Or K + 1 encoders, of which hop k uses the k-th for keys and the k+1-st for values
+                 ("adjacent" tying); keys and values are then concatenated over all hops, (B, S, K · D)
+    times        how T is initialized. "random", or "next": T_C of a sentence is T_A of the sentence after it,
+                 and large, so that a hop that has read a sentence looks for what happened next
+    time_noise   probability, in training, of an empty time step after a sentence, which makes it and the
+                 sentences before it one older. This prevents the model from memorizing ages
+    last         number of sentences in the memory; earlier ones are forgotten
     """
 
     class Options(EmbeddingOptions):
         """A key and a value for each sentence of a story: m_i = a(x_i) + T_A[age], c_i = c(x_i) + T_C[age]."""
 
         last: Count | None = None
-        """Sentences that are looked at: the last so many; default: all of them."""
+        """Number of sentences to attend to, the last ones of the story; default: all of them."""
         sentence: Literal["bag", "recurrent"] = "bag"
-        """bag: the sum of the embeddings; recurrent: the last states of a small gru, read from both ends."""
+        """bag: the sum of the embeddings; recurrent: the last states of a small bidirectional gru."""
         position: bool = True
-        """Of the bag: weigh each feature by where in the sentence the word stands."""
+        """With the bag: weight each feature by the position of the word in the sentence."""
         ages: Count = 50
-        """Ages of sentences that have a vector of their own; older sentences count as the oldest."""
+        """Number of ages that have their own vector; older sentences count as the oldest."""
         time_noise: Dropout = 0.0
-        """Share of sentences behind which, in training, time passes without anything happening."""
+        """Probability, in training, of an empty time step after a sentence,
+        which makes earlier sentences one older."""
         tie: Literal["layers", "adjacent"] = "layers"
-        """layers: every hop reads the same keys and values; adjacent: the values of a hop are the keys of the next."""
+        """layers: all hops share their keys and values;
+        adjacent: the values of a hop are the keys of the next."""
         hops: Depth | None = None
-        """Of `tie: adjacent`: as many as the decoder makes."""
+        """With `tie: adjacent`: the number of hops, the same as in the decoder."""
         start: Literal["random", "words"] = "random"
-        """words, with the bag: keys and values begin as the same large vectors, and a shared word decides what is
-        found."""
+        """How the embeddings are initialized. words, with the bag: all keys and values share the same large
+        vectors, so that shared words decide which sentence is found."""
         times: Literal["random", "next"] = "random"
-        """How the vectors of the ages begin. next: what is read of a sentence asks for the sentence after it."""
+        """How the vectors of the ages are initialized.
+        next: the value of a sentence asks for the sentence after it."""
 
     reads = ("story", "dialog")
     for_hops = True
     words: Any = None
-    """The column whose words the tables have vectors of, where it was built from one."""
+    """The column of the words in the tables, if the encoder was built from one."""
 
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> StoryEncoder:
@@ -213,7 +217,7 @@ class StoryEncoder(Encoder):
             after.copy_(torch.cat([before[:1], before[:-1]]))  # the sentence after one of age a has age a − 1
 
     def _remembered(self, story: Sentences) -> Tensor:
-        """(B, S) the sentences that exist and are not forgotten."""
+        """(B, S) True for the sentences that exist and are not forgotten."""
         mask = story.mask
         if self.last is None:
             return mask
@@ -230,7 +234,7 @@ class StoryEncoder(Encoder):
 
 
 def _read_sentences(options: Any, age: str) -> list[str]:
-    """The sentences a_lj read word by word, by the cell of every table l."""
+    """Equations of the sentences a_lj, read word by word by the cell of each table l."""
     layer = LayerSymbols(
         find("cell", "gru").Options(), inputs="E_l[w_jm]", letter="b", at=("l", "j"), index="m", mark="l"
     )

@@ -1,4 +1,4 @@
-"""What encoders of text have in common: a vector for each unit read, and a position of memory for each."""
+"""The base of text encoders: a vector and a memory position for each unit."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from regard.parts import Count, Dropout, Mistakes, Plan, Size
 
 
 class CharactersOptions(parts.Settings):
-    """Words read by their characters too, so that unknown ones differ: a vector beside the word's own."""
+    """Read words by their characters too, so that unknown words differ: adds a vector to that of the word."""
 
     type: Literal["convolutional", "recurrent"] = "convolutional"
-    """The largest of what a convolution sees of each place, or the last states of an LSTM from both ends."""
+    """convolutional: the maximum of a convolution over the characters; recurrent: the last states of a
+    bidirectional LSTM."""
     size: Size = 64
-    """Features of the vector made from the characters."""
+    """Size of the vector computed from the characters."""
     embedding: Size = 32
-    """Of a character."""
+    """Size of the vector of a character."""
     width: Count = 3
-    """Of the convolution, in characters."""
+    """Width of the convolution, in characters; must be odd."""
 
     @model_validator(mode="after")
     def _own_options(self) -> CharactersOptions:
@@ -45,18 +46,18 @@ class CharactersOptions(parts.Settings):
 
 
 class TextEncoderOptions(EmbeddingOptions):
-    """Shared by the encoders that leave one position for each unit of a text."""
+    """Options of encoders with one position for each unit of a text."""
 
     word_dropout: Dropout = 0.0
-    """Share of the units that are read as unknown in training."""
+    """Share of the units that are replaced by the unknown unit in training."""
     characters: CharactersOptions | None = None
-    """Read words by their characters too; default: by their own vectors alone."""
+    """Read words by their characters too; default: by their own vectors only."""
     parents: Parents.Options | None = None
-    """Soft parents beside the values of the memory; default: none."""
+    """Add a soft parent to each value of the memory; default: none."""
 
 
 class TextEncoder(Encoder):
-    """An encoder that leaves one position of memory for each unit of a text; derive from it for a new one."""
+    """The base class of encoders with one memory position for each unit of a text."""
 
     class Options(TextEncoderOptions):
         """An encoder of text."""
@@ -80,7 +81,7 @@ class TextEncoder(Encoder):
 
     @classmethod
     def written_gain(cls, options: Any) -> int:
-        """The square of what the values before parents are to be multiplied with (`MemorySymbols`)."""
+        """The square of the factor that scales the values before parents are added (`MemorySymbols`)."""
         return 1
 
     @classmethod
@@ -113,7 +114,7 @@ def _check_characters(name: str, plan: Plan, mistakes: Mistakes) -> None:
 
 
 def build_word_embedding(options: Any, column: Any, *, read_files: bool) -> Embedding | SpelledEmbedding:
-    """The vectors of units; of words that are read by their characters too, both side by side."""
+    """The vectors of units; with `characters`, beside vectors computed from their spelling."""
     words = build_embedding(options, column, read_files=read_files)
     words.word_dropout = options.word_dropout
     if options.characters is None:
@@ -129,12 +130,12 @@ def build_word_embedding(options: Any, column: Any, *, read_files: bool) -> Embe
 
 
 def word_vector(options: Any) -> str:
-    """The vector of the unit at position j, as it is written."""
+    """The symbol of the vector of the unit at position j."""
     return "E_x[w_j]" if options.characters is None else "[E_x[w_j]; χ_j]"
 
 
 def embedding_note(options: Any) -> str:
-    """The sizes of what is read of each unit of a text, and what of it is dropped."""
+    """A note on the sizes of the vectors of a text's units, and their dropout."""
     vectors = f" from {options.vectors}" if options.vectors else ""
     dropout = f", dropout {options.dropout}" if options.dropout else ""
     characters = getattr(options, "characters", None)
@@ -150,5 +151,5 @@ def embedding_note(options: Any) -> str:
 
 
 def parents_lines(options: Any, gain: int = 1) -> list[str]:
-    """What the soft parents of a memory are; nothing where it has none. gain: see `MemorySymbols`."""
+    """Equations of the soft parents; empty without them. gain: see `MemorySymbols`."""
     return [] if options.parents is None else Parents.board(options.parents, gain)

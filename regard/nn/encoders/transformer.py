@@ -1,10 +1,10 @@
-"""The Transformer encoder: every position looks at all others, layer after layer (Vaswani et al. 2017).
+"""The Transformer encoder: in each layer every position attends to all positions (Vaswani et al. 2017).
 
     x_j⁰ = √D e(w_j) + p_j
     pre    x ← x + attend(norm(x)),   x ← x + feed(norm(x)),   norm at the end     (learns without warm-up)
     post   x ← norm(x + attend(x)),   x ← norm(x + feed(x))                        (as published)
 
-`attend` and `feed` are those of `regard.nn.transformer_layers`.
+`attend` and `feed` are defined in `regard.nn.transformer_layers`.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class TransformerEncoder(TextEncoder):
     """The states of the last layer as memory, their mean as summary."""
 
     class Options(TextEncoder.Options, TransformerOptions):
-        """Every position looks at all others, layer after layer (Vaswani 2017)."""
+        """In each layer every position attends to all positions (Vaswani 2017)."""
 
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> TransformerEncoder:
@@ -152,7 +152,7 @@ class TransformerEncoder(TextEncoder):
         self.norm = nn.LayerNorm(size) if norm == "pre" else None
 
     def _start(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
-        """x⁰ (B, S, D), and which positions may be looked at, (B, 1, 1, S)."""
+        """x⁰ (B, S, D), and the mask of the allowed positions, (B, 1, 1, S)."""
         x = self.embedding.read(tokens) * self.scale
         x = x if self.widen is None else self.widen(x)
         places = torch.arange(tokens.ids.shape[1], device=tokens.ids.device)
@@ -163,7 +163,7 @@ class TransformerEncoder(TextEncoder):
         rows, count, _ = x.shape
         (x,) = replayed(self, self._through, *in_bucket(x, mask))
         x = x[:rows, :count]
-        x = x * tokens.mask.unsqueeze(-1)  # nothing of the padding is left
+        x = x * tokens.mask.unsqueeze(-1)  # padding is zero
         return Memory(x, tokens.mask, masked_mean(x, tokens.mask))
 
     def _through(self, x: Tensor, mask: Tensor) -> tuple[Tensor]:

@@ -1,4 +1,4 @@
-"""Recursive networks: the vector of a phrase from those of its parts, along a tree."""
+"""Recursive networks: the vector of a phrase is composed from the vectors of its parts, along a tree."""
 
 from __future__ import annotations
 
@@ -28,32 +28,36 @@ SHAPES: dict[str, Callable[[int], Shape]] = {"balanced": balanced, "chain": chai
 
 @register("encoder", "tree")
 class TreeEncoder(Encoder):
-    """A position of memory for each node of a tree, in post-order: h_j = node(h_left, h_right), leaf(e(w_j)) of a word.
+    """A memory position per node of a tree, in post-order: h_j = node(h_left, h_right), leaf(e(w_j)) for
+    words.
 
-    structure   given: the tree of the data. balanced: the words cut in the middle again and again. chain: each word put
-                to all before it. latent: spans i … j are scored, s_ij = v·tanh(A h_i + B h_j + b), and the vector of a
-                span is an expectation over where it is cut (`soft_spans`); the memory holds the spans of the most
-                probable tree (`BinaryTree`), which has no gradient of its own
-    binarize    how a node with more than two children becomes nodes with two, which are no positions of memory. A node
-                with one child is what its child is. A composer for any number of children takes nodes as they are
+    structure   given: the tree of the data. balanced: the words are split in the middle recursively. chain:
+                each word is joined to all words before it. latent: spans i … j are scored, s_ij =
+                v·tanh(A h_i + B h_j + b), and the vector of a span is an expectation over its split points
+                (`soft_spans`). The memory then holds the spans of the most probable tree (`BinaryTree`),
+                whose selection has no gradient
+    binarize    how a node with more than two children is split into binary nodes, which are not memory
+                positions. A node with one child is the same as its child. Composers for any number of
+                children need no binary nodes
 
     The summary is the root.
     """
 
     class Options(EmbeddingOptions):
-        """h_j = node(h_left, h_right) along a tree, one position for each node; the summary is the root."""
+        """h_j = node(h_left, h_right) along a tree, with one position for each node;
+        the summary is the root."""
 
         compose: AnyComposer = "lstm"
-        """How two children make a node."""
+        """Composer that computes a node from its children."""
         size: Size = 128
-        """Features of a node."""
+        """Features of each node."""
         structure: Structure = "given"
-        """given: the tree of a brackets column; balanced or chain trees over the words; latent: all trees at once, by
-        scores of spans that are learned."""
+        """given: the tree of a brackets column; balanced, chain: a tree of this shape over the words; latent:
+        an expectation over all trees, with learned scores of spans."""
         binarize: Literal["left", "right"] = "left"
-        """Of `given`, where the composer needs two children: (a b c) becomes ((a b) c), or (a (b c))."""
+        """With `structure: given` and a composer of two children: (a b c) becomes ((a b) c) or (a (b c))."""
         word_dropout: Dropout = 0.0
-        """Share of the words that are read as unknown in training."""
+        """Share of the words that are replaced by the unknown word in training."""
 
     reads = ("brackets", "text")
 
@@ -170,7 +174,7 @@ class TreeEncoder(Encoder):
         return Memory(values, mask, summary, layout="tree", above=above)
 
     def _shaped(self, words: Tokens, shapes: Sequence[Shape]) -> Memory:
-        """Trees over the words that are the same for all sentences of a length."""
+        """Trees over the words whose shape depends on the length of the sentence alone."""
         device, count = words.ids.device, max(len(one[0]) for one in shapes)
         lengths = np.array([len(one[0]) for one in shapes])
         parents, heights, leaves = (
@@ -191,7 +195,7 @@ class TreeEncoder(Encoder):
         return self.composer.output(grow(self.composer, self.embedding(ids), growth))
 
     def span_scores(self, states: Tensor) -> Tensor:
-        """(B, N, N) of the spans i … j, from the states (B, N, D) of their first and last words."""
+        """(B, N, N) scores of the spans i … j, from the states (B, N, D) of their first and last words."""
         assert self.span is not None
         first, last = self.span.weight.chunk(2, -1)
         sides = (states @ first.T).unsqueeze(2) + (states @ last.T).unsqueeze(1) + self.span.bias
@@ -199,7 +203,7 @@ class TreeEncoder(Encoder):
         return scores.triu(1)
 
     def distribution(self, words: Tokens) -> BinaryTree:
-        """Over the trees of each sentence."""
+        """The distribution over the trees of each sentence."""
         states = self.composer.output(self.composer.leaf(self.embedding(words.ids)))
         return BinaryTree(self.span_scores(states), lengths=words.lengths)
 
@@ -252,7 +256,7 @@ def _picked(where: Tensor, places: Tensor) -> Tensor:
 
 
 def leaves_of(forest: Forest) -> Tokens:
-    """The words of trees alone, from left to right."""
+    """Only the words of trees, from left to right."""
     words = forest.ids > 0
     lengths = words.sum(1)
     host = forest if forest.host is None else forest.host
@@ -265,7 +269,7 @@ def leaves_of(forest: Forest) -> Tokens:
 
 
 def _kept(host: Forest, kept: Any) -> tuple[Any, Any]:
-    """The places of the nodes that are positions of memory, and of each the parent among them: both (B, S)."""
+    """The nodes that are memory positions, and the parent of each among them: both (B, S)."""
     width = int(kept.sum(1).max())
     places = np.zeros((len(kept), width), dtype=np.int64)
     above = np.full((len(kept), width), -1, dtype=np.int64)
@@ -283,7 +287,7 @@ def _kept(host: Forest, kept: Any) -> tuple[Any, Any]:
 
 
 def _best_spans(mode: Tensor, lengths: Tensor) -> tuple[list[Shape], tuple[Any, Any]]:
-    """The shapes of the best trees, and first and last word of their nodes, (B, S) each."""
+    """The shapes of the best trees, and the first and last word of their nodes, (B, S) each."""
     best = mode.cpu().numpy() > 0.5
     counts = [max(int(length), 1) for length in lengths.tolist()]
     width = 2 * max(counts) - 1
@@ -298,7 +302,7 @@ def _best_spans(mode: Tensor, lengths: Tensor) -> tuple[list[Shape], tuple[Any, 
 
 
 def _latent_lines(carries: bool) -> list[str]:
-    """The chart of all spans ι … τ of the N words."""
+    """Equations of the chart of all spans ι … τ of the N words."""
     leaf = "g_ιι, m_ιι" if carries else "g_ιι"
     cells = ["g_ιω", "m_ιω", "g_{ω+1,τ}", "m_{ω+1,τ}"] if carries else ["g_ιω", "g_{ω+1,τ}"]
     made = "u_ιτω, v_ιτω" if carries else "u_ιτω"

@@ -1,4 +1,4 @@
-"""The vectors of an input as they are: nothing is learned."""
+"""The vectors of an input as they are; nothing is learned."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regard.parts import register
 
 @register("encoder", "vectors")
 class VectorsEncoder(Encoder):
-    """values h_j = x_j, summary their mean: for a decoder that reads its input by itself, step by step."""
+    """values h_j = x_j, summary their mean: for a decoder that reads its input itself, step by step."""
 
     class Options(Encoder.Options):
         """The vectors themselves as memory, their mean as summary."""

@@ -1,4 +1,4 @@
-"""The video encoder: every frame is seen by a convolutional network, and a recurrent one reads what was seen."""
+"""The video encoder: a convolutional network reads each frame, and a recurrent one reads the sequence."""
 
 from __future__ import annotations
 
@@ -20,43 +20,46 @@ from regard.parts import Dropout, Mistakes, Options, Plan, Size, one_of, registe
 
 Values = Literal["states", "frames"]
 DOT = "\u0307"
-"""Above the symbols of the network that sees changes."""
+"""The sign above the symbols of the network that reads changes."""
 
 
 @register("encoder", "video")
 class VideoEncoder(Encoder):
-    """Films → Memory with layout frames, a position for each frame.
+    """Videos → Memory with layout frames, a position for each frame.
 
-        v_t = [f(x_t); g(x_t − x_{t−1}, x_{t+1} − x_t)]     f sees the frame, g how it changes (local motion)
-        h_t = cell(h_{t−1}, v_t)                             from one end, or from both
+        v_t = [f(x_t); g(x_t − x_{t−1}, x_{t+1} − x_t)]     f reads the frame, g its changes (local motion)
+        h_t = cell(h_{t−1}, v_t)                             in one direction or both
 
-    Without a `motion` network v_t = f(x_t). The first frame came from nowhere: what has no neighbour does not change.
-    Without a `cell` the features v_t are the memory, and their mean is the summary (Yao et al. 2015); with one the
-    summary is its last state, [→h_T; ←h_1] where it reads from both ends.
+    Without a `motion` network v_t = f(x_t). At the ends of a video, the change to the missing neighbor is
+    zero. Without a `cell`, the features v_t are the memory, and their mean is the summary (Yao et al. 2015).
+    With a cell, the summary is its last state, [→h_T; ←h_1] in both directions.
 
     frames    f: pixels (N, C, H, W) → its summary
     motion    g: changes (N, 2C, H, W), in the same units → its summary
-    values    what a look reads: the states h_t, or the features v_t of the frame alone, with the states as keys
+    values    the values that attention reads: the states h_t, or the features v_t with the states as keys
     """
 
     class Options(Encoder.Options):
-        """h_t = cell(h_{t−1}, CNN(x_t)): a convolutional network for each frame, a recurrent one over time."""
+        """h_t = cell(h_{t−1}, CNN(x_t)): a convolutional network for each frame,
+        a recurrent one over time."""
 
         network: AnyNetwork = {"type": "vgg", "connected": 128}
-        """The network that sees a frame."""
+        """The network that reads a frame."""
         motion: Literal["none", "local"] = "none"
-        """local: beside it another such network that sees how the frame differs from the one before and the one after
-        (local motion features, Yao 2015)."""
+        """local: add a second network of this kind that reads the differences to the previous and the next
+        frame (local motion features, Yao 2015)."""
         cell: Annotated[Any, one_of("cell")] | None = "gru"
-        """null: what was seen of the frames is the memory, and its mean the summary."""
+        """The recurrent cell over time;
+        null: none, the features of the frames are the memory, their mean the summary."""
         size: Size | None = None
-        """Of the recurrent network, in each direction; default: 128."""
+        """Units of the recurrent network, in each direction; default: 128."""
         bidirectional: bool = True
-        """Read from both ends."""
+        """Read in both directions."""
         values: Values = "states"
-        """What a look reads: the states, or what was seen of the frame alone, with the states as keys."""
+        """Values that attention reads. states: the recurrent states; frames: the features of the frames, with
+        the states as keys."""
         dropout: Dropout = 0.0
-        """Of what was seen of a frame."""
+        """Dropout of the features of a frame."""
 
         moved = {"frame": "network: {type: vgg, …}"}
 
@@ -119,7 +122,7 @@ class VideoEncoder(Encoder):
 
     @classmethod
     def _seen_lines(cls, options: Any) -> list[str]:
-        """From the pixels to what is seen of a frame, v_j."""
+        """Equations from the pixels to the features of a frame, v_j."""
         network, local = options.network.part, options.motion == "local"
         seen = network.board(options.network, "x_j", "j", "f_j" if local else "v_j")
         lines = [network.pixel_line(options.network, "j"), *seen]
@@ -209,13 +212,13 @@ class VideoEncoder(Encoder):
 
 
 def _looked(network: PictureNetwork, pixels: Tensor) -> Tensor:
-    """The summaries of many pictures: (N, C, H, W) → (N, D)."""
+    """The summaries of many images: (N, C, H, W) → (N, D)."""
     summary: Tensor = network(pixels.contiguous(memory_format=torch.channels_last))[1]
     return summary
 
 
 def neighbours(pixels: Tensor, mask: Tensor) -> Tensor:
-    """[x_t − x_{t−1}; x_{t+1} − x_t]: (B, T, C, H, W) → (B, T, 2C, H, W), zero where there is no such frame."""
+    """[x_t − x_{t−1}; x_{t+1} − x_t]: (B, T, C, H, W) → (B, T, 2C, H, W), zero if there is no such frame."""
     both = (mask[:, 1:] & mask[:, :-1])[..., None, None, None]
     change = (pixels[:, 1:] - pixels[:, :-1]) * both  # (B, T − 1, C, H, W)
     nothing = pixels.new_zeros(pixels.shape[0], 1, *pixels.shape[2:])

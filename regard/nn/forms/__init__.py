@@ -1,7 +1,7 @@
-"""Forms: what pointers make together, kept to while they are written: a tour, a convex polygon, a triangulation.
+"""Forms: the shapes that pointers must make together: a tour, a convex polygon, a triangulation.
 
-Each state of a form says which positions may come next so that the form can still be completed. A search chooses among
-those alone, so that whatever it finds is a whole form, of any model.
+The state of a form says which positions may come next so that the form can still be completed. A search
+considers only these, so that every result is a complete form, whatever the model.
 """
 
 from regard.nn.forms.form import FormState, begin_form

@@ -1,4 +1,4 @@
-"""A form that is being written: which positions may come next."""
+"""The state of an unfinished form: which positions may come next."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from regard.nn.memory import Memory
 
 @dataclass(frozen=True)
 class FormState:
-    """What K hypotheses about each of B sources have made so far.
+    """The unfinished forms of K hypotheses about each of B sources.
 
     by_source   names of the fields that belong to the source, (B, …); all other tensors are (B, K, …)
     """
@@ -25,20 +25,20 @@ class FormState:
 
     @classmethod
     def begin(cls, memory: Memory) -> Self:
-        """Nothing written yet, of one hypothesis for each source."""
+        """The empty form, of one hypothesis for each source."""
         raise NotImplementedError
 
     @classmethod
     def longest(cls, lengths: Tensor) -> Tensor:
-        """(B) pointers of the longest form of so many positions."""
+        """(B) the number of pointers in the longest form over this many positions."""
         return lengths
 
     def advance(self, tokens: Tensor) -> Self:
-        """After the tokens (B, K): positions from 1, or 0 where a hypothesis has ended."""
+        """The state after the tokens (B, K): positions from 1, or 0 for a hypothesis that has ended."""
         raise NotImplementedError
 
     def allowed(self) -> Tensor:
-        """(B, K, 1 + S) bool: whether to stop, and which positions may come next; never none of them."""
+        """(B, K, 1 + S) bool: whether to stop, and which positions may come next; at least one is True."""
         raise NotImplementedError
 
     def reorder(self, parents: Tensor) -> Self:
@@ -60,14 +60,14 @@ class FormState:
 
 
 def with_stop(positions: Tensor, stop: Tensor) -> Tensor:
-    """(B, K, S) positions and (B, K) whether to stop → (B, K, 1 + S); to stop, where nothing else may come."""
+    """(B, K, S) positions and (B, K) whether to stop → (B, K, 1 + S); stops if no position is allowed."""
     stop = stop | ~positions.any(-1)
     return torch.cat([stop.unsqueeze(-1), positions], -1)
 
 
 def turn(first: Tensor, second: Tensor, third: Tensor) -> Tensor:
-    """(…) int8 of points (…, 2): 1 where the third lies to the left of the way from the first to the second, −1 where
-    to the right, 0 where on one line, but for rounding."""
+    """(…) int8 for points (…, 2): 1 if the third lies to the left of the line from the first to the second,
+    −1 if to the right, 0 if the three are collinear, up to rounding."""
     way, other = second - first, third - first
     across = way[..., 0] * other[..., 1] - way[..., 1] * other[..., 0]
     least = ROUNDING * torch.maximum(way.square().sum(-1), other.square().sum(-1))
@@ -80,7 +80,7 @@ def turns(points: Tensor) -> Tensor:
 
 
 def points_in_plane(memory: Memory, form: str) -> Tensor:
-    """(B, S, 2) of a memory of points, in double precision; refused where no polygon can be made of them."""
+    """(B, S, 2) points of a memory, in double precision; refuses points that make no polygon."""
     if memory.points is None or memory.points.shape[-1] != 2:
         raise RegardError(f"a form of {form} needs points in the plane.", where="search")
     points, mask = memory.points.double(), memory.mask
@@ -99,7 +99,7 @@ def points_in_plane(memory: Memory, form: str) -> Tensor:
 
 
 def begin_form(form: str, memory: Memory) -> FormState | None:
-    """The state before the first pointer; None for a sequence, which may be anything."""
+    """The state before the first pointer; None for a sequence, which has no constraints."""
     from regard.nn.forms.polygon import PolygonState
     from regard.nn.forms.tour import TourState
     from regard.nn.forms.triangles import TrianglesState

@@ -1,8 +1,8 @@
-"""A convex polygon, counter-clockwise.
+"""A convex polygon, counterclockwise.
 
-The corners so far are those of a convex polygon. A further one must lie beyond the edge from the last corner to the
-first, and between the edges beside that one, prolonged: then all turns are to the left again, and from the third corner
-on the polygon may be closed at any time.
+The corners so far form a convex polygon. A new corner must lie outside the edge from the last corner to the
+first, and within the extensions of the two adjacent edges. All turns are then to the left, and from the third
+corner on the polygon can be closed at any time.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from regard.nn.memory import Memory
 @dataclass(frozen=True)
 class PolygonState(FormState):
     """
-    points    (B, S, 2), of which those of the mask (B, S) exist
+    points    (B, S, 2), of which those in mask (B, S) exist
     corners   (B, K, 4) the first two and the last two corners, from 0
-    count     how many corners there are
+    count     number of corners
     """
 
     by_source: ClassVar[frozenset[str]] = frozenset({"points", "mask"})

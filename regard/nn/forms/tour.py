@@ -14,7 +14,7 @@ from regard.nn.memory import Memory
 
 @dataclass(frozen=True)
 class TourState(FormState):
-    """left   (B, K, S) the positions that have not come yet"""
+    """left   (B, K, S) the positions that are not yet visited"""
 
     left: Tensor
 

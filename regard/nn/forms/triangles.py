@@ -1,8 +1,8 @@
-"""A triangulation: triangles that cover the hull of all points and do not overlap, the positions of each rising.
+"""A triangulation: triangles without overlap that cover the hull of all points, their positions ascending.
 
-A triangle can come next where it holds no other point, inside or on its sides, and no side of it crosses one that is
-already there. Whatever was chosen so far, the sides can be completed to a triangulation of all points, so that there is
-such a triangle until the hull is covered: then, and not before, the output ends.
+A triangle may come next if it contains no other point, inside or on its sides, and no side of it crosses an
+existing one. The existing sides can always be completed to a triangulation of all points, so there is such a
+triangle until the hull is covered. The output ends then, and not before.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from regard.nn.memory import Memory
 @dataclass(frozen=True)
 class TrianglesState(FormState):
     """
-    turns    (B, S, S, S) on which side of the way from one point to another a third one lies
-    left     (B, K, S, S, S) the triangles that can still come, by their rising positions from 0
-    begun    (B, K, 2) the positions of the triangle that is being written
-    count    how many of its positions there are
+    turns    (B, S, S, S) the side of the line between two points on which a third one lies
+    left     (B, K, S, S, S) the triangles that may still come, by their ascending positions from 0
+    begun    (B, K, 2) the positions of the unfinished triangle
+    count    number of positions of the unfinished triangle
     """
 
     by_source: ClassVar[frozenset[str]] = frozenset({"turns"})
@@ -70,7 +70,8 @@ class TrianglesState(FormState):
         return replace(self, left=left, count=0)
 
     def _crossing(self, start: Tensor, end: Tensor) -> Tensor:
-        """(B, K, S, S) the ways between two points that cross the one from `start` to `end`, (B, K)."""
+        """(B, K, S, S) the segments between two points that cross the segment from `start`
+        to `end`, (B, K)."""
         rows = torch.arange(len(start), device=start.device)[:, None]
         beside = self.turns[rows, start, end]  # (B, K, S)
         apart = beside.unsqueeze(-1) * beside.unsqueeze(-2) < 0
@@ -89,7 +90,8 @@ class TrianglesState(FormState):
 
 
 def _empty(sides: Tensor, mask: Tensor) -> Tensor:
-    """(B, S, S, S) whether three rising positions are a triangle that holds no other point; sides: their turns."""
+    """(B, S, S, S) whether three ascending positions are a triangle without another point;
+    sides: their turns."""
     size = mask.shape[1]
     number = torch.arange(size, device=mask.device)
     rising = (number[:, None, None] < number[:, None]) & (number[:, None] < number)

@@ -1,4 +1,4 @@
-"""Scores: how well a query q and a key h agree, for every pair of them; one score a file.
+"""Scores: how well a query q and a key h agree, for every pair of them; one score per file.
 
 additive     v · tanh(U q + W h)      (Bahdanau 2015)
 dot          q · h                    (Luong 2015)
@@ -6,8 +6,8 @@ scaled-dot   q · h / √D
 general      q · W h                  (Luong 2015)
 linear       w · [q; h]
 perceptron   tanh(U q + b) · tanh(W h + d)   (Chan 2015)
-location     v · tanh(U q + W h + V f), f = F * α of the step before    (Chorowski 2015)
-history      v · tanh(U q + W h + g r), r = Σ α of all steps before     (See 2017)
+location     v · tanh(U q + W h + V f), f = F * α of the previous step    (Chorowski 2015)
+history      v · tanh(U q + W h + g r), r = Σ α of all previous steps     (See 2017)
 """
 
 from regard.nn.scores.additive import Additive

@@ -15,7 +15,8 @@ from regard.parts import Size, register
 
 @register("score", "additive")
 class Additive(AttentionScore):
-    """v · tanh(U q + W h); `size` is the number of features they are compared in; with `bias`, + d inside the tanh."""
+    """v · tanh(U q + W h), + d inside the tanh with `bias`;
+    `size` is the number of features of the comparison."""
 
     class Options(AttentionScore.Options):
         """v · tanh(U q + W h)."""
@@ -31,7 +32,7 @@ class Additive(AttentionScore):
         super().__init__(query_size, key_size)
         self.size = query_size if size is None else size
         self.query = nn.Linear(query_size, self.size, bias=False)
-        self.key = nn.Linear(key_size, self.size, bias=bias)  # with the keys, once for all queries
+        self.key = nn.Linear(key_size, self.size, bias=bias)  # projected once for all queries
         self.vector = nn.Parameter(torch.empty(self.size).uniform_(-1, 1) / math.sqrt(self.size))
 
     @classmethod
@@ -40,7 +41,7 @@ class Additive(AttentionScore):
 
     @classmethod
     def compared(cls, options: Any, query: str, key: str, mark: str) -> str:
-        """What stands inside the tanh."""
+        """The argument of the tanh."""
         return f"U_{mark} {query} + W_{mark} {key}" + (f" + d_{mark}" if options.bias else "")
 
     def keys(self, keys: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The score that knows what was looked at before (See et al. 2017)."""
+"""The score that depends on all earlier attention (See et al. 2017)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from regard.parts import register
 
 @register("score", "history")
 class History(Additive):
-    """v · tanh(U q + W h_s + g r_s), r_ts = Σ_{υ<t} α_υs: content, and how much each position was looked at before.
+    """v · tanh(U q + W h_s + g r_s), r_ts = Σ_{υ<t} α_υs: content, and total earlier attention.
 
-    What See et al. call the coverage vector. A decoder that does not repeat itself learns it best together with the
+    See et al. call r the coverage vector. To keep a decoder from repeating itself, use it together with the
     penalty `repetition`.
     """
 
     class Options(Additive.Options):
-        """v · tanh(U q + W h + g r), r how much the position was looked at by all steps before."""
+        """v · tanh(U q + W h + g r), where r is the total attention of all previous steps to the position."""
 
     needs = frozenset({"previous"})
 
@@ -45,7 +45,7 @@ class History(Additive):
 
     @classmethod
     def history(cls, look: LookSymbols) -> list[str]:
-        """r_tj, as a sum that grows from step to step."""
+        """Equations of r_tj, as a sum that grows from step to step."""
         t, j = look.step, look.index
         total, letter = look.sub("r", t, j), look.letters[1] + look.prime
         before = f"r{look.prime}_{{{t}−1,{j}}} + {letter}_{{{t}−1,{j}}}"

@@ -16,20 +16,20 @@ from regard.parts import Count, register
 
 @register("score", "location")
 class Location(Additive):
-    """v · tanh(U q + W h_s + V f_s), f = F * α: content, and where the step before looked.
+    """v · tanh(U q + W h_s + V f_s), f = F * α: content, and the attention of the previous step.
 
-    F are `filters` over the positions s − reach … s + reach, so that a position can tell whether the last look was on
-    it, before it or behind it: two occurrences of one sound can be distinguished. Before the first step all of α is on
-    the first position.
+    F are `filters` over the positions s − reach … s + reach. They tell a position whether the last look was
+    on it, before it or after it, so that two occurrences of the same sound can be distinguished. Before the
+    first step, all of α is on the first position.
     """
 
     class Options(Additive.Options):
-        """v · tanh(U q + W h + V f), f = F * α of the step before."""
+        """v · tanh(U q + W h + V f), f = F * α of the previous step."""
 
         filters: Count = 10
-        """What it learns to see of where the step before looked."""
+        """Number of filters over the attention of the previous step."""
         reach: Count = 7
-        """How many positions to either side a filter sees."""
+        """Number of positions on either side that a filter sees."""
 
     needs = frozenset({"previous"})
 

@@ -14,7 +14,7 @@ from regard.parts import Size, register
 
 @register("score", "perceptron")
 class Perceptron(AttentionScore):
-    """φ(q) · ψ(h), φ(q) = tanh(U q + b) and ψ(h) = tanh(W h + d), of `size` features each."""
+    """φ(q) · ψ(h), φ(q) = tanh(U q + b) and ψ(h) = tanh(W h + d), with `size` features each."""
 
     class Options(AttentionScore.Options):
         """tanh(U q + b) · tanh(W h + d)."""

@@ -13,22 +13,23 @@ from regard.nn.symbols import LookSymbols
 from regard.parts import find, one_of
 
 AnyScore = Annotated[Any, one_of("score")]
-"""A key of options that chooses a score: `score: dot`, `score: {type: additive, size: 128}`."""
+"""An option that chooses a score: `score: dot`, `score: {type: additive, size: 128}`."""
 
 
 class AttentionScore(nn.Module):
     """queries (B, T, Q) and prepared keys (B, S, A) → scores (B, T, S).
 
-    What depends on the keys alone (W h) is computed once per sequence by `keys` and passed to every call. A new score
-    derives from this class and writes `forward` and `equation`, and `keys` where it prepares them.
+    Terms that depend on the keys alone (W h) are computed once per sequence by `keys` and passed to every
+    call. To add a score, derive from this class and write `forward` and `equation`, and `keys` if it prepares
+    them.
 
-    needs      what the call must give beside query and keys: "previous", where the steps before looked, (B, T, S): as
-               `first` and `remember` make it, the weights of the step before unless a score says otherwise
+    needs      inputs of the call beside query and keys: "previous", the attention history (B, T, S) as
+               `first` and `remember` compute it; by default the weights of the previous step
     one_size   whether query and key must have the same number of features
     """
 
     class Options(parts.Options):
-        """A score has the options its own file names."""
+        """Each score defines its own options."""
 
     needs: ClassVar[frozenset[str]] = frozenset()
     one_size: ClassVar[bool] = False
@@ -44,30 +45,31 @@ class AttentionScore(nn.Module):
 
     @classmethod
     def equation(cls, options: Any, query: str, key: str, mark: str) -> str:
-        """What is computed, of a query and a key that are written so; its weights have the mark below them."""
+        """The score as an expression of these symbols of query and key;
+        the mark is the subscript of its weights."""
         raise NotImplementedError
 
     @classmethod
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:
-        """The line of the energies; a score that needs more than query and key writes more."""
+        """The equation of the energies, and further lines if a score needs more than query and key."""
         return [f"{look.energy} = {cls.equation(options, look.query, look.key, look.mark)}"]
 
     def keys(self, keys: Tensor) -> Tensor:
-        """What is computed once per sequence: (B, S, D) → (B, S, A)."""
+        """Prepare the keys, once per sequence: (B, S, D) → (B, S, A)."""
         return keys
 
     def keys_of(self, memory: Memory) -> Tensor:
-        """The same of a memory."""
+        """The prepared keys of a memory."""
         return self.keys(memory.values if memory.keys is None else memory.keys)
 
     def first(self, like: Tensor) -> Tensor:
-        """(B, 1, S) `previous` at the first step: all on the first position."""
+        """(B, 1, S) `previous` at the first step; by default all on the first position."""
         weights = torch.zeros_like(like)
         weights[..., :1] = 1.0
         return weights
 
     def remember(self, previous: Tensor, weights: Tensor) -> Tensor:
-        """`previous` of the next step, from that of this one and the weights that were selected."""
+        """`previous` of the next step, from that of this step and the selected weights."""
         return weights
 
     def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
@@ -75,7 +77,7 @@ class AttentionScore(nn.Module):
 
 
 def make_score(score: str | parts.Options, query_size: int, key_size: int) -> AttentionScore:
-    """The score a name or its options describe."""
+    """The score with this name or these options."""
     options = find("score", score).Options() if isinstance(score, str) else score
     made: AttentionScore = options.part.build(options, query_size, key_size)
     return made

@@ -1,4 +1,4 @@
-"""A score on two levels: how well a word agrees with a query, and the sentence it stands in (Nallapati et al. 2016)."""
+"""A score on two levels: that of a word, and that of its sentence (Nallapati et al. 2016)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from regard.nn.scores.score import AttentionScore
 class TwoLevel(AttentionScore):
     """e_tj + ε_tσ(j), σ(j) the sentence of word j, over the words of a memory whose `parent` holds the sentences.
 
-    The softmax of the sum is the product of two softmaxes, of the words of a document and of its sentences, brought to
-    a sum of one again: equation 4 of Nallapati et al.
+    The softmax of the sum is the renormalized product of two softmaxes, over the words of a document and over
+    its sentences: equation 4 of Nallapati et al.
     """
 
     def __init__(self, words: AttentionScore, sentences: AttentionScore) -> None:
@@ -22,7 +22,7 @@ class TwoLevel(AttentionScore):
         self.widths = [part.keys(torch.zeros(1, 1, part.key_size)).shape[-1] for part in (words, sentences)]
 
     def keys_of(self, memory: Memory) -> Tensor:
-        """(B, W, A + A′) the words beside the sentences they stand in."""
+        """(B, W, A + A′) the keys of the words, each beside that of its sentence."""
         assert memory.parent is not None and memory.parent_index is not None
         above = self.sentences.keys_of(memory.parent)  # (B, S, A′)
         places = memory.parent_index.unsqueeze(-1).expand(-1, -1, above.shape[-1])

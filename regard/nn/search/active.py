@@ -1,4 +1,4 @@
-"""Active: the sources that are still being searched; the others have their outputs and have left the batch."""
+"""Active: the sources that are still being searched; finished ones have left the batch."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import torch
 from torch import Tensor
 
 SHARE = 0.25
-"""Sources leave together, once they are this share of those that are left: each departure copies what remains."""
+"""Share of the active sources that must be finished before they leave together:
+each departure copies the rest."""
 
 
 @dataclass(frozen=True, eq=False)
 class Active:
-    """Some of the `total` sources a search began with.
+    """Some of the `total` sources of a search.
 
-    rows      (B') int64, their numbers, in order
+    rows      (B') int64, their indices, in order
     numbers   the same as integers
     """
 
@@ -33,11 +34,11 @@ class Active:
         return len(self.numbers)
 
     def worth_leaving(self, finished: int) -> bool:
-        """Whether so many finished sources should leave now."""
+        """Whether this many finished sources should leave now."""
         return finished > 0 and finished >= SHARE * len(self)
 
     def select(self, kept: Tensor) -> Active:
-        """Those that stay, by their place among the active ones, (B'') int64."""
+        """The sources that stay, given their indices among the active ones, (B'') int64."""
         rows = self.rows.index_select(0, kept)
         return Active(self.total, rows, rows.tolist())
 
@@ -46,14 +47,14 @@ class Active:
         return tensor if len(self) == self.total else tensor.index_select(0, self.rows)
 
     def restore(self, tensor: Tensor) -> Tensor:
-        """(B', …) of the active sources → (B, …) of all, zeros for those that have left."""
+        """(B', …) of the active sources → (B, …) of all, with zeros for sources that have left."""
         if len(self) == self.total:
             return tensor
         return tensor.new_zeros(self.total, *tensor.shape[1:]).index_copy_(0, self.rows, tensor)
 
 
 def over_time(steps: Sequence[tuple[Active, Tensor]]) -> Tensor:
-    """What each step gave its active sources, (B', K, …), as one tensor (B, K, T, …)."""
+    """Concatenate the results of steps for their active sources, (B', K, …), to one tensor (B, K, T, …)."""
     parts = [
         active.restore(torch.stack([tensor for _, tensor in together], 2))
         for active, together in groupby(steps, lambda step: step[0])

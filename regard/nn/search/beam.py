@@ -1,4 +1,4 @@
-"""Beam search: the K best beginnings at every step."""
+"""Beam search: keep the K best prefixes at every step."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from regard.nn.search.strides import serves
 
 @dataclass(frozen=True)
 class Beam:
-    """Keeps the `size` most probable beginnings of each source; a beginning that reaches END among them is finished.
+    """Keeps the `size` most probable prefixes of each source; those that reach END are finished.
 
-    The finished ones are ranked by log-probability / ((5 + length) / 6)^length_penalty (Wu 2016), END counted; 0 ranks
-    by probability alone. A source is done when `size` hypotheses are finished and the best beginning, were it to end
-    here, would not come among the `best` of them; or at its maximum length.
+    Finished hypotheses are ranked by log-probability / ((5 + length) / 6)^length_penalty (Wu 2016), where END
+    counts; 0 ranks by probability alone. A source is done if `size` hypotheses are finished and the best
+    prefix, if it ended now, would not be among the `best` of them; or at its maximum length.
 
-    best   how many hypotheses to return, at most `size`
+    best   number of hypotheses to return, at most `size`
     """
 
     size: int = 5
@@ -97,7 +97,8 @@ class Beam:
         bounds: Bounds,
         t: int | Tensor,
     ) -> tuple[Tensor, Tensor, Tensor, Pool, Tensor]:
-        """The beginnings after a step, what they continue and their tokens, what is finished, and who is done."""
+        """The prefixes after a step, their parents and tokens, the finished hypotheses,
+        and the sources that are done."""
         scores, parents, words = best_continuations(best, words, gained, 2 * self.size)
         pool = self._finish(pool, scores, parents, (words == bounds.end) & ~done.unsqueeze(1), t)
         live, parents, words = self._prune(scores, parents, words, bounds.end)
@@ -106,23 +107,23 @@ class Beam:
         return live, parents, words, pool, done
 
     def _finish(self, pool: Pool, scores: Tensor, parents: Tensor, ended: Tensor, step: int | Tensor) -> Pool:
-        """Candidates that end among the first K go to the pool."""
+        """Add the candidates among the first K that end to the pool."""
         totals = scores[:, : self.size].masked_fill(~ended[:, : self.size], -torch.inf)
         return pool.add(totals / self._penalty(step), totals, step, parents[:, : self.size])
 
     def _penalty(self, step: int | Tensor) -> Any:
-        """What the score of a hypothesis is divided by that ends at a step, counted from 0."""
+        """The divisor of the score of a hypothesis that ends at a step, counted from 0."""
         return ((6 + step) / 6) ** self.length_penalty
 
     def _prune(
         self, scores: Tensor, parents: Tensor, tokens: Tensor, end: int
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """The K best of those that go on; at most K of the 2K candidates end, so there are K of them."""
+        """The K best candidates that continue. At most K of the 2K candidates end, so there are K of them."""
         live, order = scores.masked_fill(tokens == end, -torch.inf).topk(self.size, 1)
         return live, parents.gather(1, order), tokens.gather(1, order)
 
 
 def _without_dead_ends(gained: Tensor, logits: Tensor, dead: Tensor) -> Tensor:
-    """Beginnings (B, K) that no token can continue: −inf as what they gained and, in place, as their logits."""
+    """Set prefixes (B, K) that no token can continue to −inf: their scores and, in place, their logits."""
     logits.masked_fill_(dead.unsqueeze(-1), -torch.inf)
     return gained.masked_fill(dead, -torch.inf)

@@ -1,4 +1,4 @@
-"""A beam search in strides: the steps of `Beam`, several recorded as one graph (see `strides`)."""
+"""Beam search in strides: several steps of `Beam` captured as one graph (see `strides`)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Searching:
-    """Where a beam search stands between two strides; `at` () is the number of steps taken."""
+    """The state of a beam search between two strides; `at` () is the number of steps taken."""
 
     state: Any
     words: Tensor
@@ -41,7 +41,7 @@ class Searching:
 
     @staticmethod
     def start(decoder: Any, memories: Mapping[str, Memory], begin: int, real: int, size: int) -> Searching:
-        """Before the first token; sources from `real` on only fill a bucket, and are done."""
+        """The state before the first token; sources from `real` on only pad a bucket, and are done."""
         state = decoder.start(memories)
         mask = next(iter(memories.values())).mask
         words = torch.full((len(mask), 1), begin, device=mask.device)
@@ -51,7 +51,7 @@ class Searching:
         return Searching(state, words, live, done, Pool.empty(live.expand(-1, size)), at)
 
     def select(self, rows: Tensor, real: int) -> Searching:
-        """Some of the sources, (B') int64, of which the first `real` are searched and the others fill a bucket."""
+        """Some of the sources, (B') int64. The first `real` are searched, and the others pad a bucket."""
         done = self.done.index_select(0, rows)
         done[real:] = True
         words, live = self.words.index_select(0, rows), self.live.index_select(0, rows)
@@ -59,7 +59,7 @@ class Searching:
 
 
 def beam_in_strides(beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
-    """As `Beam.step_by_step`; None where a score was not finite."""
+    """`Beam.step_by_step` in strides; None if a score was not finite."""
     decoder: Any = stepper.decoder
     recorder = recorder_of(decoder)
     with torch.inference_mode(False), torch.no_grad(), recorder.lock:
@@ -106,7 +106,8 @@ def _stride(
     late: bool,
     given: tuple[Mapping[str, Memory], Tensor, Searching],
 ) -> tuple[Any, ...]:
-    """So many steps: where the search stands then, what was kept, and (sources that are done, all was finite)."""
+    """`length` steps: the state of the search after them, what they kept, and (number of sources that are
+    done, whether all scores were finite)."""
     memories, last, search = given
     decoder: Any = stepper.decoder
     bounds = replace(bounds, last=last)
@@ -137,7 +138,7 @@ def _advance(
     bounds: Bounds,
     sound: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Pool, Tensor]:
-    """As `Beam.advance`; `sound` (B) becomes 0, in place, where a score that counts is not finite."""
+    """`Beam.advance`; sets `sound` (B) to 0, in place, where a score that counts is not finite."""
     if best.is_cuda and installed("triton"):
         from regard.kernels.cuda import beams
 
@@ -168,14 +169,14 @@ def _advance(
 
 
 def _places(like: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Room for live scores, parents and words, (B, size)."""
+    """Empty tensors for live scores, parents and words, (B, size)."""
     rows = len(like)
     parents, words = torch.empty(2, rows, size, dtype=torch.int64, device=like.device)
     return like.new_empty(rows, size), parents, words
 
 
 def _restored(active: Active, found: Mapping[str, Any]) -> dict[str, Any]:
-    """What a stride kept of its rows, (n, B', …), as that of all rows, copied."""
+    """Expand what a stride kept of its rows, (n, B', …), to all rows, as a copy."""
 
     def all_rows(tensor: Tensor) -> Tensor:
         if len(active) == active.total:
@@ -188,7 +189,7 @@ def _restored(active: Active, found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _follow(best: int, end: int, given: tuple[Pool, Sequence[Mapping[str, Any]]]) -> Hypotheses:
-    """From what all strides kept to whole hypotheses, with as many steps as there were."""
+    """Build whole hypotheses from what all strides kept, with the total number of steps."""
     pool, strides = given
     words, parents, live = (
         torch.cat([kept[name] for kept in strides]) for name in ("words", "parents", "live")

@@ -1,4 +1,4 @@
-"""Candidates: the most probable continuations of the beginnings in a beam."""
+"""Candidates: the most probable continuations of the prefixes in a beam."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def top(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
 def limited_top(
     logits: Tensor, bounds: Bounds, at: Tensor, count: int, *, late: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Normalisers (B, K) of the logits, and the `count` highest that the limits allow at step `at` (), as `top`.
+    """Normalizers (B, K), and the `count` highest logits that the limits allow at step `at` (), as in `top`.
 
     late   whether an output may have to end at this step
     """
@@ -53,10 +53,11 @@ def best_continuations(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The `count` best of all continuations of each source, best first.
 
-    best       (B, K, C) the highest logits of the next token that may be written, and `words`, which they are
-    gained     (B, K) what is added to them: the log-probability of each beginning less the logits' normaliser
-    returns    scores (B, count), the beginnings they continue (B, count), their tokens (B, count); −inf where there
-               are fewer
+    best       (B, K, C) the highest logits of allowed next tokens; `words`: these tokens
+    gained     (B, K) what is added to them: the log-probability of each prefix minus the normalizer of the
+               logits
+    returns    scores (B, count), the prefixes they continue (B, count), their tokens (B, count); −inf if
+               there are fewer
     """
     rows = len(best)
     totals = (best + gained.unsqueeze(-1)).reshape(rows, -1)

@@ -1,4 +1,4 @@
-"""Hypotheses: what a search returns."""
+"""Hypotheses: the result of a search."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from regard.data.batch import END
 class Hypotheses:
     """K outputs for each of B sources, the best first.
 
-    tokens        (B, K, T) PAD beyond the length; END is the last token of each
-    lengths       (B, K) number of tokens, END among them; 0 where there is no such hypothesis
-    scores        (B, K) log-probability of the whole
-    token_scores  (B, K, T) log-probability of each token, 0 beyond the end
-    attention     by attended memory, (B, K, T, S): row t is where the model looked for token t
+    tokens        (B, K, T) padded with PAD; the last token of each is END
+    lengths       (B, K) number of tokens, including END; 0 if there is no such hypothesis
+    scores        (B, K) log-probability of the whole output
+    token_scores  (B, K, T) log-probability of each token, 0 for padding
+    attention     by attended memory, (B, K, T, S): row t holds the attention weights of token t
     end           the id of END
     """
 
@@ -30,12 +30,12 @@ class Hypotheses:
     end: int = END
 
     def cut(self) -> Hypotheses:
-        """Without the steps at the end that no hypothesis needs."""
+        """Without the steps at the end that no hypothesis uses."""
         longest = int(self.lengths.max()) if self.lengths.numel() else 0
         return self.narrowed(steps=longest)
 
     def narrowed(self, *, rows: int | None = None, steps: int | None = None) -> Hypotheses:
-        """The first sources, and the first steps."""
+        """The first `rows` sources and the first `steps` steps."""
         return replace(
             self,
             tokens=self.tokens[:rows, :, :steps],
@@ -46,7 +46,7 @@ class Hypotheses:
         )
 
     def copied(self, widths: Mapping[str, int]) -> Hypotheses:
-        """The same in memory of its own, each look cut to so many positions of its memory."""
+        """A copy, with the attention cut to the given number of positions of each memory."""
         return replace(
             self,
             tokens=self.tokens.clone(),

@@ -1,4 +1,4 @@
-"""Limits: what a search may write."""
+"""Limits on the output of a search."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from regard.nn.search.stepper import Stepper
 
 @dataclass(frozen=True)
 class Limits:
-    """Lengths count tokens, END not among them.
+    """Lengths count tokens without END.
 
-    minimum     END is not written before that many tokens
-    maximum     END is written after that many tokens; None: the decoder's own limit, for most twice the source's
-                length and twenty more
-    prefix      the tokens each output must begin with; a row of no tokens is free
-    forbidden   ids never written; None: those the decoder names, PAD and BEGIN of a vocabulary
+    minimum     the output has at least this many tokens
+    maximum     the output has at most this many tokens; None: the decoder's own limit, by default twice the
+                length of the source plus twenty
+    prefix      the tokens with which each output must begin; a row without tokens imposes nothing
+    forbidden   ids that are never written; None: those of the decoder, for a vocabulary PAD and BEGIN
 
-    What is forbidden is left out, not redistributed: scores stay the model's own log-probabilities.
+    Forbidden tokens are excluded without renormalization: scores remain the model's own log-probabilities.
     """
 
     minimum: int = 0
@@ -39,7 +39,7 @@ class Limits:
             )
 
     def of(self, stepper: Stepper) -> Bounds:
-        """The limits of these sources."""
+        """The limits for the sources of a stepper."""
         if self.maximum is None:
             longest = stepper.longest
         else:
@@ -56,7 +56,7 @@ class Limits:
 class Bounds:
     """The limits of B sources.
 
-    last   (B) the step at which END is the only token left
+    last   (B) the step at which only END is allowed
     """
 
     last: Tensor
@@ -67,21 +67,21 @@ class Bounds:
 
     @cached_property
     def steps(self) -> int:
-        """After so many steps every output has ended."""
+        """The number of steps after which every output has ended."""
         return self.extent[1] + 1
 
     @cached_property
     def extent(self) -> tuple[int, int]:
-        """The steps at which the first and the last output end at the latest."""
+        """The latest steps at which the first and the last output end."""
         first, last = torch.stack(self.last.aminmax()).tolist()
         return first, last
 
     def ended(self, step: int | Tensor) -> Tensor:
-        """(B) whether an output ends at this step at the latest."""
+        """(B) whether an output must end at this step."""
         return self.last <= step
 
     def apply_on_device(self, logits: Tensor, step: Tensor, *, late: bool) -> Tensor:
-        """As `apply`, at a step () that only the device knows, and without a prefix.
+        """`apply` at a step () that only the device knows, without a prefix.
 
         late   whether an output may have to end at this step
         """
@@ -97,9 +97,9 @@ class Bounds:
         return logits
 
     def apply(self, logits: Tensor, step: int, allowed: Tensor | None = None) -> Tensor:
-        """Sets to −inf, in place, what may not be written at this step; logits (B, K, V).
+        """Set the tokens that are not allowed at this step to −inf, in place; logits (B, K, V).
 
-        allowed   (B, K, V) what the decoder allows besides
+        allowed   (B, K, V) the tokens that the decoder itself allows
         """
         minus_infinity = -torch.inf
         if allowed is not None:
@@ -118,7 +118,7 @@ class Bounds:
         return logits
 
     def select(self, rows: Tensor) -> Bounds:
-        """Those of some of the sources, (B') int64."""
+        """The limits of some of the sources, (B') int64."""
         prefix = self.prefix
         if prefix is not None:
             prefix = Tokens(prefix.ids.index_select(0, rows), prefix.lengths.index_select(0, rows))

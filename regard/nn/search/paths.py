@@ -16,11 +16,11 @@ from regard.nn.search.pool import Pool
 
 @dataclass
 class Paths:
-    """What was kept of every step t of all sources, in slots of the beam before (in) and after (out) it.
+    """The record of every step t of all sources, by slots of the beam before (in) and after (out) the step.
 
     end                      the id that ends a hypothesis
     words, parents, totals   (B, K) by out-slot: the token, the in-slot it continues, the log-probability so far
-    looks                    (B, K, S) by in-slot and memory: where the step looked
+    looks                    (B, K, S) by in-slot and memory: the attention weights of the step
     """
 
     end: int
@@ -32,16 +32,16 @@ class Paths:
     def keep(
         self, active: Active, words: Tensor, parents: Tensor, totals: Tensor, looks: Mapping[str, Tensor]
     ) -> None:
-        """One more step of the active sources."""
+        """Record one step of the active sources."""
         self.words.append(active.restore(words))
         self.parents.append(active.restore(parents))
         self.totals.append(active.restore(totals))
         self.looks.append({name: active.restore(look) for name, look in looks.items()})
 
     def follow(self, pool: Pool, best: int, steps: int | None = None) -> Hypotheses:
-        """Walks back from where each of the `best` finished hypotheses ended.
+        """Walk back from the end of each of the `best` finished hypotheses.
 
-        steps   how many there were; None: as many as the longest has
+        steps   number of steps in the result; None: those of the longest hypothesis
         """
         ends, slots, totals = pool.steps[:, :best], pool.slots[:, :best], pool.totals[:, :best]
         exists = totals > -torch.inf
@@ -74,7 +74,7 @@ class Paths:
         )
 
     def _attention(self, places: list[Tensor], real: Tensor) -> dict[str, Tensor]:
-        """(B, K, T, S) by memory: each hypothesis' own looks, found by the in-slots it went through."""
+        """(B, K, T, S) by memory: the attention of each hypothesis, found along its in-slots."""
         attention = {}
         for name in self.looks[0]:
             rows = []

@@ -11,12 +11,12 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Pool:
-    """The best K finished hypotheses of each source so far, best first; a path is known by where it ended.
+    """The best K finished hypotheses of each source so far, best first; a path is identified by its end.
 
-    normalised   (B, K) score divided by the length penalty, −inf where there is none yet
+    normalised   (B, K) score divided by the length penalty, −inf if there is no hypothesis yet
     totals       (B, K) log-probability
     steps        (B, K) the step at which END was written
-    slots        (B, K) the place in the beam it was written from
+    slots        (B, K) the slot of the beam from which END was written
     """
 
     normalised: Tensor
@@ -58,7 +58,7 @@ class Pool:
 
     @staticmethod
     def joined(parts: Sequence[tuple[Tensor, Pool]]) -> Pool:
-        """One pool of all sources, from those of some of them and their numbers."""
+        """Join pools of some of the sources, given with their indices, to one pool of all."""
         if len(parts) == 1:
             return parts[0][1]
         order = torch.cat([rows for rows, _ in parts]).argsort()
@@ -72,5 +72,5 @@ class Pool:
 
     @property
     def full(self) -> Tensor:
-        """(B) whether a source has all its K hypotheses."""
+        """(B) whether a source has K finished hypotheses."""
         return self.normalised[:, -1] > -torch.inf

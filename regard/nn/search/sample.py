@@ -1,4 +1,4 @@
-"""Sampling: outputs drawn from the model."""
+"""Sampling: outputs drawn from the model's distribution."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ from regard.nn.search.strides import walk_fast
 
 @dataclass(frozen=True)
 class Sample:
-    """Draws each token from softmax(logits / temperature), among the likeliest only where asked.
+    """Draws each token from softmax(logits / temperature), optionally from the most probable tokens only.
 
     samples       outputs for each source, the most probable first
-    top_k         only the `top_k` most probable tokens; 0 for all
-    top_p         only the most probable tokens that together reach this probability (Holtzman 2020); 1 for all
-    seed          the same seed draws the same outputs; None: drawn from torch's generator
-    keys          (B) a number ≥ 0 for each source, default 0 … B−1: the seed and the key alone determine what is drawn
-                  for the source, whatever else is in the batch; sources of one key get the same random numbers
+    top_k         sample from the `top_k` most probable tokens only; 0: from all
+    top_p         sample from the most probable tokens that together reach this probability (Holtzman 2020);
+                  1: from all
+    seed          the same seed draws the same outputs; None: a seed from torch's generator
+    keys          (B) a number ≥ 0 for each source, default 0 … B−1. The samples of a source depend only on
+                  the seed and its key, not on the rest of the batch; sources with the same key get the same
+                  random numbers
 
-    Scores are the model's own log-probabilities, at temperature 1 and before anything is left out.
+    Scores are the model's own log-probabilities, at temperature 1 and without top_k and top_p.
     """
 
     samples: int = 1
@@ -58,7 +60,8 @@ class Sample:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Tokens at which the summed probabilities pass a chance, each source's from its own generator."""
+    """Inverse transform sampling: the token at which the cumulative probability exceeds a random number. Each
+    source has its own generator."""
 
     samples: int
     temperature: float
@@ -78,21 +81,22 @@ class Drawn:
         return _invert(probabilities, given)
 
     def _likely(self, logits: Tensor) -> Tensor:
-        """−inf for the tokens that are left out."""
+        """Set the tokens that top_k and top_p exclude to −inf."""
         if self.top_k:
             smallest = logits.topk(min(self.top_k, logits.shape[-1]), -1).values[..., -1:]
             logits = logits.masked_fill(logits < smallest, -torch.inf)
         if self.top_p < 1:
             ordered, order = logits.sort(-1, descending=True)
             probabilities = torch.softmax(ordered, -1)
-            before = probabilities.cumsum(-1) - probabilities  # what the likelier ones already reach
+            before = probabilities.cumsum(-1) - probabilities  # mass of the more probable tokens
             outside = (before >= self.top_p).scatter(-1, order, before >= self.top_p)
             logits = logits.masked_fill(outside, -torch.inf)
         return logits
 
 
 def _invert(probabilities: Tensor, chances: Tensor) -> Tensor:
-    """The token at which the summed probabilities (B, K, V) pass each chance (B, K) in [0, 1)."""
+    """The token at which the cumulative probabilities (B, K, V) exceed each random number
+    (B, K) in [0, 1)."""
     sums = probabilities.double().cumsum(-1)
     words = torch.searchsorted(sums, (chances * sums[..., -1]).unsqueeze(-1), right=True).squeeze(-1)
     return words.clamp(max=probabilities.shape[-1] - 1)

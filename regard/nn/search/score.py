@@ -1,4 +1,4 @@
-"""Scoring: what a model thinks of outputs it is given."""
+"""Scoring: the log-probability of given outputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def score(stepper: Stepper, target: Tokens) -> Hypotheses:
 
 @dataclass(frozen=True)
 class Forced:
-    """The tokens (B, T) that are written, whatever the logits say."""
+    """Writes the tokens (B, T), regardless of the logits."""
 
     following: Tensor
     most_probable: bool = False

@@ -1,4 +1,4 @@
-"""Soundness: scores with which a search cannot go on are an error that says where, why, and what to do."""
+"""Soundness: raise an error with place, reason and remedy if scores do not allow a search to continue."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from regard.nn.search.active import Active
 
 
 def all_finite(numbers: Tensor) -> bool:
-    """Whether no number is NaN or infinite, at the price of a sum; False too where the sum overflows."""
+    """Whether no number is NaN or infinite, for the cost of one sum; also False if the sum overflows."""
     return math.isfinite(float(numbers.sum()))
 
 
 def check_scores(normalizers: Tensor, alive: Tensor, step: int, active: Active) -> None:
-    """Raises where the logits of a hypothesis that goes on hold NaN or +inf.
+    """Raise if the logits of an unfinished hypothesis contain NaN or +inf.
 
     normalizers   (B', K) log Σ exp of the step's logits, before limits
-    alive         (B', K) which hypotheses go on
+    alive         (B', K) True for unfinished hypotheses
     """
     broken = alive & ~(normalizers < torch.inf)
     if bool(broken.any()):
@@ -32,14 +32,14 @@ def check_scores(normalizers: Tensor, alive: Tensor, step: int, active: Active) 
 
 
 def check_choices(scores: Tensor, alive: Tensor, step: int, active: Active) -> None:
-    """Raises where a hypothesis that goes on had nothing to choose; scores (B', K) of what was chosen."""
+    """Raise if an unfinished hypothesis had no possible choice; scores (B', K) of the chosen tokens."""
     stuck = alive & ~scores.isfinite()
     if bool(stuck.any()):
         raise _no_choice(_place(stuck.any(1), step, active))
 
 
 def check_outputs(scores: Tensor) -> None:
-    """Raises where a source has no output; scores (B) of the best one."""
+    """Raise if a source has no output; scores (B) of the best one."""
     missing = scores == -torch.inf
     if bool(missing.any()):
         raise _no_choice(f"search, row {int(missing.nonzero()[0]) + 1} of the batch")

@@ -1,4 +1,4 @@
-"""Stepper: a decoder bound to its memories, or several of them acting as one."""
+"""Stepper: a decoder bound to its memories, or an ensemble of several."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from regard.nn.stepping import Step, StepState, Stepwise
 
 
 class Stepper:
-    """What a search needs to know of a model: how to start, and how to go on.
+    """The interface of a search to a model: the first state, and one step.
 
     lengths                 (B) the longest of the sources' lengths in each row
     longest                 (B) the default limit of a search, from the lengths
-    begin, end, forbidden   the decoder's, see `Stepwise`
+    begin, end, forbidden   those of the decoder, see `Stepwise`
     """
 
     def __init__(self, decoder: Stepwise, memories: Mapping[str, Memory], *, truth: Any = None) -> None:
@@ -40,13 +40,14 @@ class Stepper:
         return self.decoder.step(tokens, state, self.memories)
 
     def targets(self, target: Tokens) -> Tokens:
-        """A given output as the choices it is made of: its own ids, unless the decoder numbers them by the source."""
+        """A given output as choices: its own ids, unless the decoder has its own numbering,
+        as one that copies."""
         as_choices = getattr(self.decoder, "targets", None)
         found: Tokens = target if as_choices is None else as_choices(self.memories, target)
         return found
 
     def select(self, rows: Tensor) -> Stepper:
-        """The same for some of the sources, (B') int64, whose state has been selected too."""
+        """The stepper for some of the sources, (B') int64, whose state has been selected too."""
         memories = {name: memory.select(rows) for name, memory in self.memories.items()}
         return Stepper(self.decoder, memories)
 
@@ -63,7 +64,7 @@ class EnsembleState:
 
 
 class Ensemble(Stepper):
-    """p(y_t | …) = mean of the members' p(y_t | …); their looks are averaged too."""
+    """p(y_t | …) = mean of the members' p(y_t | …); the attention weights are averaged too."""
 
     def __init__(self, members: Sequence[Stepper]) -> None:
         if not members:
@@ -109,5 +110,5 @@ class Ensemble(Stepper):
 
 
 def _log_probabilities(logits: Tensor) -> Tensor:
-    """log softmax; −inf, not NaN, where no choice exists."""
+    """log softmax, with −inf instead of NaN where no choice exists."""
     return torch.where(logits == -torch.inf, logits, torch.log_softmax(logits, -1))

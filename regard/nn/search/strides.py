@@ -1,10 +1,10 @@
-"""Strides: several steps of a search at a time, without asking the device in between.
+"""Strides: several steps of a search at a time, without synchronizing with the device in between.
 
-A search that goes step by step asks the device after each whether all have ended, and a GPU waits for its host to
-launch dozens of small kernels. Here a stride of steps is recorded as one graph (`Replays`), for rows and positions
-rounded up to a bucket; after each stride the host looks once: whether all have ended, whether every score was finite.
-Rows that have ended leave between strides. What is found is what the step by step way finds, which also takes over
-where a score is not finite, and says where.
+A search that goes step by step asks the device after each step whether all outputs have ended, and the GPU
+waits while the host launches dozens of small kernels. Here a stride of steps is captured as one graph
+(`Replays`), for rows and positions rounded up to a bucket. After each stride the host checks once whether all
+outputs have ended and all scores were finite. Finished rows leave between strides. The results equal those of
+the step-by-step search. If a score is not finite, the step-by-step search runs instead and reports where.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from regard.nn.search.stepper import Stepper
 from regard.nn.search.walk import TokenChoice, walk, whole
 
 FIRST, LATER = 8, 16
-"""Steps of the first stride of a search, and of those after it, at most."""
+"""Maximal number of steps in the first stride of a search, and in later ones."""
 
 
 def strides_of(steps: int) -> Iterator[tuple[int, int]]:
-    """The first step of each stride, and how many it takes."""
+    """The first step of each stride, and its number of steps."""
     first = 0
     while first < steps:
         count = min(LATER if first else FIRST, steps - first)
@@ -41,8 +41,8 @@ def strides_of(steps: int) -> Iterator[tuple[int, int]]:
 
 
 def serves(stepper: Stepper, bounds: Bounds) -> bool:
-    """On CUDA, for one decoder that says so (`in_strides`) and drops nothing: no prefix, nothing imposed, memories
-    without a hierarchy."""
+    """Whether strides are possible: on CUDA, with a single decoder that allows it (`in_strides`), without
+    dropout, prefix or imposed attention, and with memories without a hierarchy."""
     decoder = getattr(stepper, "decoder", None)
     return (
         stepper.lengths.is_cuda
@@ -62,7 +62,7 @@ def serves(stepper: Stepper, bounds: Bounds) -> bool:
 
 
 def walk_fast(stepper: Stepper, choice: TokenChoice, bounds: Bounds, hypotheses: int = 1) -> Hypotheses:
-    """Writes until every hypothesis has its END: in strides where they serve, step by step elsewhere."""
+    """Write until every hypothesis has ended, in strides if possible, else step by step."""
     if serves(stepper, bounds):
         found = walk_in_strides(stepper, choice, bounds, hypotheses)
         if found is not None:
@@ -72,10 +72,10 @@ def walk_fast(stepper: Stepper, choice: TokenChoice, bounds: Bounds, hypotheses:
 
 @dataclass(frozen=True)
 class SearchedRows:
-    """What stays the same while some rows are searched: their memories, rounded up to a bucket, and their limits.
+    """The constants of a search over some rows: their memories, padded to a bucket, and their limits.
 
-    last     (B') the step at which a row ends at the latest
-    widths   by memory, how many of its positions are no padding of the bucket
+    last     (B') the latest step at which a row ends
+    widths   by memory, the number of positions without the padding of the bucket
     """
 
     memories: Mapping[str, Memory]
@@ -84,7 +84,7 @@ class SearchedRows:
 
     @staticmethod
     def of(stepper: Stepper, bounds: Bounds) -> tuple[SearchedRows, Tensor]:
-        """They, and the number (B') of each in the batch; those that fill a bucket repeat the first."""
+        """The searched rows, and the index (B') of each in the batch; padding repeats the first row."""
         rows = padded_rows(torch.arange(len(stepper.lengths), device=stepper.lengths.device))
         memories = {name: _widened(memory.select(rows)) for name, memory in stepper.memories.items()}
         widths = {name: memory.mask.shape[1] for name, memory in stepper.memories.items()}
@@ -95,18 +95,18 @@ class SearchedRows:
         return replace(self, memories=memories, last=self.last.index_select(0, rows))
 
     def narrowed(self, looks: Mapping[str, Tensor], rows: int) -> dict[str, Tensor]:
-        """Looks (n, B', K, S') of a stride, less the padding, copied."""
+        """The attention (n, B', K, S') of a stride without padding, as a copy."""
         return {name: look[:, :rows, :, : self.widths[name]].clone() for name, look in looks.items()}
 
 
 def padded_rows(rows: Tensor) -> Tensor:
-    """The rows and, up to the next bucket, the first of them again."""
+    """The rows, padded to the next bucket with copies of the first."""
     lacking = rounded_rows(len(rows)) - len(rows)
     return rows if lacking == 0 else torch.cat([rows, rows[:1].expand(lacking)])
 
 
 def _widened(memory: Memory) -> Memory:
-    """With positions up to the next bucket, which nobody can look at; a grid keeps its shape."""
+    """Pad with masked positions to the next bucket; a grid keeps its shape."""
     positions = memory.mask.shape[1]
     lacking = rounded(positions, 8, 8) - positions
     if lacking == 0 or memory.layout == "grid":
@@ -123,7 +123,8 @@ def _widened(memory: Memory) -> Memory:
 
 @dataclass(frozen=True)
 class Key:
-    """What tells two strides apart beside the shapes: the search, its limits, and where the weights lie."""
+    """The key of a captured stride, beside its shapes: the search, its limits,
+    and the addresses of the weights."""
 
     search: Hashable
     limits: tuple[Any, ...]
@@ -138,13 +139,13 @@ class Key:
         return Key(search, limits, weights, getattr(decoder, "timeless", False))
 
     def at(self, state: Any, count: int, *, late: bool) -> Hashable:
-        """Of one stride: how many steps, and the position where the decoder knows it."""
+        """The key of one stride: its number of steps, and the position if the decoder depends on it."""
         return (self, count, late, None if self.timeless else plain_parts(state))
 
 
 @dataclass(frozen=True)
 class Walking:
-    """Where a walk stands between two strides; `at` () is the number of steps taken."""
+    """The state of a walk between two strides; `at` () is the number of steps taken."""
 
     memories: Mapping[str, Memory]
     state: Any
@@ -158,7 +159,7 @@ class Walking:
 def walk_in_strides(
     stepper: Stepper, choice: TokenChoice, bounds: Bounds, hypotheses: int = 1
 ) -> Hypotheses | None:
-    """As `walk`; None where a score was not finite."""
+    """`walk` in strides; None if a score was not finite."""
     decoder: Any = stepper.decoder
     recorder = recorder_of(decoder)
     with torch.inference_mode(False), torch.no_grad(), recorder.lock:
@@ -221,7 +222,8 @@ def _padded_given(given: Tensor | None, rows: int) -> Tensor | None:
 def _walk(
     stepper: Stepper, choice: TokenChoice, bounds: Bounds, length: int, late: bool, walking: Walking
 ) -> tuple[Any, ...]:
-    """So many steps: where the walk stands after them, what was written, and (rows that have ended, all was finite)."""
+    """`length` steps: the state of the walk after them, the written tokens, and (number of rows that have
+    ended, whether all scores were finite)."""
     decoder: Any = stepper.decoder
     state, words, done, at = walking.state, walking.words, walking.done, walking.at
     bounds = replace(bounds, last=walking.last)
@@ -253,5 +255,5 @@ def _walk(
 
 
 def by_step(looks: list[Mapping[str, Tensor]], size: int) -> dict[str, Tensor]:
-    """(n, B, K, S) by memory, of each step's looks; where a step had one hypothesis, its look stands for all K."""
+    """(n, B, K, S) by memory: the attention of each step, expanded to K if a step had one hypothesis."""
     return {name: torch.stack([look[name].expand(-1, size, -1) for look in looks]) for name in looks[0]}

@@ -1,4 +1,4 @@
-"""Walk: following one path for each hypothesis, whatever chooses the next token."""
+"""Walk: follow one path for each hypothesis, with any rule for choosing the next token."""
 
 from __future__ import annotations
 
@@ -17,29 +17,31 @@ from regard.nn.search.stepper import Stepper
 
 
 class TokenChoice(Protocol):
-    """How the next tokens are chosen, from the logits and what is known of each step beforehand.
+    """How to choose the next tokens, from the logits and from inputs known in advance.
 
-    most_probable   whether it is always the most probable one
+    most_probable   whether the choice is always the most probable token
     """
 
     @property
     def most_probable(self) -> bool: ...
 
     def given(self, active: Active, step: int, count: int) -> Tensor | None:
-        """(count, B', K) what the next `count` steps are given: chances, or the tokens themselves; None: nothing."""
+        """(count, B', K) the inputs of the next `count` steps: random numbers,
+        or the tokens themselves; None: none."""
 
     def choose(self, logits: Tensor, given: Tensor | None) -> Tensor:
-        """Logits (B', K, V), −inf where forbidden, and what this step was given, (B', K) → tokens (B', K)."""
+        """Logits (B', K, V), −inf for forbidden tokens, and the input of this step,
+        (B', K) → tokens (B', K)."""
 
 
 @torch.no_grad()
 def walk(
     stepper: Stepper, choice: TokenChoice, *, steps: int, bounds: Bounds | None = None, hypotheses: int = 1
 ) -> Hypotheses:
-    """Writes until every hypothesis has its END.
+    """Write until every hypothesis has ended.
 
-    steps    after so many of them at the latest, which `bounds` or `choice` see to
-    bounds   what may be written; without them, `choice` is free, even to write what is impossible
+    steps    the maximal number of steps, which `bounds` or `choice` must respect
+    bounds   the allowed tokens; without bounds, `choice` may write any token, even an impossible one
     """
     state, end = stepper.start(), stepper.end
     active = Active.all(len(stepper.lengths), stepper.lengths.device)
@@ -86,7 +88,7 @@ def whole(
     looks: dict[str, list[tuple[Active, Tensor]]],
     end: int,
 ) -> Hypotheses:
-    """Every hypothesis up to its first END, of what each step gave its active sources."""
+    """Every hypothesis up to its first END, from the results of each step for its active sources."""
     tokens, scores = over_time(written), over_time(scored)
     lengths = (tokens == end).to(torch.uint8).argmax(-1) + 1
     beyond = torch.arange(tokens.shape[2], device=tokens.device) >= lengths.unsqueeze(-1)

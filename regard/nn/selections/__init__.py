@@ -1,18 +1,20 @@
-"""Selections: from scores of T queries over S positions to how much each position is looked at; one selection a file.
+"""Selections: from scores of T queries over S positions to attention weights; one selection per file.
 
 A selection is a distribution over where to look; its weights are the marginals p(position is selected).
 
     uniform      1/n for each of the n positions                                             mean pooling
     softmax      one position:            exp e_s / Σ exp e_s'
+    sparsemax    one position or a few:   the distribution nearest to the scores, with exact zeros
+    entmax       one position or a few:   between softmax and sparsemax
     sigmoid      any subset of positions: σ(e_s)
-    hard         one position, read alone: softmax weights, a draw in training
+    hard         one position, read alone: softmax weights, a sample in training
     segments     neighboring positions:   p(z_s = 1) of a binary chain
     local        one position near p:     softmax within |s − p| ≤ D, times exp(−(s − p)² / 2(D/2)²)   (Luong 2015)
     facts        K positions in order:    p(z_k = s) of a chain over the memory
-    projective   one head for each word:  p(head of t is s) of a tree whose arcs do not cross
+    projective   one head for each word:  p(head of t is s) of a tree without crossing arcs
     spanning     one head for each word:  the same of any tree
-    given        the heads of a tree that comes with the data
-    oracle       the true alignment, given
+    given        one head for each word:  those of the tree in the data
+    oracle       the true alignment
 """
 
 from regard.nn.selections.facts import Facts

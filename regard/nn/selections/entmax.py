@@ -4,8 +4,8 @@
 
     α_ts = max((a − 1) e_ts − τ, 0)^{1/(a − 1)}   with τ such that Σ_s α_ts = 1
 
-a → 1 is softmax, a = 2 sparsemax; in between scores far below the best get exactly zero, more of them the larger a is.
-With w_s = α_s^{2−a} on the support, the gradient of g·α is  w ⊙ (g − Σ w g / Σ w).
+a → 1 is softmax, a = 2 is sparsemax. In between, scores far below the best get exactly zero, more of them the
+larger a is. With w_s = α_s^{2−a} on the support, the gradient of g·α is  w ⊙ (g − Σ w g / Σ w).
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from regard.nn.symbols import LookSymbols
 from regard.parts import register
 
 HALVINGS = {torch.float64: 60}
-"""Of the interval that holds τ; 40 are enough for single precision."""
+"""Number of halvings of the interval that contains τ; 40 are enough for single precision."""
 
 
 @register("selection", "entmax")
 class Entmax(Selection):
-    """The distribution of highest p·e + H_a(p), with true zeros."""
+    """The distribution with the highest p·e + H_a(p), with exact zeros."""
 
     class Options(Selection.Options):
-        """Between softmax and sparsemax, with true zeros."""
+        """Between softmax and sparsemax, with exact zeros."""
 
         alpha: Annotated[float, Field(gt=1.0, le=4.0)] = 1.5
-        """a: near 1 almost a softmax, 2 is sparsemax; larger is sparser."""
+        """The parameter a: near 1 almost a softmax, 2 is sparsemax; larger is sparser."""
 
     def __init__(self, *, alpha: float = 1.5) -> None:
         super().__init__()
@@ -49,13 +49,13 @@ class Entmax(Selection):
 
 
 def entmax(scores: Tensor, mask: Tensor, alpha: float) -> Tensor:
-    """Over the last dimension, where the mask is True; zeros where nothing is."""
+    """Over the last dimension, where the mask is True; all zero if it is nowhere True."""
     weights: Tensor = _Entmax.apply(scores, mask.expand_as(scores), alpha)  # type: ignore[no-untyped-call]
     return weights
 
 
 class _Entmax(torch.autograd.Function):
-    """τ is found by halving: it lies between the best scaled score minus 1 and that score."""
+    """Find τ by bisection: it lies between the best scaled score minus 1 and that score."""
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, mask: Tensor, alpha: float) -> Tensor:

@@ -1,9 +1,9 @@
-"""Facts: one joint choice of K positions in order, where each choice depends on the one before.
+"""Facts: one joint choice of K positions in order, in which each choice depends on the previous one.
 
     p(z_1 … z_K) ∝ exp( Σ_k scores[k, z_k] + Σ_k transitions[k, z_k, z_{k+1}] )      (Kim et al. 2017, section 4.3)
 
-A linear chain whose states are the positions of the memory. K softmaxes one after the other each commit to a mixture
-before the next one asks; here what is needed later decides what is found first.
+A linear chain whose states are the positions of the memory. With K consecutive softmaxes, each one commits to
+a mixture before the next query. Here the later choices influence the earlier ones.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from regard.structures import LinearChain
 
 @register("selection", "facts")
 class Facts(Selection):
-    """Weights are p(z_k = s), (B, K, S); the transitions between consecutive choices come as `Given.transitions`.
+    """Weights are p(z_k = s), (B, K, S); `Given.transitions` has the scores of consecutive choices.
 
-    The K queries are decided together: a decoder that writes step by step cannot use it.
+    The K queries are selected jointly, so a decoder that writes step by step cannot use it.
     """
 
     joint = "queries"

@@ -1,4 +1,4 @@
-"""The heads of a tree that comes with the data."""
+"""The heads of the tree in the data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from regard.parts import register
 
 @register("selection", "given")
 class GivenHeads(Selection):
-    """One where the tree says, zero elsewhere: position 0 is the root symbol."""
+    """One at the head that the tree gives, zero elsewhere; position 0 is the root symbol."""
 
     needs = frozenset({"words", "heads"})
     learns = False

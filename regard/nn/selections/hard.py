@@ -1,12 +1,12 @@
-"""Hard attention: one position is read, and no other (Xu et al. 2015, Show, Attend and Tell, section 4.1).
+"""Hard attention: a single position is read (Xu et al. 2015, Show, Attend and Tell, section 4.1).
 
     α = softmax(e);   s̃ ~ α;   c = values_s̃
 
-A draw has no gradient of its own. With R(s̃) = log p(y | s̃, x), what is maximised is E_s̃ R, whose gradient is
+Sampling has no gradient. With R(s̃) = log p(y | s̃, x), training maximizes E_s̃ R, whose gradient is
 
     ∇ E R  =  E [ ∇R  +  (R − b) ∇ log α_s̃ ],       b any number that does not depend on s̃
 
-(the score function; Williams 1992). `Hard` draws; `ScoreFunction` gives a decoder's loss the second term.
+(the score function; Williams 1992). `Hard` samples; `ScoreFunction` adds the second term to a decoder's loss.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ Read = Literal["mode", "expectation"]
 
 @dataclass(frozen=True)
 class Drawing:
-    """How a decoder learns through draws; the defaults are those of the authors' program.
+    """How a decoder is trained through samples; the defaults are those of the authors' program.
 
-    reward     λ_r, the weight of the score-function term; 1 is the gradient itself
-    entropy    λ_e, the weight of the entropy of α, which is to be large
-    expected   the share of rows that read the expectation instead of drawing, which lessens the variance
-    warmup     batches at the beginning in which all of them do: draws tell little before the weights mean something
-    decay      of the moving average b
+    reward     λ_r, the weight of the score-function term; 1 is the exact gradient
+    entropy    λ_e, the weight of the entropy of α, which is maximized
+    expected   the share of rows that read the expectation instead of sampling, which reduces the variance
+    warmup     number of batches at the beginning in which all rows do: samples tell little while the weights
+               are random
+    decay      the decay of the moving average b
     """
 
     reward: float = 0.1
@@ -49,29 +50,31 @@ class Drawing:
 
 @register("selection", "hard")
 class Hard(Softmax):
-    """The weights are those of softmax; what is read is one position: drawn where asked for, else `read`.
+    """Softmax weights, but one position is read: sampled in training, and chosen by `read` in prediction.
 
-    read      mode: the most probable position, as the paper's authors write captions;
-              expectation: all of them by their weights, as soft attention reads
-    drawing   how a decoder learns through the draws
+    read      mode: the most probable position, as the authors write captions;
+              expectation: all positions by their weights, as soft attention reads
+    drawing   how a decoder is trained through the samples
     """
 
     class Options(Softmax.Options):
-        """One position is drawn and read alone (Xu 2015); the defaults are the authors'."""
+        """Sample one position and read it alone (Xu 2015); the defaults are the authors'."""
 
         reward: NotNegative = 0.1
-        """λ_r, the weight of the score-function term, (log p(y | z) − baseline) ∇ log p(z); with 1 it is the
-        gradient."""
+        """λ_r, the weight of the score-function term (R − baseline) ∇ log p(z), R the log-likelihood of the
+        words given the sample z; 1 gives the exact gradient."""
         entropy: NotNegative = 0.002
-        """λ_e, the weight of the entropy of the distribution that is drawn from."""
+        """λ_e, the weight of the entropy of the sampling distribution, which is maximized."""
         expected: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.5
-        """The share of rows that in training read the expectation instead of drawing."""
+        """Share of rows that read the expectation in training instead of sampling."""
         warmup: Annotated[int, Field(ge=0)] = 0
-        """Batches at the beginning in which all rows do: draws teach little before the weights mean something."""
+        """Number of batches at the beginning in which all rows read the expectation:
+        samples tell little at first."""
         baseline: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.9
-        """How much of the moving average that is the baseline stays at each update."""
+        """Decay of the moving average that is the baseline."""
         read: Read = "mode"
-        """What is read in prediction: the most probable position, or all by their weights."""
+        """What prediction reads. mode: the most probable position;
+        expectation: all positions by their weights."""
 
     draws = True
     needs = frozenset({"costs"})
@@ -123,32 +126,35 @@ class Hard(Softmax):
         return weights if self.read == "expectation" else _alone(weights, weights)
 
     def draw(self, weights: Tensor, rows: Tensor) -> Tensor:
-        """(B, T, S) one position of each query, drawn by its weight; in the rows (B) that do not draw, the weights."""
+        """(B, T, S) one position of each query, sampled by its weight;
+        in rows (B) that do not sample, the weights."""
         return torch.where(rows[:, None, None], _alone(weights, weights / self.waits(weights)), weights)
 
     @staticmethod
     def waits(like: Tensor) -> Tensor:
-        """Waiting times of rate 1: among those divided by the weights α the first is s with probability α_s."""
+        """Exponential variables of rate 1.
+        Divided by the weights α, the smallest is that of s with probability α_s."""
         return torch.empty_like(like).exponential_()
 
 
 def _alone(weights: Tensor, ranks: Tensor) -> Tensor:
-    """One at the position ranked highest, zero elsewhere; all zero where there is no position."""
+    """One at the position ranked highest, zero elsewhere; all zero if there is no position."""
     chosen = torch.zeros_like(weights).scatter_(-1, ranks.argmax(-1, keepdim=True), 1.0)
     return chosen * (weights > 0)
 
 
 class ScoreFunction(nn.Module):
-    """What draws add to a loss, to be minimised:
+    """The terms that samples add to a loss, to be minimized:
 
         λ_r Σ_t (C_t − b n_t) · log α_s̃t  −  λ_e Σ_t H(α_t)
 
-    C_t is the cost −log p of the n_t words that the draw has a part in: those from t on, or word t alone where what
-    is read does not last. (The paper takes all words; leaving the others out changes the variance and not the
-    expectation.) b is a moving average of the cost of a word in the rows that draw (those that read the expectation
-    fare better, and would pull it from where it belongs), at first that of guessing evenly among the `vocabulary`.
+    C_t is the cost −log p of the n_t words that the sample influences: those from t on, or only word t if the
+    context does not enter the recurrence. (The paper uses all words. Leaving the others out changes the
+    variance but not the expectation.) b is a moving average of the cost of a word in the rows that sample.
+    Rows that read the expectation have lower costs and would bias it. Initially b is the cost of a uniform
+    guess over the `vocabulary`.
 
-    lasting   whether what is read enters the recurrence, and with it the words behind
+    lasting   whether the context enters the recurrence and influences later words
     """
 
     baseline: Tensor
@@ -158,11 +164,11 @@ class ScoreFunction(nn.Module):
         super().__init__()
         self.drawing, self.lasting = drawing, lasting
         self.register_buffer("baseline", torch.tensor(math.log(vocabulary)))
-        # of batches; a buffer, so that a resumed run goes on where it stood
+        # number of batches seen; a buffer, so that a resumed run continues from its count
         self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
 
     def rows(self, count: int, device: torch.device) -> Tensor:
-        """(B) which rows draw, by a coin; none before the warm-up is over."""
+        """(B) the rows that sample, chosen at random; none during the warm-up."""
         drawing = torch.rand(count, device=device) >= self.drawing.expected
         warm = self.seen >= self.drawing.warmup
         self.seen += 1
@@ -176,11 +182,11 @@ class ScoreFunction(nn.Module):
         rows: Tensor,
         packing: Packing,
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """The term, and its two parts without their weights.
+        """The total, and its two parts without their weights.
 
         costs     (N) of the words, packed
-        weights   (N, S) α by memory, and `drawn`, what was read instead, of the memories that were drawn from
-        rows      (B) those that drew
+        weights   (N, S) α by memory; `drawn`: the sampled weights, of the memories that were sampled from
+        rows      (B) the rows that sampled
         """
         ahead, drew = self._ahead(costs, packing), rows[packing.rows()]
         credit = entropy = costs.new_zeros(())
@@ -204,7 +210,8 @@ class ScoreFunction(nn.Module):
 
     @torch.no_grad()
     def _observe(self, costs: Tensor, drew: Tensor) -> None:
-        """b ← decay · b + (1 − decay) · the mean cost of these words; after its use, so that b owes them nothing."""
+        """b ← decay · b + (1 − decay) · the mean cost of these words;
+        after b is used, so that it is independent of them."""
         words = drew.sum()
         mean = (costs * drew).sum() / words.clamp(min=1)
         share = (1.0 - self.drawing.decay) * (words > 0)

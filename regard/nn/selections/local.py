@@ -19,7 +19,8 @@ Center = Literal["predicted", "monotonic"]
 class Local(Selection):
     """Softmax within a window of D positions on both sides of a center p.
 
-    predicted    p = n · σ(v · tanh(W q)), n the length of the input, times exp(−(s − p)² / 2(D/2)²) (local-p)
+    predicted    p = n · σ(v · tanh(W q)), n the length of the input; weights times exp(−(s − p)² / 2(D/2)²)
+                 (local-p)
     monotonic    p = t, the output position, at most the last input position; no Gaussian (local-m)
     """
 
@@ -27,9 +28,9 @@ class Local(Selection):
         """Softmax within a window around a center."""
 
         window: Count = 10
-        """Half width of the window."""
+        """Number of positions on either side of the center."""
         center: Center = "predicted"
-        """Where the window stands: predicted from the state, or at the step's own number."""
+        """Center of the window. predicted: computed from the state; monotonic: the number of the step."""
 
         moved = {"centre": "center"}
 

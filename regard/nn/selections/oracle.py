@@ -1,4 +1,4 @@
-"""The true alignment: an upper bound on what attention can bring."""
+"""The true alignment: an upper bound on the benefit of attention."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from regard.parts import register
 
 @register("selection", "oracle")
 class Oracle(Selection):
-    """Looks where the truth says. Output positions beyond the truth (the end of the sequence among them) look
-    nowhere."""
+    """The true alignment as weights. Output positions beyond the truth, such as the end of the sequence, have
+    weights of zero."""
 
     needs = frozenset({"truth"})
     learns = False

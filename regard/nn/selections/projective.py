@@ -1,4 +1,4 @@
-"""One head for each word, all heads one tree whose arcs do not cross (syntactic attention, Kim et al. 2017)."""
+"""One head for each word, in a tree without crossing arcs (syntactic attention, Kim et al. 2017)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Projective(Selection):
         return tree_equations("projective", "by Eisner's algorithm", look)
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
-        lengths = mask.sum(-1) - 1  # the root symbol is no word
+        lengths = mask.sum(-1) - 1  # without the root symbol
         return by_word(self.trees(by_head(scores), lengths=lengths).marginals)
 
     def best_heads(self, scores: Tensor, weights: Tensor, lengths: Tensor) -> Tensor:
@@ -39,7 +39,8 @@ class Projective(Selection):
 
 
 def tree_equations(trees: str, how: str, look: LookSymbols) -> list[str]:
-    """The marginals of all trees of a kind: `step` counts the words, `index` their heads, 0 being the root symbol."""
+    """Equations of the marginals over all trees of a kind: `step` is the word, `index` its head,
+    0 the root symbol."""
     word, head, energy = look.step, look.index, look.letters[0]
     return [
         f"τ ∈ {trees}({look.memory.length})     — every such tree with one root; τ_{word}: the head of {word}",
@@ -49,7 +50,8 @@ def tree_equations(trees: str, how: str, look: LookSymbols) -> list[str]:
 
 
 def by_head(scores: Tensor) -> Tensor:
-    """Scores (B, N, N+1) of words' heads → arcs (B, N+1, N+1), arcs[h, m], as `regard.structures` has them."""
+    """Scores (B, N, N+1) of words' heads → arcs (B, N+1, N+1), arcs[h, m],
+    in the layout of `regard.structures`."""
     return torch.nn.functional.pad(scores.transpose(1, 2), (1, 0))
 
 

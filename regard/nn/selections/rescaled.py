@@ -1,4 +1,4 @@
-"""Selections of no fixed number of positions, whose context does not grow with their number."""
+"""Selections of any number of positions, whose context does not grow with that number."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from regard.parts import NotNegative
 
 
 class Rescaled(Selection):
-    """The context is brought to a given sum of weights (Kim 2017):
+    """The weights are rescaled to a given sum (Kim 2017):
 
         c = Σ_s p_s x_s / γ,  γ = (1/λ) Σ_s p_s
 
-    normalize   λ, what the rescaled weights sum to; 0 leaves them as they are
+    normalize   λ, the sum of the rescaled weights; 0: no rescaling
     """
 
     class Options(Selection.Options):
         """The context is λ Σ p x / Σ p."""
 
         normalize: NotNegative = 2.0
-        """λ: the context is λ Σ p x / Σ p; 0: the plain sum Σ p x."""
+        """λ, the sum to which the weights are rescaled: the context is λ Σ p x / Σ p;
+        0: no rescaling, Σ p x."""
 
     def __init__(self, *, normalize: float = 2.0) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Rescaling: weights of any sum brought to a given one."""
+"""Rescaling: bring weights to a given sum."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from torch import Tensor
 from regard.kernels.batching import once
 
 SMALLEST = 1e-20
-"""A sum below it counts as nothing: its inverse, and that times a gradient, are finite in single precision."""
+"""Smallest sum to divide by: its inverse, also times a gradient, is finite in single precision."""
 
 
 def rescale(weights: Tensor, mass: float) -> Tensor:
-    """w / γ with γ = Σ w / mass over the last dimension; zeros where the weights are all zero. w ≥ 0."""
+    """w / γ with γ = Σ w / mass over the last dimension; zeros if all weights are zero. w ≥ 0."""
     if torch.compiler.is_compiling():
         return weights / (weights.sum(-1, keepdim=True).clamp(min=SMALLEST) / mass)
     scaled: Tensor = _Rescale.apply(weights, mass)  # type: ignore[no-untyped-call]
@@ -22,7 +22,8 @@ def rescale(weights: Tensor, mass: float) -> Tensor:
 
 
 class _Rescale(torch.autograd.Function):
-    """Asked for at every step of a decoder, hence written out: with r the result, dw = (dr − Σ dr r / mass) / γ."""
+    """The gradient is written by hand, because every step of a decoder needs it: with r the result,
+    dw = (dr − Σ dr r / mass) / γ."""
 
     @staticmethod
     def forward(ctx: Any, weights: Tensor, mass: float) -> Tensor:

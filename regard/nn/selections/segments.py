@@ -1,10 +1,10 @@
-"""Segmental attention: the positions looked at lie together (Kim, Denton, Hoang, Rush 2017).
+"""Segmental attention: the selected positions form segments (Kim, Denton, Hoang, Rush 2017).
 
     p(z | e) ∝ exp( Σ_s e_s z_s + Σ_s b[z_s, z_{s+1}] ),  z_s ∈ {0, 1};  weights p(z_s = 1)
 
-A binary chain over the positions: the score e_s is that of being inside a segment, being outside scores 0, and the four
-numbers b00 b01 b10 b11 are learned. With b = 0 it is the sigmoid selection; b11 and b00 above b01 and b10 make
-neighbours agree.
+A binary chain over the positions. The score of being inside a segment is e_s, that of being outside is 0, and
+the four numbers b00 b01 b10 b11 are learned. With b = 0 this is the sigmoid selection. If b11 and b00 are
+larger than b01 and b10, neighbors tend to agree.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from regard.trace import Segments, Trace
 class Segmental(Rescaled):
     """Marginals of a binary chain; the context is rescaled as in `Rescaled`.
 
-    transitions   (2, 2) b[i, j] scores label i followed by label j; zero at first
-    decay         the penalty on them is decay · ‖b‖²
+    transitions   (2, 2) b[i, j] scores label i followed by label j; initially zero
+    decay         weight of the penalty decay · ‖b‖²
     """
 
     class Options(Rescaled.Options):
-        """Neighboring positions together: a binary chain."""
+        """Segments of neighboring positions: the marginals of a binary chain."""
 
         decay: NotNegative = 0.005
         """Weight of the L2 penalty on the four pairwise scores."""
@@ -79,7 +79,7 @@ class Segmental(Rescaled):
         ).view(B, T, S)
 
     def structure(self, scores: Tensor, mask: Tensor) -> Segmentation:
-        """The distribution itself, (B, T) chains: its mode, samples, entropy."""
+        """The distribution over segmentations, (B, T) chains, for its mode, samples and entropy."""
         return Segmentation(
             scores,
             self.transitions.to(scores.dtype),
@@ -102,5 +102,6 @@ class Segmental(Rescaled):
 
 
 def _extents(mask: Tensor) -> Tensor:
-    """(B, 1 or T) one more than the last position that exists: places missing before it are outside every segment."""
+    """(B, 1 or T) the index of the last real position plus one;
+    masked positions before it are outside all segments."""
     return (by_query(mask) * torch.arange(1, mask.shape[-1] + 1, device=mask.device)).amax(-1)

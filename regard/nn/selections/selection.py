@@ -1,4 +1,4 @@
-"""A selection: scores of T queries over S positions → how much each position is looked at."""
+"""A selection: scores of T queries over S positions → attention weights."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from regard.trace import Trace, TracedStructure
 Joint = Literal["nothing", "positions", "queries"]
 
 AnySelection = Annotated[Any, one_of("selection")]
-"""A key of options that chooses a selection: `select: softmax`, `select: {type: local, window: 5}`."""
+"""An option that chooses a selection: `select: softmax`, `select: {type: local, window: 5}`."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """What a look may need to know beside query and memory. A selection names in `needs` what it cannot do without.
+    """Additional inputs of a look, beside query and memory. A selection lists in `needs` those it requires.
 
     truth        (B, T', S) the true alignment of the whole output
-    step         None: the T queries are those of output positions 0 … T−1. A number t: all of them are asked at
-                 position t, as the hypotheses of a search are
-    previous     (B, T, S) where the step before looked, for a score that remembers
-    transitions  (B, T−1, S, S) scores of consecutive choices, where the T queries are decided together
-    heads        (B, T) the position of each query's head, where a tree is given
-    allowed      (B, T, S) positions a query may look at, beside the memory's mask
-    drawing      (B) the rows that draw where they look, in training
-    query        (B, T, Q) the queries themselves; `Attention` fills it in
+    step         None: the T queries belong to output positions 0 … T−1. A number t: all of them belong to
+                 position t, as the hypotheses of a search do
+    previous     (B, T, S) the attention history, for a score that uses it
+    transitions  (B, T−1, S, S) scores of consecutive choices, if the T queries are selected jointly
+    heads        (B, T) the position of each query's head, if a tree is given
+    allowed      (B, T, S) positions that a query may attend to, beside the memory's mask
+    drawing      (B) the rows that sample their attention, in training
+    query        (B, T, Q) the queries themselves, set by `Attention`
     """
 
     truth: Tensor | None = None
@@ -50,19 +50,19 @@ NOTHING = Given()
 class Selection(nn.Module):
     """scores (B, T, S), mask (B, S) or (B, T, S) → weights (B, T, S), zero where the mask is False and never NaN.
 
-    A new selection derives from this class and writes `forward` and `equations`. What it declares is read by the spec,
-    which refuses a decoder that cannot give it what it needs:
+    To add a selection, derive from this class and write `forward` and `equations`. The spec reads its
+    declarations and refuses a decoder that cannot meet its needs:
 
-    joint    over what it is one choice: nothing (each position by itself), the positions of one query, or the queries
-             too, which then must be asked together
-    needs    the fields of `Given` it cannot do without; "costs" is what the words after a draw cost
-    learns   whether there is something to learn about where to look
-    unguided why a loss towards the true alignment has no meaning here; empty where it has one
-    draws    whether in training positions are drawn, and learned by the score function
+    joint    what is chosen jointly: nothing (each position independently), the positions of one query, or
+             also the queries, which must then be known together
+    needs    the fields of `Given` that it requires; "costs" are the costs of the words after a sample
+    learns   whether it has something to learn
+    unguided why a loss towards the true alignment makes no sense here; empty if it does
+    draws    whether positions are sampled in training, with the score-function gradient
     """
 
     class Options(parts.Options):
-        """A selection has the options its own file names."""
+        """Each selection defines its own options."""
 
     joint: ClassVar[Joint] = "positions"
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -77,80 +77,83 @@ class Selection(nn.Module):
 
     @classmethod
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:
-        """The weights, from the energies."""
+        """Equations of the weights, from the energies."""
         raise NotImplementedError
 
     @classmethod
     def read_equations(cls, options: Any, look: LookSymbols) -> list[str]:
-        """What is read with the weights."""
+        """The equation of the context, from the weights."""
         return [f"{look.context} = Σ_{look.index} {look.weight} {look.memory.values}"]
 
     @classmethod
     def loss_lines(cls, options: Any, look: LookSymbols, *, lasting: bool) -> list[str]:
-        """What the selection adds to a loss, as lines below it; none for most.
+        """The terms that the selection adds to a loss, as lines below it; default: none.
 
-        lasting   whether what is read enters the recurrence
+        lasting   whether the context enters the recurrence
         """
         return []
 
     @classmethod
     def algorithm(cls, options: Any) -> list[str]:
-        """Lines about how the selection is learned; none for most."""
+        """Lines about how the selection is trained; default: none."""
         return []
 
     @classmethod
     def sums_to_one(cls, options: Any) -> bool:
-        """Whether the weights of each query are a distribution over the positions, as copying needs them."""
+        """Whether the weights of each query are a distribution over the positions, as copying requires."""
         return cls.joint == "positions"
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         raise NotImplementedError
 
     def reading(self, weights: Tensor) -> Tensor:
-        """What the values are multiplied with, (B, T, S): the weights themselves, unless a selection rescales them."""
+        """The weights that multiply the values, (B, T, S): the given ones,
+        unless a selection rescales them."""
         return weights
 
     def draw(self, weights: Tensor, rows: Tensor) -> Tensor:
-        """The reading of a selection that draws, in the rows (B) that are to."""
+        """The sampled weights of a selection that samples, in the given rows (B)."""
         return self.reading(weights)
 
     def structure(self, scores: Tensor, mask: Tensor) -> Any:
-        """The distribution over structures behind the weights, (B, T) of them; None where there is none to show."""
+        """The distribution over structures behind the weights, (B, T) of them;
+        None if there is none to show."""
         return None
 
     def traced(self, trace: Trace, name: str, best: Any, samples: Any) -> TracedStructure:
-        """What a trace shows of the structures over the input `name`: the best (T, S) and samples (K, T, S) of them."""
+        """The structures over the input `name` for a trace: the best (T, S) and samples (K, T, S)."""
         raise NotImplementedError
 
     def best_heads(self, scores: Tensor, weights: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T) the best head of each word, for a selection among heads: here each word's own best."""
+        """(B, T) the best head of each word; by default the head with the largest weight."""
         return weights.argmax(-1)
 
 
 def make_selection(selection: str | parts.Options, query_size: int) -> Selection:
-    """The selection a name or its options describe."""
+    """The selection with this name or these options."""
     options = find("selection", selection).Options() if isinstance(selection, str) else selection
     made: Selection = options.part.build(options, query_size)
     return made
 
 
 def by_query(mask: Tensor) -> Tensor:
-    """(B, S) → (B, 1, S); a mask of its own for each query as it is."""
+    """(B, S) → (B, 1, S); a mask for each query stays as it is."""
     return mask.unsqueeze(1) if mask.ndim == 2 else mask
 
 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    """Softmax over the last dimension where the mask is True; zeros where nothing is.
+    """Softmax over the last dimension where the mask is True; all zero if it is nowhere True.
 
-    Masked scores become the lowest finite number, so that a row without any position stays free of NaN in the
-    gradient too.
+    Masked scores become the lowest finite number, so that a row without positions has no NaN, not even in the
+    gradient.
     """
     lowest = torch.finfo(scores.dtype).min
     return torch.softmax(scores.masked_fill(~mask, lowest), -1) * mask
 
 
 def rows_at(table: Tensor, step: int | None, scores: Tensor) -> Tensor:
-    """Of a table (B, T', S') of all output positions the rows asked for at `step` (see `Given`); scores (B, T, S).
+    """The rows of a table (B, T', S') of all output positions for the queries at `step` (see `Given`); scores
+    (B, T, S).
 
     Output positions beyond the table have rows of zeros.
     """

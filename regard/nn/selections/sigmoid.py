@@ -1,4 +1,4 @@
-"""Any subset of the positions, each chosen by itself."""
+"""Any subset of the positions, each chosen independently."""
 
 from __future__ import annotations
 

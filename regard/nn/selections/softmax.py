@@ -13,7 +13,7 @@ from regard.parts import register
 
 @register("selection", "softmax")
 class Softmax(Selection):
-    """exp e_s / Σ exp e_s' over the positions that exist."""
+    """exp e_s / Σ exp e_s' over the real positions."""
 
     @classmethod
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:

@@ -1,4 +1,4 @@
-"""One head for each word, all heads one tree."""
+"""One head for each word; all heads form a tree, whose arcs may cross."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""One position or a few: the sparse softmax (Martins and Astudillo 2016).
+"""One position or a few: sparsemax, a sparse softmax (Martins and Astudillo 2016).
 
     α = argmin_p ‖p − e‖²  over distributions p,   that is  α_s = max(e_s − τ, 0)  with τ such that Σ_s α_s = 1
 
-Scores far below the best get exactly zero. With the scores sorted, e_(1) ≥ e_(2) ≥ …, the support is the first k,
-k the largest number with 1 + k e_(k) > Σ_{j≤k} e_(j), and τ = (Σ_{j≤k} e_(j) − 1) / k. On the support the gradient is
-g − mean(g), elsewhere zero.
+Scores far below the best get exactly zero. With the scores sorted, e_(1) ≥ e_(2) ≥ …, the support is the
+first k, where k is the largest number with 1 + k e_(k) > Σ_{j≤k} e_(j), and τ = (Σ_{j≤k} e_(j) − 1) / k. On
+the support the gradient is g − mean(g), elsewhere zero.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from regard.parts import register
 
 @register("selection", "sparsemax")
 class Sparsemax(Selection):
-    """The distribution nearest to the scores, with true zeros."""
+    """The distribution nearest to the scores, with exact zeros."""
 
     @classmethod
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:
@@ -33,7 +33,7 @@ class Sparsemax(Selection):
 
 
 def sparsemax(scores: Tensor, mask: Tensor) -> Tensor:
-    """Over the last dimension, where the mask is True; zeros where nothing is."""
+    """Over the last dimension, where the mask is True; all zero if it is nowhere True."""
     mask = mask.expand_as(scores)
     with torch.no_grad():
         ordered = scores.masked_fill(~mask, -torch.inf).sort(-1, descending=True).values

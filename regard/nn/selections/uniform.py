@@ -1,4 +1,4 @@
-"""Nothing to choose: mean pooling."""
+"""Equal weights for all positions: mean pooling."""
 
 from __future__ import annotations
 

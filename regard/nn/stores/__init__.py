@@ -1,7 +1,7 @@
-"""External memories: what a controller writes to and reads from at every step, one a file.
+"""External memories that a controller writes to and reads from at every step, one per file.
 
-A spec names one by `store:`. The registry's kind is `store` as well: a *memory* is what an encoder leaves; it is as
-long as its input, and nobody writes to it.
+A spec chooses one with `store:`, and the kind in the registry is `store` too. A *memory*, in contrast, is the
+output of an encoder: it is as long as its input, and nothing is written to it.
 """
 
 from regard.nn.stores.dnc import DNCStore

@@ -1,4 +1,4 @@
-"""Addressing by content: how similar each slot is to a key."""
+"""Content-based addressing: the similarity of each slot to a key."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 from regard.nn.products import pair_products
 
 EPSILON = 1e-6
-"""Under the roots of the norms: an empty slot is similar to nothing, and has a gradient."""
+"""Added under the roots of the norms: an empty slot has similarity 0 to every key, and a gradient."""
 WRITTEN_EPSILON = "0.000001"
 
 
@@ -24,7 +24,7 @@ def content_weights(keys: Tensor, strengths: Tensor, slots: Tensor) -> Tensor:
 
 
 def content_line(weights: str, key: str, strength: str, slot: str, index: str) -> str:
-    """The same as a board writes it."""
+    """The equation of `content_weights`."""
     return (
         f"{weights} = softmax_{index}({strength} ({key}·{slot}) / √({key}·{key} + ε) / √({slot}·{slot} + ε))"
     )

@@ -1,21 +1,21 @@
 """The memory of a Differentiable Neural Computer (Graves et al. 2016), with its own symbols.
 
-One head writes, to a place found by content or to one that is free; K heads read, by content or on along the order in
-which slots were written, or back.
+One head writes, to a slot found by content or to a free one. K heads read by content, or forward or backward
+along the order in which slots were written.
 
-    ψ = Π_k (1 − f_k w^r_k)                              what no head that freed it read
-    u ← (u + w^w − u ⊙ w^w) ⊙ ψ                          usage, by the last step's weights
+    ψ = Π_k (1 − f_k w^r_k)                              retention: what the free gates leave in use
+    u ← (u + w^w − u ⊙ w^w) ⊙ ψ                          usage, from the weights of the previous step
     a_φ1, a_φ2, …                                        allocation: a_φi = (1 − u_φi) Π_{i' < i} u_φi', φ sorts u
     w^w = g_w (g_a a + (1 − g_a) c)
     m_ℓ ← m_ℓ ⊙ (1 − w^w_ℓ e) + w^w_ℓ v
     L_ℓι ← (1 − w^w_ℓ − w^w_ι) L_ℓι + w^w_ℓ p_ι,  L_ℓℓ = 0     ℓ was written after ι
     p ← (1 − Σ w^w) p + w^w                              precedence
-    w^r_k = π_1 Lᵀ w^r_k + π_2 c_k + π_3 L w^r_k         back, by content, on
+    w^r_k = π_1 Lᵀ w^r_k + π_2 c_k + π_3 L w^r_k         backward, by content, forward
 
-Without `free` there is no ψ: what was written stays. A free gate that is open where it does no harm in training, as
-there are slots enough, makes a longer input write over its own beginning.
+Without `free` there is no ψ, and slots in use stay in use. If there are enough slots in training, an open
+free gate does no harm there. On a longer input it then overwrites the beginning.
 
-Usage is at least ε in the allocation, as in the published program, so that its product has a gradient.
+In the allocation, usage is at least ε, as in the published program, so that its product has a gradient.
 """
 
 from __future__ import annotations
@@ -47,21 +47,21 @@ class DNCState(NamedTuple):
 
 @register("store", "dnc")
 class DNCStore(Store):
-    """See above. Nothing is written, used, linked or read at first."""
+    """See above. At first, nothing is written, used, linked or read."""
 
     class Options(Store.Options):
-        """The memory of a Differentiable Neural Computer: slots are allocated, freed, and linked in the order of
-        writing."""
+        """The memory of a Differentiable Neural Computer: slots are allocated, freed, and linked in the order
+        in which they were written."""
 
         slots: Annotated[int, Field(ge=1, le=4096)] = 64
-        """Number of slots, whose links are a square; weights do not depend on it."""
+        """Number of slots. The links take slots² numbers; the parameters do not depend on it."""
         heads: Depth = 1
-        """Read heads; one head writes."""
+        """Number of read heads; one head writes."""
         free: bool = True
-        """Whether heads can free what they have read; false: a slot in use stays in use."""
+        """Whether read heads can free the slots they have read; false: a slot in use stays in use."""
 
     begin = {"ga": 2.0, "gw": 2.0, "fr": -2.0}
-    """It writes, to slots that are free, and frees none that it has read."""
+    """Initially the head writes to free slots, and the read heads free nothing."""
 
     def __init__(
         self, size: int, *, slots: int = 64, width: int = 20, heads: int = 1, free: bool = True
@@ -155,13 +155,14 @@ def used(usage: Tensor, write: Tensor, read: Tensor, free: Tensor | None) -> Ten
     """(B, N): (u + w − u ⊙ w) ⊙ Π_k (1 − f_k w_k): usage and write (B, N), read (B, K, N), free (B, K) or none."""
     if free is None:
         return usage + write - usage * write
-    # not prod, whose gradient asks the GPU for zeros and waits for the answer
+    # not prod, whose gradient waits for the GPU to look for zeros
     kept = reduce(torch.mul, (1.0 - free.unsqueeze(-1) * read).unbind(1))
     return (usage + write - usage * write) * kept
 
 
 def allocated(usage: Tensor) -> Tensor:
-    """(B, N): a_φi = (1 − u_φi) Π_{i' < i} u_φi', φ the slots from the least used on, the first of equals first."""
+    """(B, N): a_φi = (1 − u_φi) Π_{i' < i} u_φi', φ the slots from the least used on;
+    ties in the order of the slots."""
     usage = EPSILON + (1.0 - EPSILON) * usage
     ranked, order = usage.sort(dim=-1, stable=True)
     before = torch.cat([torch.zeros_like(ranked[:, :1]), ranked[:, :-1].log().cumsum(-1)], -1).exp()

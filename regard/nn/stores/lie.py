@@ -1,23 +1,23 @@
-"""Lie-access memory (Yang and Rush 2017): keys are points of the plane, and heads move by a group of motions.
+"""Lie-access memory (Yang and Rush 2017): keys are points in the plane, and heads move by group actions.
 
-Every step appends one slot: a key, a value, and a strength. A head holds a point. At each step it stays, or jumps to a
-point the controller names, and is then moved by an element of a Lie group, which has an inverse: the same steps lead
-back.
+Every step appends one slot: a key, a value, and a strength. A head is at a point. At each step it stays or
+jumps to a point that the controller names. Then an element of a Lie group moves it. The element has an
+inverse, so the same steps lead back.
 
     x̄ = g x̃ + (1 − g) x                        jump, or stay
     x = x̄ + a                                  move: shift, the group R²
     x = |x̄| (cos(φ + a), sin(φ + a))           move: rotate, the group SO(2); φ the angle of x̄
 
-The motion a is what the controller says, or with a `reach` R bounded, η R tanh(a), η a gate: a head stays, or goes a
-whole step. Where gate and step are saturated all steps are alike, whatever was read or written, so that a head that
-walks after another does not drift from it.
+The controller outputs the motion a. With a `reach` R it is bounded, η R tanh(a), with a gate η: a head stays,
+or goes a whole step. If gate and step are saturated, all steps are equal, whatever was read or written, so
+that a head that follows another does not drift away from it.
 
-What a head reads at x is a mixture of all values written so far, by the distance of their keys:
+A head at x reads a mixture of all values written so far, weighted by the distance of their keys:
 
     w_ι ∝ s_ι / (|x − x_ι|² + ε)               weights: inverse-square
-    w_ι ∝ s_ι exp(−|x − x_ι|² / θ)             weights: softmax, at a temperature θ that the controller says
+    w_ι ∝ s_ι exp(−|x − x_ι|² / θ)             weights: softmax, with a temperature θ from the controller
 
-Nothing is overwritten; there are as many slots as steps.
+Nothing is overwritten: there are as many slots as steps.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from regard.nn.stores.store import Store, StoreStep, number, vector
 from regard.parts import Positive, register
 
 EPSILON = 1e-4
-"""Beside the squared distance: at its very place a value counts 1 / ε."""
+"""Added to the squared distance: a value at distance 0 has weight 1 / ε."""
 FLOOR = 1e-3
 """The lowest temperature."""
 
@@ -42,8 +42,8 @@ Weights = Literal["inverse-square", "softmax"]
 
 
 class LieState(NamedTuple):
-    """keys (B, N, 2), values (B, N, W), strengths (B, N) of the N slots written so far; the points where the heads are:
-    write (B, 1, 2), read (B, K, 2)."""
+    """keys (B, N, 2), values (B, N, W), strengths (B, N) of the N slots written so far; the points of the
+    heads: write (B, 1, 2), read (B, K, 2)."""
 
     keys: Tensor
     values: Tensor
@@ -54,21 +54,23 @@ class LieState(NamedTuple):
 
 @register("store", "lie")
 class LieStore(Store):
-    """See above. The heads begin at points that are learned."""
+    """See above. The heads start at learned points."""
 
     class Options(Store.Options):
-        """Lie-access memory: keys in the plane, heads that move by shifts or rotations."""
+        """Lie-access memory: keys in the plane, and heads that move by shifts or rotations."""
 
         move: Move = "shift"
-        """How heads move: shift, in any direction; rotate, about the origin."""
+        """How heads move. shift: in any direction; rotate: around the origin."""
         weights: Weights = "inverse-square"
-        """How much a value counts at a distance d of its key from the head: 1 / d², or exp(−d² / θ)."""
+        """Weight of a value whose key is at distance d from the head. inverse-square: 1 / d²;
+        softmax: exp(−d² / θ)."""
         reach: Positive | None = None
-        """How far one step moves a head at most, along each axis (rotate: by which angle); default: any distance."""
+        """Largest move of a head in one step, along each axis (rotate: the largest angle);
+        default: unlimited."""
 
     begin = {"ga": -6.0, "gr": -6.0}
-    """Heads stay where they are, and move: a jump is learned where it is needed. A gate that is a little open pulls the
-    head back at every step, the more the farther it has gone."""
+    """Initially heads do not jump, but only move; jumps are learned if needed. A gate that is slightly open
+    would pull a head back at every step, the more the farther it has gone."""
 
     def __init__(
         self,
@@ -144,7 +146,7 @@ class LieStore(Store):
 
 
 def _points(head: str, j: str, state: str, options: Any) -> list[str]:
-    """Where the heads go: `head` is what stands below, a or kr."""
+    """Equations of the points of the heads; `head` is the subscript, a or kr."""
     at, before, named = f"{j}{head}", f"x_{{{j}−1,{','.join(head)}}}", vector("x", head, state)
     lines = [
         f"g_{at} = σ({number('g', head, state)})",
@@ -170,7 +172,7 @@ def _points(head: str, j: str, state: str, options: Any) -> list[str]:
 
 
 def rotated(points: Tensor, angles: Tensor) -> Tensor:
-    """Points (B, K, 2), turned about the origin by angles (B, K)."""
+    """Points (B, K, 2), rotated around the origin by angles (B, K)."""
     cosine, sine = angles.cos(), angles.sin()
     x, y = points.unbind(-1)
     return torch.stack([cosine * x - sine * y, sine * x + cosine * y], -1)

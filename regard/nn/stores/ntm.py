@@ -1,14 +1,14 @@
 """The memory of a Neural Turing Machine (Graves, Wayne and Danihelka 2014).
 
-A head moves in four steps, from its weights w at the last step to those of this one, over the slots ℓ of a circle:
+A head moves in four steps from its previous weights w to its new ones, over a circle of slots ℓ:
 
     v_ℓ = softmax_ℓ(β cos(κ, m_ℓ))                       by content
-    q = g v + (1 − g) w                                  or from where it was
-    w̃_ℓ = ς₋₁ q_{ℓ+1} + ς₀ q_ℓ + ς₁ q_{ℓ−1}               one slot back, not at all, or one on
+    q = g v + (1 − g) w                                  or from the previous position
+    w̃_ℓ = ς₋₁ q_{ℓ+1} + ς₀ q_ℓ + ς₁ q_{ℓ−1}               one slot back, none, or one forward
     w_ℓ = w̃_ℓ^γ / Σ w̃^γ                                  sharpened
 
-Write heads go first: what all of them erase, m_ℓ ⊙ Π_k (1 − w_kℓ e_k), then what all of them add, + Σ_k w_kℓ a_k. Read
-heads address what was written: r_k = Σ_ℓ w_kℓ m_ℓ. Graves leaves the order open; the DNC has this one.
+Write heads go first: all of them erase, m_ℓ ⊙ Π_k (1 − w_kℓ e_k), then all of them add, + Σ_k w_kℓ a_k. Read
+heads address the result: r_k = Σ_ℓ w_kℓ m_ℓ. Graves leaves the order open; the DNC uses this one.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from regard.parts import Depth, Size, register
 from regard.private import apply
 
 EMPTY = 1e-6
-"""Every number of an empty slot: a small constant is learned from sooner than random numbers (Collier and Beel
-2018)."""
+"""Every number of an empty slot: a model learns sooner from a small constant than from random numbers
+(Collier and Beel 2018)."""
 
 TAPE: dict[str, Bias] = {"ga": -2.0, "ςa": (0.0, 0.0, 2.0)}
-"""Biases of a write head that stays away from content and goes on."""
+"""Initial biases of a write head that ignores content and moves forward."""
 
 
 class NTMState(NamedTuple):
-    """slots (B, N, W); where the heads were: write (B, K, N), read (B, K, N)."""
+    """slots (B, N, W); the previous weights of the heads: write (B, K, N), read (B, K, N)."""
 
     slots: Tensor
     write: Tensor
@@ -44,21 +44,21 @@ class NTMState(NamedTuple):
 
 @register("store", "ntm")
 class NTMStore(Store):
-    """See above. All heads begin at the first slot."""
+    """See above. All heads start at the first slot."""
 
     class Options(Store.Options):
-        """The memory of a Neural Turing Machine: slots addressed by content and by place."""
+        """The memory of a Neural Turing Machine: slots addressed by content and by location."""
 
         slots: Size = 128
-        """Number of slots, a circle; weights do not depend on it."""
+        """Number of slots, which form a circle; the parameters do not depend on it."""
         heads: Depth = 1
-        """Read heads, and as many write heads."""
+        """Number of read heads, and of write heads."""
         tape: bool = False
-        """Whether write heads begin by going from slot to slot, as on a tape: those that begin anywhere may write two
-        things into one slot, and do not get out of it."""
+        """Start with write heads that move from slot to slot, as on a tape. Heads that start otherwise may
+        write two things to one slot and never unlearn it."""
         focus: float = 0.0
-        """How much sharper read heads begin: b_γr is so much larger. A head that rests on several slots at once loses
-        its place in a longer input; a sharp one learns later to find what it looks for."""
+        """Added to the initial bias b_γr, which makes read heads sharper. A head that is spread over several
+        slots loses its place in a longer input; a sharp one takes longer to learn to find things."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class NTMStore(Store):
         return StoreStep(reads.flatten(1), NTMState(slots, write, read), {"write": write, "read": read})
 
     def _plain(self, said: Tensor, state: NTMState) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """As `NTMStep`, by operations of torch."""
+        """`NTMStep` with operations of torch."""
         keys, gates, powers, shifts, erase, add = self._bent(said)
         heads = self.heads
         content = content_weights(keys[:, :heads], powers[:, :heads], state.slots)
@@ -133,8 +133,9 @@ class NTMStore(Store):
         return slots, write, read, weighted_sums(read, slots)
 
     def _bent(self, said: Tensor) -> tuple[Tensor, ...]:
-        """keys (B, 2K, W), gates (B, 2K), strengths and powers (B, 4K), shifts (B, 2K, 3), the write heads first; erase
-        and add (B, K, W). What is squashed alike is squashed at once: a step of a small batch costs its calls."""
+        """keys (B, 2K, W), gates (B, 2K), strengths and powers (B, 4K), shifts (B, 2K, 3), the write heads
+        first; erase and add (B, K, W). Each activation is applied to all its inputs at once, because calls
+        dominate the time of small batches."""
         heads, width = self.heads, self.width
         bounded, gated, positive, shifts = said.split(self._groups, -1)
         keys, add = torch.tanh(bounded).unflatten(-1, (3 * heads, width)).split((2 * heads, heads), 1)
@@ -144,7 +145,7 @@ class NTMStore(Store):
 
 
 def _moves(mark: str, j: str, state: str, slot: str) -> list[str]:
-    """The four steps of the heads that write (mark a) or read (mark r)."""
+    """Equations of the four steps of the heads that write (mark a) or read (mark r)."""
     at, head = f"{j}k{mark}", f"k{mark}"
     return [
         f"κ_{at} = tanh({vector('κ', head, state)})",
@@ -173,8 +174,8 @@ def shifted(weights: Tensor, shifts: Tensor) -> Tensor:
 
 
 def sharpened(weights: Tensor, power: Tensor) -> Tensor:
-    """w^γ / Σ w^γ: weights (B, K, N), powers (B, K). By logarithms: a power of a small weight would vanish, and with it
-    the sum."""
+    """w^γ / Σ w^γ; weights (B, K, N), powers (B, K). Computed with logarithms, because powers of small
+    weights would underflow, and with them the sum."""
     tiny = torch.finfo(weights.dtype).tiny
     return (power.unsqueeze(-1) * weights.clamp(min=tiny).log()).softmax(-1)
 

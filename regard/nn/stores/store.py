@@ -1,4 +1,4 @@
-"""A store: what a controller writes to and reads from, one step at a time."""
+"""A store: an external memory that a controller writes to and reads from, one step at a time."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from regard import parts
 from regard.parts import Depth, Size, one_of
 
 AnyStore = Annotated[Any, one_of("store")]
-"""A key of options that chooses a store: `store: ntm`, `store: {type: ntm, slots: 128, width: 20}`."""
+"""An option that chooses a store: `store: ntm`, `store: {type: ntm, slots: 128, width: 20}`."""
 
 Bias = float | tuple[float, ...]
-"""Of all numbers of a piece, or of those of each head."""
+"""A bias for all numbers of a piece, or one for each number of a head."""
 
 
 @dataclass(frozen=True)
 class StoreStep:
-    """What a step leaves.
+    """The result of a step.
 
-    reads   (B, K · width) what the K heads read, side by side
-    state   the store afterwards, for the next step
-    looks   what a trace keeps, by name: `write` (B, K', N) and `read` (B, K, N), the weights over the slots; of some
-            stores `link` (B, N, N), `write_path` (B, 1, 2) and `read_path` (B, K, 2)
+    reads   (B, K · width) the vectors that the K heads read, concatenated
+    state   the state of the store for the next step
+    looks   what a trace records, by name: `write` (B, K', N) and `read` (B, K, N), the weights over the
+            slots; for some stores `link` (B, N, N), `write_path` (B, 1, 2) and `read_path` (B, K, 2)
     """
 
     reads: Tensor
@@ -37,22 +37,22 @@ class StoreStep:
 class Store(nn.Module):
     """A controller's state (B, size) and the store's own state → a StoreStep.
 
-    What the controller says to the store (keys, gates, what to write) is one affine map of its state, the *interface*;
-    `pieces` names the parts of it in their order, with how many numbers each has. A new store derives from this class,
-    gives `pieces` to the constructor, and writes `start`, `step` and `equations`. Nothing is left on the module between
-    calls.
+    The controller's output to the store (keys, gates, what to write) is one affine map of its state, the
+    *interface*. `pieces` names the parts of the interface in their order, with the size of each. To add a
+    store, derive from this class, pass `pieces` to the constructor, and write `start`, `step` and
+    `equations`. A call leaves no state on the module.
     """
 
     class Options(parts.Options):
-        """Shared by all stores."""
+        """Options shared by all stores."""
 
         width: Size = 20
-        """Numbers in a slot."""
+        """Size of a slot."""
         heads: Depth = 1
-        """Read heads."""
+        """Number of read heads."""
 
     begin: ClassVar[Mapping[str, Bias]] = {}
-    """What the biases of some pieces begin with, so that gates are open or closed before anything is learned."""
+    """Values added to the initial biases of some pieces, so that gates are open or closed before training."""
 
     def __init__(self, size: int, width: int, heads: int, pieces: dict[str, int]) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class Store(nn.Module):
 
     @torch.no_grad()
     def begin_with(self, biases: Mapping[str, Bias]) -> None:
-        """Add to the biases of some pieces, to those of all heads alike."""
+        """Add to the biases of some pieces, the same for all heads."""
         split = self.interface.bias.split(list(self.pieces.values()))
         for name, bias in zip(self.pieces, split, strict=True):
             more = bias.new_tensor(biases.get(name, 0.0))
@@ -71,7 +71,7 @@ class Store(nn.Module):
 
     @classmethod
     def build(cls, options: Any, size: int) -> Store:
-        """The store with its options, for a controller of that size."""
+        """The store with its options, for a controller of this size."""
         return cls(size, **dict(options))
 
     @property
@@ -80,14 +80,14 @@ class Store(nn.Module):
 
     @classmethod
     def equations(cls, options: Any, j: str, state: str, length: str) -> list[str]:
-        """The lines that define r_jk, what head k reads at step j, from the controller's state.
+        """Equations of r_jk, the vector that head k reads at step j, from the controller's state.
 
-        j, state, length   how the step, the state at that step and the number of steps are written: j, s_j, S
+        j, state, length   symbols of the step, the state at that step, and the number of steps: j, s_j, S
         """
         raise NotImplementedError
 
     def first_reads(self, rows: int) -> Tensor:
-        """(B, K · width) what is read before anything was written: learned."""
+        """(B, K · width) the learned reads before anything is written."""
         return self.first_read.flatten().expand(rows, -1)
 
     def start(self, rows: int) -> Any:
@@ -98,16 +98,16 @@ class Store(nn.Module):
         raise NotImplementedError
 
     def said(self, controller: Tensor) -> dict[str, Tensor]:
-        """The interface, (B, numbers) by the name of the piece."""
+        """The interface, (B, size) by the name of the piece."""
         parts = self.interface(controller).split(list(self.pieces.values()), -1)
         return dict(zip(self.pieces, parts, strict=True))
 
 
 def vector(piece: str, mark: str, state: str) -> str:
-    """`W_κa s_j + b_κa`: a piece of the interface as a board writes it."""
+    """`W_κa s_j + b_κa`: the equation of a piece of the interface."""
     return f"W_{piece}{mark} {state} + b_{piece}{mark}"
 
 
 def number(piece: str, mark: str, state: str) -> str:
-    """`ω_βa·s_j + b_βa`: one of a single number."""
+    """`ω_βa·s_j + b_βa`: the same for a piece that is a single number."""
     return f"ω_{piece}{mark}·{state} + b_{piece}{mark}"

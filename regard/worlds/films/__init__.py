@@ -1,4 +1,4 @@
-"""The films world: moving shapes and what is told of them."""
+"""The films world: videos of moving shapes, with captions."""
 
 from regard.worlds.films.world import FilmsWorld
 

@@ -1,4 +1,4 @@
-"""What a shape can do: for each action, how its pose changes over the frames."""
+"""Actions of shapes: how an action changes the pose over the frames."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import numpy as np
 from regard.data.ragged import Array
 
 POSE = ("x", "y", "radius", "angle", "seen")
-"""Of a shape in one frame: its centre and radius in pixels (y downwards), its turn in radians, whether it is there."""
+"""Pose of a shape in one frame: center and radius in pixels (y downward), rotation in radians, visibility."""
 DISTANCE = 9.0
-"""How far a move goes, in pixels of a frame of 24."""
+"""Distance of a move, in pixels of a frame of 24."""
 
 Change = Callable[[Array], dict[str, Array]]
 
 
 @dataclass(frozen=True)
 class Action:
-    """Something a shape does within some frames.
+    """An action of a shape over some frames.
 
-    change      progress (F,), above 0 to 1 → what is added to x, y and angle, and what multiplies radius and `seen`
-    reach       (left, right, up, down) the farthest that the centre comes from where it began, in pixels
-    lasting     whether the pose stays as it is at the end; else the shape is where and as it was before
-    corners     whether a round shape cannot be seen to do it
+    change      progress (F,), in (0, 1] → increments of x, y and angle, factors of radius and `seen`
+    reach       (left, right, up, down) largest displacements of the center from its start, in pixels
+    lasting     whether the final pose persists; otherwise the shape returns to its earlier pose
+    corners     whether the action is invisible for a round shape
     """
 
     name: str
@@ -41,7 +41,7 @@ def _alternating(progress: Array) -> Array:
 
 
 def _blinking(progress: Array) -> Array:
-    """Away, there, away, …; there in the last."""
+    """Invisible, visible, invisible, …; visible in the last frame."""
     return np.where(progress < 1.0, np.arange(len(progress)) % 2, 1).astype(np.float64)
 
 
@@ -68,7 +68,8 @@ ACTIONS: dict[str, Action] = {
 
 
 def perform(action: Action, poses: Array, first: int, last: int) -> None:
-    """Change a shape's `poses` (T, 5) in place: it acts in the frames from `first` to before `last`."""
+    """Apply an action to the `poses` (T, 5) of a shape in place, in the frames from `first` up to, excluding,
+    `last`."""
     progress = np.arange(1, last - first + 1) / (last - first)
     scale = action.change(progress)
     for name, values in scale.items():

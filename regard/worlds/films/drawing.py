@@ -1,4 +1,4 @@
-"""Shapes drawn into frames from their distance to every pixel: any place, size and turn, with smooth edges."""
+"""Draw shapes of any position, size and rotation by signed distance, with smooth edges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from regard.data.ragged import Array
 
 Distance = Callable[[Array, Array], Array]
-"""Coordinates on the shape, its radius being one → how far outside it they are; negative inside."""
+"""Coordinates relative to a shape of radius 1 → signed distance; negative inside."""
 
 
 def _ring(u: Array, v: Array) -> Array:
@@ -31,7 +31,7 @@ def _cross(u: Array, v: Array) -> Array:
 
 
 SHAPES: dict[str, Distance] = {"ring": _ring, "square": _square, "triangle": _triangle, "cross": _cross}
-"""Those that can be told from each other in a few pixels: a full circle and a square cannot."""
+"""Shapes that differ clearly at a few pixels; a filled circle and a square would not."""
 ROUND = ("ring",)
 COLORS: dict[str, tuple[int, int, int]] = {
     "red": (225, 45, 40),
@@ -45,9 +45,9 @@ BACKGROUND = 20
 
 
 def coverage(shape: str, poses: Array, size: int) -> Array:
-    """Which share of each pixel a shape covers: poses (T, 5) → (T, size, size) from 0 to 1."""
+    """The share of each pixel that a shape covers: poses (T, 5) → (T, size, size) from 0 to 1."""
     fresh = np.ones(len(poses), dtype=bool)
-    fresh[1:] = (poses[1:] != poses[:-1]).any(1)  # while it stands still it is drawn once
+    fresh[1:] = (poses[1:] != poses[:-1]).any(1)  # an unchanged pose is drawn only once
     x, y, radius, angle, seen = (column[:, None, None] for column in poses[fresh].T.astype(np.float32))
     centres = np.arange(size, dtype=np.float32) + 0.5
     across, down = (centres[None, None, :] - x) / radius, (centres[None, :, None] - y) / radius
@@ -59,10 +59,10 @@ def coverage(shape: str, poses: Array, size: int) -> Array:
 
 
 def paint(frames: Array, covered: Array, color: str) -> None:
-    """Lay a color over `frames` (T, size, size, 3) float32, in place, where it is `covered` (T, size, size)."""
+    """Blend a color into `frames` (T, size, size, 3) float32, in place, by the coverage (T, size, size)."""
     frames += covered[..., None] * (np.array(COLORS[color], dtype=np.float32) - frames)
 
 
 def blank(frames: int, size: int) -> Array:
-    """(frames, size, size, 3) float32, nothing in it."""
+    """(frames, size, size, 3) float32, empty."""
     return np.full((frames, size, size, 3), BACKGROUND, dtype=np.float32)

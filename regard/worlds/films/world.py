@@ -1,4 +1,4 @@
-"""The films world: small films of shapes that act, told in a sentence whose words have frames."""
+"""The films world: short videos of acting shapes, with captions whose words refer to frames."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from regard.worlds.world import SplitWorld
 
 RADIUS = 5.0
 FRAMES = 5
-"""Frames of one action; jumps and circles would be hard to tell in fewer."""
+"""Frames of one action; jumps and circles would be hard to recognize in fewer."""
 MOST_EVENTS = 5
 
 
 @dataclass(frozen=True)
 class Shot:
-    """A shape stands there, acts, and stands there again.
+    """A shape rests, acts, and rests again.
 
-    start, stop    its frames among those of the film, the one after the last
-    first, last    … in which the shape acts
-    others         shapes that stand by, with their colors
+    start, stop    first frame of the shot in the video, and the frame after its last
+    first, last    first frame of the action, and the frame after its last
+    others         shapes that do not act, with their colors
     """
 
     shape: str
@@ -44,33 +44,33 @@ class Shot:
 
     @property
     def words(self) -> list[str]:
-        """What is told of it."""
+        """The words of the caption about this shot."""
         return ["the", self.color, self.shape, *self.action.name.split()]
 
 
 @register("world", "films")
 class FilmsWorld(SplitWorld):
-    """Films of one or more shots; in each of them a shape does something.
+    """Videos of one or more shots; in each shot, a shape performs an action.
 
         film → the red square moves left then the blue ring grows
 
-    `action` is what the first shape does and `moment` when it does so. `places` says for each word of the caption that
-    names a color or a shape in which frames it is visible, and for the words of the action in which it happens, as
-    fractions of the film.
+    `action` is the action of the first shape and `moment` its frames. `places` maps words of the caption to frames, as
+    fractions of the video: a color or shape to the frames in which it is visible, an action to those in which it
+    happens.
     """
 
     train: RowCount = 4_000
-    """Number of films."""
+    """Number of videos."""
     dev: RowCount = 300
     """Rows of the split `dev`."""
     events: int = 2
-    """Most shots of a film; films with one, two, … are equally many."""
+    """Maximum number of shots per video; videos of 1, 2, … shots are equally frequent."""
     others: int = 0
-    """Shapes that stand by in each shot and are not mentioned."""
+    """Number of shapes per shot that do not act and are not mentioned."""
     size: int = 24
     """Width and height of a frame, in pixels."""
     pause: int = 1
-    """Most frames in which nothing happens, at the beginning and at the end of each shot."""
+    """Maximum number of frames without action at the start and at the end of each shot."""
 
     fields: ClassVar[tuple[str, ...]] = ("film", "action", "moment", "caption", "places")
 
@@ -102,7 +102,7 @@ class FilmsWorld(SplitWorld):
             }
 
     def _script(self, generator: np.random.Generator, events: int) -> list[Shot]:
-        """Who does what when."""
+        """Random shots: shapes, actions and their frames."""
         shots: list[Shot] = []
         start = 0
         for _ in range(events):
@@ -118,7 +118,7 @@ class FilmsWorld(SplitWorld):
         return shots
 
     def _frames(self, generator: np.random.Generator, shot: Shot) -> Array:
-        """(T, size, size, 3) uint8 of a shot; who acts is in front of who stands by."""
+        """(T, size, size, 3) uint8 of a shot; the acting shape is in front."""
         length = shot.stop - shot.start
         frames = blank(length, self.size)
         for shape, color in shot.others:
@@ -132,7 +132,7 @@ class FilmsWorld(SplitWorld):
     def _poses(
         self, generator: np.random.Generator, reach: tuple[float, float, float, float], length: int
     ) -> Array:
-        """(T, 5) of a shape that stands still at a place from which nothing within its reach leaves the frame."""
+        """(T, 5) poses of a shape at rest, placed so that no displacement within its reach leaves the frame."""
         left, right, up, down = reach
         start = {
             "x": generator.uniform(RADIUS + left, self.size - RADIUS - right),
@@ -149,11 +149,11 @@ def _span(first: int, last: int, length: int) -> str:
 
 
 def _places(shots: list[Shot]) -> str:
-    """`1:0.0000,0.5000 2:0.0000,0.5000 3:0.1000,0.4000 …`: the words of each shot but `the`, at their frames."""
+    """`1:0.0000,0.5000 2:0.0000,0.5000 3:0.1000,0.4000 …`: the frames of each word except `the` and `then`."""
     found, token, length = [], 0, shots[-1].stop
     for shot in shots:
         there, acting = _span(shot.start, shot.stop, length), _span(shot.first, shot.last, length)
         found += [f"{token + 1}:{there}", f"{token + 2}:{there}"]
         found += [f"{token + place}:{acting}" for place in range(3, len(shot.words))]
-        token += len(shot.words) + 1  # and the word `then`
+        token += len(shot.words) + 1  # + 1 for the word `then`
     return " ".join(found)

@@ -1,4 +1,4 @@
-"""Formulas in LaTeX, and how they look."""
+"""Formulas in LaTeX and their images."""
 
 from regard.worlds.formulas.world import FormulasWorld
 

@@ -1,6 +1,6 @@
-"""Boxes: how the parts of a formula lie to each other, after the rules of TeX, in whole pixels.
+"""Boxes: the layout of formulas by the rules of TeX, in whole pixels.
 
-A box has a width, a height above its baseline and one below; y grows downwards and is 0 at the baseline.
+A box has a width, a height above its baseline and a depth below it; y grows downward and is 0 at the baseline.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from regard.worlds.formulas.typeface import Glyph, Ink, Typeface
 
 @dataclass(frozen=True)
 class Mark:
-    """Ink with its left upper corner at (x, y), drawn for a token of the formula."""
+    """Ink with its upper left corner at (x, y), drawn for a token of the formula."""
 
     token: int
     ink: Ink
@@ -44,7 +44,7 @@ def symbol(token: int, glyph: Glyph) -> Box:
 
 
 def row(boxes: Sequence[Box], gaps: Sequence[int]) -> Box:
-    """One after the other on one baseline; gaps[i] pixels before box i."""
+    """Boxes side by side on a common baseline, with gaps[i] pixels before box i."""
     marks: list[Mark] = []
     x = 0
     for box, gap in zip(boxes, gaps, strict=True):
@@ -54,7 +54,7 @@ def row(boxes: Sequence[Box], gaps: Sequence[int]) -> Box:
 
 
 def scripts(base: Box, below: Box | None, above: Box | None, size: int) -> Box:
-    """Sub- and superscript, to the right."""
+    """A box with a subscript and a superscript to its right."""
     marks, width, top, bottom = list(base.marks), 0, base.above, base.below
     for box, shift in ((below, size // 3), (above, -(size // 2))):
         if box is None:
@@ -69,7 +69,7 @@ def scripts(base: Box, below: Box | None, above: Box | None, size: int) -> Box:
 
 
 def limits(base: Box, below: Box, above: Box) -> Box:
-    """What stands under and over a sum."""
+    """A box with limits below and above it, as for a sum."""
     width = max(base.width, below.width, above.width)
     under, over = base.below + 1 + below.above, base.above + 1 + above.below
     marks = (
@@ -81,7 +81,7 @@ def limits(base: Box, below: Box, above: Box) -> Box:
 
 
 def fraction(token: int, top: Box, bottom: Box, size: int) -> Box:
-    """The bar, drawn for the token, lies where the minus of a line of this size does."""
+    """A fraction. Its bar, drawn for the token, is at the height of a minus sign of this size."""
     width, axis = max(top.width, bottom.width) + 2, -(size // 3)
     up, down = axis - 2 - top.below, axis + 3 + bottom.above
     marks = (
@@ -93,7 +93,7 @@ def fraction(token: int, top: Box, bottom: Box, size: int) -> Box:
 
 
 def root(token: int, inside: Box, typeface: Typeface) -> Box:
-    """The sign as high as what is under it, and a line over that."""
+    """A root sign as high as its content, with a line over it."""
     above, height = inside.above + 2, inside.height + 2
     sign = typeface.stretched("√", height, 5 + height // 6)
     ink = np.zeros((height, sign.shape[1] + inside.width + 1), dtype=np.uint8)
@@ -104,7 +104,7 @@ def root(token: int, inside: Box, typeface: Typeface) -> Box:
 
 
 def painted(box: Box, height: int, width: int) -> Ink:
-    """The box at the left of a canvas, in the middle of its height: black on white."""
+    """The box at the left of a canvas, vertically centered, black on white."""
     canvas = np.zeros((height, width), dtype=np.uint8)
     left, baseline = origin(box, height)
     for mark in box.marks:
@@ -115,5 +115,5 @@ def painted(box: Box, height: int, width: int) -> Ink:
 
 
 def origin(box: Box, height: int) -> tuple[int, int]:
-    """Where on the canvas the box begins, and its baseline."""
+    """The left edge and the baseline of the box on the canvas."""
     return 2, (height - box.height) // 2 + box.above

@@ -1,7 +1,7 @@
-"""Expressions: made at random, written in LaTeX, and laid out.
+"""Random expressions, written in LaTeX and laid out.
 
-The LaTeX is canonical: one way to write what is seen, its tokens separated by spaces, every argument and every script
-in braces, a subscript before a superscript:  \\frac { x ^ { 2 } + 1 } { \\sqrt { a } }
+The LaTeX is canonical, one notation for each image: tokens separated by spaces, every argument and script in braces, a
+subscript before a superscript:  \\frac { x ^ { 2 } + 1 } { \\sqrt { a } }
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ GREEK = tuple(
 DIGITS = tuple("0123456789")
 OPERATORS = ("+", "-", "=")
 SIZES = (12, 9)
-"""Of the line and of the scripts, in pixels."""
+"""Font sizes of the line and of scripts, in pixels."""
 
 
 @dataclass
 class Writer:
-    """Writes and lays out at once, so that every mark knows its token.
+    """Writes and lays out an expression at the same time, so that every mark is linked to its token.
 
-    tokens   what has been written
+    tokens   the tokens so far
     """
 
     typeface: Typeface
@@ -36,7 +36,7 @@ class Writer:
     tokens: list[str] = field(default_factory=list)
 
     def formula(self) -> Box:
-        """A side, or two sides and = between them."""
+        """An expression, or an equation of two."""
         if self.random.random() < 0.5:
             return self._line(self._terms(self.random.choice((1, 2, 3)), 0), 0)
         left = self._terms(1, 0)
@@ -52,7 +52,7 @@ class Writer:
         return parts
 
     def _term(self, level: int) -> list[tuple[str, Box]]:
-        """On the line anything; in fractions, roots and brackets (level 1) a sign, or a letter with scripts."""
+        """A random term. Within fractions, roots and brackets (level 1), only a sign, or a letter with scripts."""
         parts = []
         if level == 0 and self.random.random() < 0.2:
             parts.append(self._symbol(self.random.choice(DIGITS[2:]), level))
@@ -75,7 +75,7 @@ class Writer:
         return [("", boxes.scripts(base, low, high, SIZES[level]))]
 
     def _short(self) -> Box:
-        """A script: a sign or two."""
+        """A script of one or two signs."""
         parts = [self._symbol(self.random.choice(LETTERS + DIGITS), 1)]
         if self.random.random() < 0.2:
             parts += [
@@ -124,7 +124,7 @@ class Writer:
         return token, boxes.symbol(self._write(token), self.typeface.glyph(token, SIZES[level]))
 
     def _line(self, parts: list[tuple[str, Box]], level: int) -> Box:
-        """More room around operators."""
+        """The parts on one line, with more space around operators."""
         wide = 3 - level
         gaps = [
             0 if place == 0 else wide if token in OPERATORS or parts[place - 1][0] in OPERATORS else 1

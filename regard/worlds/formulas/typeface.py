@@ -1,4 +1,4 @@
-"""Symbols as matplotlib's mathtext draws them, each drawn once."""
+"""Symbols drawn by matplotlib's mathtext, each only once."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from regard.errors import MissingExtra
 
 Ink = NDArray[np.uint8]
-"""(height, width), 0 where there is none, 255 where it is full."""
+"""(height, width), from 0 (no ink) to 255 (full ink)."""
 DOTS_PER_INCH = 72
-"""So that a point is a pixel."""
+"""A point equals a pixel."""
 
 
 @dataclass(frozen=True)
 class Glyph:
-    """ink, with the row of it that lies on the baseline: rows before that one are above the line."""
+    """The ink of a symbol, and the index of its row at the baseline; rows before it are above."""
 
     ink: Ink
     baseline: int
@@ -37,7 +37,7 @@ class Glyph:
 
 
 class Typeface:
-    """The symbols of LaTeX at any size. mathtext takes some ten milliseconds for each, and is asked once."""
+    """The symbols of LaTeX at any size, cached: mathtext takes about ten milliseconds per symbol."""
 
     def __init__(self, family: str = "dejavusans") -> None:
         try:
@@ -51,13 +51,13 @@ class Typeface:
         self._known: dict[tuple[str, int], Glyph] = {}
 
     def glyph(self, token: str, size: int) -> Glyph:
-        """A symbol such as x or \\alpha; `size` is that of the letters, in pixels."""
+        """A symbol such as x or \\alpha; `size` is the font size in pixels."""
         if (token, size) not in self._known:
             self._known[token, size] = self._drawn(token, size)
         return self._known[token, size]
 
     def stretched(self, token: str, height: int, width: int) -> Ink:
-        """The ink of a symbol brought to that shape."""
+        """The ink of a symbol, resized."""
         from PIL import Image
 
         large = self._drawn(token, 4 * height).ink
@@ -67,11 +67,11 @@ class Typeface:
 
     def _drawn(self, token: str, size: int) -> Glyph:
         properties = self._properties(size=size, math_fontfamily=self.family)
-        # a parenthesis before it, cut off again: of a lone minus mathtext does not say how high above the line it lies
+        # Drawn after a parenthesis, which is then cut off: for a lone minus, mathtext does not return its height.
         parsed = self._parser.parse(rf"$(\quad {token}$", DOTS_PER_INCH, properties)
         image = np.asarray(parsed.image, dtype=np.uint8)
         columns = np.flatnonzero(image.any(0))
-        gap = int(columns[np.flatnonzero(np.diff(columns) > 1)[0]])  # the last column of the parenthesis
+        gap = int(columns[np.flatnonzero(np.diff(columns) > 1)[0]])  # last column of the parenthesis
         image = image[:, gap + 1 :]
         rows, columns = np.flatnonzero(image.any(1)), np.flatnonzero(image.any(0))
         ink = image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]

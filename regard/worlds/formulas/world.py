@@ -1,4 +1,4 @@
-"""The formulas world: pictures of formulas, to be written in LaTeX, and where each token stands."""
+"""The formulas world: images of formulas, their LaTeX, and the region of each token."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from regard.worlds.world import SplitWorld
 
 @register("world", "formulas")
 class FormulasWorld(SplitWorld):
-    """Images of formulas: fractions, sub- and superscripts, roots, Greek letters, sums and brackets, in gray.
+    """Grayscale images of formulas: fractions, sub- and superscripts, roots, Greek letters, sums and brackets.
 
-    The symbols are drawn by matplotlib's mathtext, each once, and composed here: mathtext itself takes tens of
-    milliseconds for a formula, this a quarter of one, and knows the box of each token.
+    Symbols are drawn by matplotlib's mathtext, each once, and laid out here. This takes a quarter of a millisecond per
+    formula, where mathtext takes tens of milliseconds, and yields the box of each token.
     """
 
     train: RowCount = 10_000
-    """Number of rows; no formula occurs twice, in one split or in two."""
+    """Number of rows; all formulas are distinct, also across splits."""
     dev: RowCount = 300
     """Rows of the split `dev`."""
     height: int = 32
-    """Height of the image, in pixels; a formula that does not fit is drawn anew."""
+    """Height of the image, in pixels; formulas that do not fit are discarded."""
     width: int = 128
     """Width of the image, in pixels."""
     most: int = 24
-    """Most tokens of a formula."""
+    """Maximum number of tokens of a formula."""
 
     fields: ClassVar[tuple[str, ...]] = ("image", "formula", "places")
 
@@ -73,7 +73,7 @@ class FormulasWorld(SplitWorld):
                 }
 
     def _places(self, box: Box) -> str:
-        """token:x0,y0,x1,y1 of every token that is drawn; braces and the signs of scripts are not."""
+        """token:x0,y0,x1,y1 of every visible token; braces and the signs of scripts are not visible."""
         left, baseline = origin(box, self.height)
         found = {}
         for mark in box.marks:

@@ -1,4 +1,4 @@
-"""English sentences with their tags and dependency trees, ambiguous in the way English is."""
+"""English sentences with their tags and dependency trees, including typical ambiguities of English."""
 
 from regard.worlds.grammar.grammar import Grammar
 from regard.worlds.grammar.sentence import Node, ParsedSentence

@@ -1,4 +1,4 @@
-"""Prepositional phrases: which ones a word can take, and that the words alone decide where they hang."""
+"""Prepositional phrases and their attachment, which the words alone determine."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Meaning = tuple[str, str]
 
 
 def licensed(host: Node, meaning: Meaning) -> bool:
-    """Whether such a phrase can hang from this word."""
+    """Whether such a phrase can attach to this word."""
     return bool(LICENCES[meaning] & host.kind)
 
 
 def free_meanings(host: Node, open_words: Iterable[Node]) -> list[Meaning]:
-    """The phrases `host` can take, without those that a word nearer to where they would stand can take too."""
+    """The phrases that can attach to `host`, except those that could also attach to a nearer word."""
     nearer: list[Node] = []
     for word in open_words:
         if word is host:
@@ -32,6 +32,6 @@ def free_meanings(host: Node, open_words: Iterable[Node]) -> list[Meaning]:
 
 
 def choose_meaning(host: Node, edge: Node, generator: Random) -> Meaning | None:
-    """One of the phrases that would hang from `host` at the right end of `edge`; None where there is none."""
+    """A random phrase that would attach to `host` at the right end of `edge`; None if there is none."""
     free = free_meanings(host, edge.right_edge())
     return generator.choice(free) if free else None

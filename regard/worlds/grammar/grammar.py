@@ -1,4 +1,4 @@
-"""Sentences of English at random, with their tags and trees (relations of Universal Dependencies)."""
+"""Random English sentences with their tags and trees (relations of Universal Dependencies)."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ FRAMES = {
     "particle": 7, "telling": 4, "copular": 10,
 }  # fmt: skip
 DEEPEST = 2
-"""Clauses inside clauses: "the rat the cat the dog chased saw slept" is two deep."""
+"""Maximum depth of nested clauses: "the rat the cat the dog chased saw slept" has depth 2."""
 
 
 class Grammar:
-    """Draws sentences; everything is determined by the seed.
+    """Draws sentences, determined by the seed.
 
-    seed       a number, or a generator to go on with
-    crossing   share of the sentences whose relative clause is moved to the end, where its arc may cross others: "a man
-               slept today who sang". At 0 every tree is projective
+    seed       a number, or a generator to continue
+    crossing   share of sentences whose relative clause is moved to the end, where its arc may cross others: "a man
+               slept today who sang". With 0, every tree is projective
 
-    What is ambiguous: where a prepositional phrase hangs (the words decide, `lexicon.LICENCES`); whether "and" joins
-    noun phrases, verb phrases or clauses (the words after it decide); whether a noun phrase after a noun begins a
+    Ambiguities: the attachment of prepositional phrases (the words decide, `lexicon.LICENCES`); whether "and" joins
+    noun phrases, verb phrases or clauses (the words after it decide); whether a noun phrase after a noun starts a
     relative clause ("the cat the dog chased slept"); the tags of words such as walks, saw, her, that and to.
     """
 
@@ -95,7 +95,7 @@ class Grammar:
             root.after.append(inner)
 
     def _extrapose(self, root: Node) -> None:
-        """A relative clause of the subject, at the end of the sentence."""
+        """Move a relative clause of the subject to the end of the sentence."""
         subject = next((node for node in root.before if node.relation.startswith("nsubj")), None)
         if (
             subject is None
@@ -117,7 +117,7 @@ class Grammar:
     def noun_phrase(
         self, kinds: Sequence[str], *, depth: int, bare: bool = False, coordinate: float = 0.0
     ) -> Node:
-        """bare: neither phrases nor clauses after it; coordinate: chance that there are two of them."""
+        """bare: without phrases or clauses after it; coordinate: probability of a coordination of two."""
         kind = self.one_of(kinds)
         if kind == "person" and self.chance(0.15):
             node = Node(self.one_of(NAMES), "PROPN", kind=frozenset({"name"}))
@@ -156,7 +156,7 @@ class Grammar:
         return node
 
     def _modify(self, node: Node, depth: int) -> None:
-        """Phrases and a relative clause after a noun."""
+        """Add phrases and a relative clause after a noun."""
         while self.chance(0.22) and self._attach(node, node, "nmod", depth):
             pass
         if depth < DEEPEST and self.chance(0.16):
@@ -172,7 +172,7 @@ class Grammar:
         return clause
 
     def _object_relative(self, noun: Node, depth: int) -> Node:
-        """the cat (that) the dog chased: the clause lacks its object."""
+        """the cat (that) the dog chased: a clause without its object."""
         verbs = [verb for verb in VERBS_OF["transitive"] if noun.kind & set(verb.objects)] or VERBS_OF[
             "transitive"
         ]
@@ -208,7 +208,7 @@ class Grammar:
         return root
 
     def _complete(self, root: Node, verb: EnglishVerb, depth: int, *, passive: bool) -> None:
-        """Objects and what else the frame asks for, then phrases and adverbs."""
+        """Add the complements of the frame, then phrases and adverbs."""
         if passive:
             if self.chance(0.5):
                 self._add_phrase(root, "by", self.noun_phrase(("person",), depth=depth), "obl:agent")
@@ -270,7 +270,7 @@ class Grammar:
         return node
 
     def _attach(self, host: Node, edge: Node, relation: str, depth: int) -> bool:
-        """A prepositional phrase that only `host` can take there; False where there is none."""
+        """Attach a prepositional phrase that only `host` licenses there; False if there is none."""
         meaning = choose_meaning(host, edge, self.generator)
         if meaning is None or any(node.relation == "acl:relcl" for node in host.after):
             return False

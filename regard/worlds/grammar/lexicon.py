@@ -1,4 +1,4 @@
-"""The words of the grammar world: nouns of kinds, verbs of frames, and the small words.
+"""The words of the grammar world: nouns by kind, verbs by frame, and function words.
 
 Many are ambiguous in tag: a walk and to walk, the cooks and she cooks, a saw and she saw, a can and you can, some dogs
 and some slept, like, after, her, has, that, to, light.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class EnglishNoun:
-    """kind: what it denotes; `looks` beside it for those that show something (a picture of, a book about)."""
+    """kind: the semantic class; `looks` in addition for representations (a picture of, a book about)."""
 
     singular: str
     plural: str
@@ -20,7 +20,7 @@ class EnglishNoun:
 
 @dataclass(frozen=True)
 class EnglishVerb:
-    """frame: what it asks for; objects: kinds of noun it takes; traits: kinds of phrase it can be modified by."""
+    """frame: the complements; objects: kinds of nouns it takes; traits: kinds of phrases that can modify it."""
 
     base: str
     third: str
@@ -34,7 +34,7 @@ class EnglishVerb:
 
 
 def _plural(word: str) -> str:
-    """Also the third person of a verb."""
+    """The regular plural of a noun, or the third person of a verb."""
     if word == "have":
         return "has"
     if word.endswith(("s", "x", "ch", "sh", "o")):
@@ -43,7 +43,7 @@ def _plural(word: str) -> str:
 
 
 def _nouns(kinds: str, entries: str) -> list[EnglishNoun]:
-    """`mouse/mice`, or the singular alone where the plural is regular."""
+    """Entries `mouse/mice`, or the singular alone if the plural is regular."""
     found = []
     for entry in entries.split():
         singular, _, plural = entry.partition("/")
@@ -57,7 +57,7 @@ _DOUBLED = frozenset(
 
 
 def _verb(entry: str, frame: str, objects: str, traits: str) -> EnglishVerb:
-    """`base/past/participle+particle`; past and participle are written where they are not regular or not the same."""
+    """An entry `base/past/participle+particle`; past and participle are given only if irregular or different."""
     forms, _, particle = entry.partition("+")
     base, *irregular = forms.split("/")
     stem = base + base[-1] if base in _DOUBLED else base
@@ -174,9 +174,9 @@ LICENCES: dict[tuple[str, str], frozenset[str]] = {
     ("since", "event"): frozenset({"located"}),
     ("during", "event"): frozenset({"located", "motion"}),
 }
-"""(preposition, kind of its noun) → the kinds of noun and traits of verb that such a phrase can hang from.
+"""(preposition, kind of its noun) → the kinds of nouns and traits of verbs to which such a phrase can attach.
 
-A phrase hangs from the nearest word on the right edge that licenses it, so the words decide: in "painted the man with a
-telescope" it is the verb, in "painted the man with a hat" the noun, in "the man from the city" the noun and in
+A phrase attaches to the nearest word on the right edge that licenses it, so the words decide. In "painted the man with
+a telescope" it is the verb, in "painted the man with a hat" the noun; in "the man from the city" it is the noun, in
 "bought a lamp from the city" the verb.
 """

@@ -1,12 +1,12 @@
-"""Phrases of a sentence in brackets, made from its dependency tree by rules.
+"""Constituents of a sentence in brackets, derived from its dependency tree by rules.
 
     (S (NP (DET the) (NOUN dog)) (VP (VERB slept) (PP (ADP in) (NP (DET the) (NOUN house)))) (PUNCT .))
 
-A word and what hangs from it is a phrase, named for the word: NP for nouns, names and pronouns, VP for verbs, ADJP and
-ADVP for adjectives and adverbs. Around it, from the inside: with a subject it is an S, of what stands before the
-subject, the subject, and a VP of the rest; with a preposition a PP; with a subordinating conjunction an SBAR; with a
-coordinating one a CONJP. Words of other kinds, and adjectives, adverbs and compound nouns from which nothing hangs, are
-no phrases. Arcs that cross are lifted first. The innermost bracket of each word is its tag.
+A word with its dependents is a phrase, named after the word: NP for nouns, names and pronouns, VP for verbs, ADJP and
+ADVP for adjectives and adverbs. With a subject, it becomes an S of everything before the subject, the subject, and a VP
+of the rest. A preposition makes it a PP, a subordinating conjunction an SBAR, a coordinating one a CONJP. Words of
+other kinds, and adjectives, adverbs and compound nouns without dependents, are not phrases. Crossing arcs are lifted
+first. The innermost bracket of each word is its tag.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from regard.worlds.grammar.sentence import ParsedSentence
 
 PHRASES = {"NOUN": "NP", "PROPN": "NP", "PRON": "NP", "VERB": "VP", "ADJ": "ADJP", "ADV": "ADVP"}
 AROUND = {"case": "PP", "mark": "SBAR", "cc": "CONJP"}
-"""The phrase that a function word makes of the one it introduces, from the inside."""
+"""Relation of a function word → the phrase that it makes of the one it introduces, from the inside out."""
 
 
 def brackets(sentence: ParsedSentence) -> str:
@@ -38,11 +38,11 @@ class _Phrases:
         return f"({self.tags[place]} {self.words[place]})"
 
     def phrase(self, place: int) -> str:
-        """What hangs from a word, and the word."""
+        """The phrase of a word and its dependents."""
         around = {self.relations[word]: word for word in self.below[place] if self._introduces(word, place)}
         inside = [word for word in self.below[place] if word not in around.values()]
         first: dict[str, list[int]] = {}
-        for relation in (one for one in AROUND if one in around):  # a comma may stand before "and"
+        for relation in (one for one in AROUND if one in around):  # a comma may precede "and"
             first[relation] = [word for word in inside if word < around[relation]]
             inside = [word for word in inside if word > around[relation]]
         found = self._core(place, inside)
@@ -52,7 +52,7 @@ class _Phrases:
         return found
 
     def _introduces(self, word: int, head: int) -> bool:
-        """Whether a function word stands before all of its phrase; the "to" of an infinitive is a part of it."""
+        """Whether a function word precedes its whole phrase; the "to" of an infinitive is part of the phrase."""
         return self.relations[word] in AROUND and self.tags[word] != "PART" and word < head
 
     def _core(self, place: int, inside: Sequence[int]) -> str:
@@ -74,7 +74,7 @@ class _Phrases:
         return f"(S {' '.join([*parts, *([self._written(clauses, place)] if clauses else [])])})"
 
     def _beside(self, word: int) -> bool:
-        """Whether it belongs to the whole clause: the full stop, and a second clause with a subject of its own."""
+        """Whether a word belongs to the whole clause: the period, and a conjoined clause with its own subject."""
         own = any(self.relations[below].startswith("nsubj") for below in self.below[word])
         return self.relations[word] == "punct" or (self.relations[word] == "conj" and own)
 

@@ -1,4 +1,4 @@
-"""Sentences with their trees, and the nodes they are made from."""
+"""Sentences with their trees, and the nodes they consist of."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 class ParsedSentence:
     """Words with their tags and their tree.
 
-    heads[i] is the number of the word that word i hangs from, counted from 1, and 0 for the root; relations[i]
-    names the arc. Word i stands at place i + 1 of that count.
+    heads[i] is the number of the head of word i, counted from 1, and 0 for the root; relations[i] names the arc. Word i
+    itself has the number i + 1.
     """
 
     words: tuple[str, ...]
@@ -34,9 +34,9 @@ class ParsedSentence:
 
 @dataclass(eq=False)
 class Node:
-    """A word and what hangs from it: before it, after it, and `late`, at the end of the whole sentence.
+    """A word and its dependents: before it, after it, and `late`, at the end of the whole sentence.
 
-    kind    class of a noun, traits of a verb: what decides which phrases it can take
+    kind    class of a noun or traits of a verb, which determine the phrases it can take
     """
 
     word: str
@@ -49,11 +49,12 @@ class Node:
     late: list[Node] = field(default_factory=list)
 
     def right_edge(self) -> list[Node]:
-        """The words still open on the right, nearest first: the last dependent's, then this one."""
+        """The words to which a following phrase can attach, nearest first: those of the last dependent, then this
+        one."""
         return [*(self.after[-1].right_edge() if self.after else []), self]
 
     def sentence(self) -> ParsedSentence:
-        """The words in order; a `late` phrase comes last, before the final punctuation, and its arc may cross."""
+        """The words in order; a `late` phrase precedes the final punctuation, and its arc may cross others."""
         placed, late = _walk(self)
         end = len(placed) - 1 if placed[-1].tag == "PUNCT" else len(placed)
         for node in late:
@@ -75,7 +76,7 @@ class Node:
 
 
 def _walk(node: Node) -> tuple[list[Node], list[Node]]:
-    """(words in order, phrases that come late)"""
+    """(words in order, late phrases)"""
     words: list[Node] = []
     late = list(node.late)
     for side in (node.before, [node], node.after):

@@ -1,4 +1,4 @@
-"""The grammar world: sentences, tags and trees, in splits that share no sentence."""
+"""The grammar world: sentences, tags and trees; no sentence is in two splits."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ SHORTEST = 6
 
 @register("world", "grammar")
 class GrammarWorld(SplitWorld):
-    """English sentences with the tag and the head of each word (`grammar.py` says what is ambiguous about them).
+    """English sentences with the tag and the head of each word; for their ambiguities see `grammar.py`.
 
-    `phrases` is the sentence in brackets (`phrases.py` has the rules), `parse` the same as a text to write, each word
-    replaced by XX: `(S (NP XX XX )NP (VP XX )VP XX )S`.
+    `phrases` is the sentence in brackets (rules in `phrases.py`), `parse` its linearization with XX for each word:
+    `(S (NP XX XX )NP (VP XX )VP XX )S`.
     """
 
     train: RowCount = 5_000
-    """Number of sentences; none occurs twice, in one split or in two."""
+    """Number of sentences; all are distinct, also across splits."""
     max_words: int = 25
-    """Longest sentence, counting the full stop."""
+    """Maximum number of words of a sentence, including the period."""
     crossing: float = 0.0
-    """Share of the sentences whose tree may be non-projective."""
+    """Share of sentences whose tree may be non-projective."""
 
     fields: ClassVar[tuple[str, ...]] = ("words", "tags", "tree", "phrases", "parse")
 

@@ -1,4 +1,4 @@
-"""Pairs of sentences of which one follows from the other, contradicts it, or neither."""
+"""Pairs of sentences in which one entails the other, contradicts it, or neither."""
 
 from regard.worlds.inference.meaning import Entity, Meaning, Situation, relation
 from regard.worlds.inference.wording import say

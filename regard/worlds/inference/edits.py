@@ -1,7 +1,7 @@
-"""From a premise to what might follow from it: less is said, something is denied, or something hangs elsewhere.
+"""Edits that turn a premise into a hypothesis: omit something, deny something, or attach something elsewhere.
 
-Every edit keeps the words, or nearly: whether a hypothesis follows is then a matter of what belongs to what. Words in
-their bags do not tell, and neither do neighbours, since anything between two words may have been left out.
+Every edit keeps nearly all words, so that entailment depends on the structure. A bag of words does not suffice, nor do
+n-grams, since anything between two words may have been omitted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HYPERNYM = 0.12
 
 
 def on_things(meaning: Meaning, change: Callable[[Entity], Entity]) -> Meaning:
-    """The meaning with every thing changed, clothes included."""
+    """Apply a change to every thing, clothes included."""
 
     def changed(thing: Entity | None) -> Entity | None:
         if thing is None:
@@ -32,7 +32,7 @@ def on_things(meaning: Meaning, change: Callable[[Entity], Entity]) -> Meaning:
 
 
 class Edits:
-    """Edits drawn from one generator. Those that may find nothing to do return None."""
+    """Random edits. An edit that is not applicable returns None."""
 
     def __init__(self, generator: Random) -> None:
         self.generator = generator
@@ -42,7 +42,7 @@ class Edits:
         )  # fmt: skip
 
     def shrink(self, meaning: Meaning) -> Meaning:
-        """Say less, or the same in other words: what is left still follows."""
+        """Say less, or the same in other words; the result is still entailed."""
         chance = self._chance
         if len(meaning) > 1 and chance(0.3):
             meaning = (self.generator.choice(meaning),)
@@ -60,7 +60,7 @@ class Edits:
     def _shrink_event(self, event: Situation) -> Situation:
         chance = self._chance
         if event.never:
-            # What never happened did not happen quickly either.
+            # An event that never happened did not happen quickly either.
             manner = self.generator.choice(MANNERS) if chance(0.2) else event.manner
             event = replace(event, manner=manner)
         else:
@@ -74,7 +74,7 @@ class Edits:
         return replace(event, early=chance(0.5))
 
     def generalise(self, meaning: Meaning, premise: Meaning) -> Meaning:
-        """Some nouns become the word for their kind, where the premise has one thing of that kind only."""
+        """Replace some nouns by their hypernyms, if the premise has only one thing of that kind."""
         kinds = [thing.kind for thing in things(premise)]
 
         def wider(thing: Entity) -> Entity:
@@ -84,7 +84,7 @@ class Edits:
         return on_things(meaning, wider)
 
     def deny(self, meaning: Meaning) -> Meaning | None:
-        """One event never was, or was after all, or its opposite happened."""
+        """Negate one event, remove its negation, or replace its verb by the opposite."""
         place = self.generator.randrange(len(meaning))
         event = meaning[place]
         if not event.never and self._chance(0.7):
@@ -96,11 +96,11 @@ class Edits:
         return (*meaning[:place], changed, *meaning[place + 1 :])
 
     def disturb(self, meaning: Meaning) -> Meaning | None:
-        """Something hangs elsewhere."""
+        """Attach something elsewhere."""
         return self.generator.choice(self.moves)(meaning)
 
     def _two(self, meaning: Meaning, fits: Callable[[Entity, Entity], bool]) -> tuple[Entity, Entity] | None:
-        """Two things of which the first may give to the second."""
+        """Two things of which the first can give something to the second."""
         known = [thing for thing in things(meaning) if thing.kind != "place"]
         pairs = [
             (one, other) for one in known for other in known if one.noun != other.noun and fits(one, other)
@@ -142,7 +142,7 @@ class Edits:
         return on_things(meaning, lambda thing: replace(thing, wears=clothes.get(thing.noun, thing.wears)))
 
     def _swap_nouns(self, meaning: Meaning) -> Meaning | None:
-        """Two things of different events change places; their owners and traits stay where they are."""
+        """Exchange the nouns of two things in different events; their owners and traits stay in place."""
         if len(meaning) < 2:
             return None
         first, second = (
@@ -163,7 +163,7 @@ class Edits:
         return (replace(first, verb=second.verb), replace(second, verb=first.verb))
 
     def _deny_other(self, meaning: Meaning) -> Meaning | None:
-        """One event becomes the opposite of the other: nothing is said against it."""
+        """Replace the verb of one event by the opposite of the other's, which contradicts nothing."""
         if len(meaning) < 2 or _frame(meaning[0]) != _frame(meaning[1]):
             return None
         first, second = meaning
@@ -182,7 +182,7 @@ class Edits:
         return (replace(meaning[0], place=meaning[1].place), replace(meaning[1], place=meaning[0].place))
 
     def _swap_roles(self, meaning: Meaning) -> Meaning | None:
-        """Agent and patient of a passive event change places: who is after "by" tells."""
+        """Exchange agent and patient of a passive event; the noun after "by" shows it."""
         event = self.generator.choice(meaning)
         if (
             not event.passive

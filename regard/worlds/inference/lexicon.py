@@ -1,4 +1,4 @@
-"""The words of the inference world: some of the grammar world's, and how their meanings stand to each other."""
+"""The words of the inference world, a part of those of the grammar world, and the relations of their meanings."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ PLACES = ("garden", "village", "park")
 
 KINDS = {"person": PEOPLE, "animal": ANIMALS, "object": THINGS, "garment": CLOTHES, "place": PLACES}
 KIND_OF = {noun: kind for kind, nouns in KINDS.items() for noun in nouns}
-"""The hypernym of each noun: what is true of a dog is true of an animal."""
+"""The hypernym of each noun: whatever is true of a dog is true of an animal."""
 
 TRAITS = ("old", "big", "happy", "rich", "clean", "small", "tired", "quiet")
-"""They apply to a thing whatever else it is: a big happy dog is big, and it is happy."""
+"""Intersective adjectives: a big happy dog is big, and it is happy."""
 OWNERS = tuple(dict.fromkeys(POSSESSIVES))
 MANNERS = ("quickly", "often", "again")
 
@@ -25,4 +25,4 @@ ALONE = (("slept", "worked"), ("walked", "waited"))
 OPPOSITE = {
     verb: other for pair in (*ABOUT_LIVING, *ABOUT_THINGS, *ALONE) for verb, other in (pair, pair[::-1])
 }
-"""Verbs of which at most one is true of the same people and things."""
+"""Verbs that exclude each other for the same people and things."""

@@ -1,14 +1,14 @@
-"""What a sentence of the inference world says, and when it follows from another.
+"""Meanings of sentences in the inference world, and entailment between them.
 
-A sentence speaks of one or two events and of the things in them, each the only one of its noun. It is true in a
-situation when each thing has the traits, the owner and the clothes it is said to have, and
+A sentence is about one or two events and the things in them, each the only one with its noun. It is true in a
+situation if each thing has the stated traits, owner and clothes, and
 
-    an event        happened: some event of that verb with this agent, patient, manner and place
-    never an event  did not: no event of that verb with this agent, patient, manner and place
+    an event        some event of that verb with this agent, patient, manner and place happened
+    never an event  no event of that verb with this agent, patient, manner and place happened
 
-Whatever is left out is left open: "was chased" has some agent. No one does two things that are opposites
-(`lexicon.OPPOSITE`), and to no one are two such things done. A premise entails a hypothesis that is true in every
-situation in which the premise is, and contradicts one that is true in none.
+Omitted parts are unspecified: "was chased" has some agent. Nobody does two opposite things (`lexicon.OPPOSITE`), and
+nobody undergoes two opposite things. A premise entails a hypothesis that is true in every situation in which the
+premise is true, and contradicts a hypothesis that is true in none of them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from regard.worlds.inference.lexicon import KIND_OF, OPPOSITE
 
 @dataclass(frozen=True)
 class Entity:
-    """A person, an animal or an object; `shown` is the word for it where that is not its noun."""
+    """A person, an animal or an object; `shown` replaces its noun in the sentence, if given."""
 
     noun: str
     owner: str = ""
@@ -36,7 +36,7 @@ class Entity:
 
 @dataclass(frozen=True)
 class Situation:
-    """agent or patient may be left out; `passive` and `early` (the manner before the verb) are wording alone."""
+    """agent or patient may be omitted; `passive` and `early` (manner before the verb) affect the wording only."""
 
     verb: str
     agent: Entity | None
@@ -53,7 +53,7 @@ Meaning = tuple[Situation, ...]
 
 
 def things(meaning: Meaning) -> Iterator[Entity]:
-    """Everything spoken of, clothes after those who wear them."""
+    """All things mentioned; clothes follow those who wear them."""
     for event in meaning:
         for thing in (event.agent, event.patient, event.place):
             if thing is not None:
@@ -74,7 +74,7 @@ def relation(premise: Meaning, hypothesis: Meaning) -> str:
 
 
 def _qualities(meaning: Meaning) -> set[tuple[str, str, str]]:
-    """What is said of the things by themselves."""
+    """The stated properties of the things."""
     found: set[tuple[str, str, str]] = set()
     for thing in things(meaning):
         found.add((thing.noun, "exists", ""))
@@ -87,14 +87,14 @@ def _qualities(meaning: Meaning) -> set[tuple[str, str, str]]:
 
 
 def _follows(event: Situation, given: Situation) -> bool:
-    """Whether an event (or that it never was) follows from a given one."""
+    """Whether an event (or its negation) follows from a given one."""
     if event.never != given.never:
         return False
     return _covers(given, event) if event.never else _covers(event, given)
 
 
 def _exclude(event: Situation, given: Situation) -> bool:
-    """Whether no situation has both."""
+    """Whether no situation contains both."""
     if event.never != given.never:
         return _covers(event, given) if event.never else _covers(given, event)
     if event.never or OPPOSITE[event.verb] != given.verb:
@@ -104,7 +104,7 @@ def _exclude(event: Situation, given: Situation) -> bool:
 
 
 def _covers(wide: Situation, narrow: Situation) -> bool:
-    """Whether every event that is as `narrow` says is also as `wide` says."""
+    """Whether every event that matches `narrow` also matches `wide`."""
     return (
         wide.verb == narrow.verb
         and (wide.agent is None or _noun(wide.agent) == _noun(narrow.agent))

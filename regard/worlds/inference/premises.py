@@ -1,4 +1,4 @@
-"""Premises at random: everything in one is named once, so that a word tells what it is about."""
+"""Random premises. Each noun occurs only once, so that it identifies a thing."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from regard.worlds.inference.meaning import Entity, Meaning, Situation
 FRAMES = {"living": 4, "thing": 3, "alone": 2}
 NEVER, PASSIVE, MANNER, PLACE, WEARS, OWNED = 0.12, 0.3, 0.3, 0.15, 0.15, 0.6
 TRAIT_COUNTS = (20, 60, 20)
-"""Weights of none, one and two traits."""
+"""Weights of zero, one and two traits."""
 
 
 class Premises:
-    """Draws meanings of one or two events; `joined` is the share of two."""
+    """Draws meanings of one or two events; `joined` is the share of premises with two."""
 
     def __init__(self, generator: Random, *, joined: float) -> None:
         self.generator, self.joined = generator, joined
@@ -41,7 +41,7 @@ class Premises:
     def _event(self) -> Situation:
         frame = self.generator.choices(list(FRAMES), list(FRAMES.values()))[0]
         pairs = {"living": ABOUT_LIVING, "thing": ABOUT_THINGS, "alone": ALONE}[frame]
-        # Neither a verb nor its opposite comes twice.
+        # No verb is repeated, and no verb occurs with its opposite.
         pair = self.generator.choice([pair for pair in pairs if pair[0] not in self.used])
         self.used |= set(pair)
         patient = None

@@ -1,11 +1,11 @@
-"""Sentences of the inference world, back to what they say: so that anything written can be proved or refused.
+"""Parse sentences of the inference world to their meanings, so that generated sentences can be verified.
 
     sentence   clause [and clause]
     clause     phrase [was] [never] [manner] verb [phrase] [by phrase] [manner] [in phrase]
     phrase     (the | owner) trait… noun [with phrase]
 
-With "was" the subject is the patient, and "by" names the agent. The word for a kind ("animal") is the one thing of that
-kind that the premise speaks of.
+With "was", the subject is the patient, and "by" names the agent. A hypernym ("animal") refers to the only thing of that
+kind in the premise.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ NOUNS = frozenset(noun for nouns in KINDS.values() for noun in nouns)
 
 
 class NoSentence(ValueError):
-    """No sentence of this world."""
+    """The text is not a sentence of this world."""
 
 
 def follows(hypothesis: str, premise: str) -> bool:
-    """Whether a sentence is one of this world's and follows from another, by its logic."""
+    """Whether a text is a sentence of this world and follows from the premise, by its logic."""
     try:
         given = read(premise)
         return relation(given, read(hypothesis, given)) == "entailment"
@@ -32,7 +32,7 @@ def follows(hypothesis: str, premise: str) -> bool:
 
 
 def read(text: str, premise: Meaning | None = None) -> Meaning:
-    """What a sentence says; premise: what "the animal" of a hypothesis is looked for in."""
+    """The meaning of a sentence; premise: resolves hypernyms such as "the animal" in a hypothesis."""
     kinds: dict[str, list[str]] = {}
     for thing in things(premise or ()):
         kinds.setdefault(thing.kind, []).append(thing.noun)
@@ -47,16 +47,16 @@ def read(text: str, premise: Meaning | None = None) -> Meaning:
 
 
 class SentenceReader:
-    """Takes words from the front.
+    """Parses words from left to right.
 
-    kinds   the noun that the word for a kind stands for, where that is known
+    kinds   hypernym → the noun it refers to, if known
     """
 
     def __init__(self, words: Sequence[str], kinds: Mapping[str, str]) -> None:
         self.rest, self.kinds = list(words), kinds
 
     def took(self, *words: str) -> str:
-        """The next word, taken where it is one of these; else nothing."""
+        """Take the next word if it is one of these, and return it; otherwise return an empty text."""
         return self.rest.pop(0) if self.rest and self.rest[0] in words else ""
 
     def clause(self) -> Situation:

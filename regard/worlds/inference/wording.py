@@ -1,4 +1,4 @@
-"""Meanings in words: sentences of the grammar world's kind, with their trees."""
+"""From meanings to sentences in the style of the grammar world, with their trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inference world: pairs of sentences and how they stand to each other."""
+"""The inference world: pairs of sentences and their logical relation."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from regard.worlds.world import SplitWorld
 
 LABELS = ("entailment", "contradiction", "neutral")
 UNTOLD = ("the", "was")
-"""Words that are wherever a phrase of their kind is: their heads tell nothing."""
+"""Words whose head carries no information: every phrase of their kind has one."""
 
 
 @register("world", "inference")
 class InferenceWorld(SplitWorld):
-    """Natural-logic pairs: a hypothesis follows from its premise, contradicts it, or neither, a third of the rows each.
+    """Pairs of sentences in natural logic, about a third each of entailment, contradiction and neutral.
 
-    Fields: premise, hypothesis, relation, and the trees premise_tree and hypothesis_tree. Sentences are made with the
-    grammar world's words and trees. A hypothesis says less than its premise, says it in the passive, calls a dog an
-    animal; in a neutral one some word has another head; in a contradiction something is denied. A neutral hypothesis
-    must show a pair of a word and its head that the premise does not have (agent and patient of an active verb have the
-    same head, so that they are not exchanged).
+    Fields: premise, hypothesis, relation, and the trees premise_tree and hypothesis_tree. Words and trees are those of
+    the grammar world. A hypothesis omits parts of its premise, uses the passive, or calls a dog an animal. In a neutral
+    one, some word has another head; in a contradiction, something is denied. A neutral hypothesis must contain a pair
+    of a word and its head that the premise lacks. (Agent and patient of an active verb have the same head, so they are
+    not exchanged.)
     """
 
     train: RowCount = 12_000
-    """Number of pairs; none occurs twice, in one split or in two."""
+    """Number of pairs; all are distinct, also across splits."""
     joined: float = 0.35
     """Share of premises that join two events with "and"."""
     max_words: int = 18
-    """Longest sentence."""
+    """Maximum number of words of a sentence."""
     relation: Literal["all", "entailment", "contradiction", "neutral"] = "all"
-    """Only pairs that stand so to each other. entailment: premises and conclusions that say something else."""
+    """Generate only pairs of this relation. With entailment, a hypothesis never equals its premise."""
 
     fields: ClassVar[tuple[str, ...]] = (
         "premise",
@@ -85,7 +85,7 @@ class InferenceWorld(SplitWorld):
 
 
 def draw_pair(label: str, premises: Premises, edits: Edits) -> tuple[Meaning, Meaning]:
-    """A premise and a hypothesis that stand so to each other, drawn until they do."""
+    """Draw a premise and a hypothesis until they have this relation."""
     while True:
         premise = premises.draw()
         hypothesis: Meaning | None = edits.shrink(premise)
@@ -101,7 +101,7 @@ def draw_pair(label: str, premises: Premises, edits: Edits) -> tuple[Meaning, Me
 
 
 def _shows(premise: ParsedSentence, hypothesis: ParsedSentence) -> bool:
-    """Whether the hypothesis has a word of the premise with a head that this word does not have there."""
+    """Whether a word of the hypothesis that is also in the premise has a head that it lacks there."""
     known = _pairs(premise)
     return any(
         pair not in known for pair in _pairs(hypothesis) if pair[0] in premise.words and pair[0] not in UNTOLD

@@ -1,4 +1,4 @@
-"""The points world: sets of points in the plane, and their hull, Delaunay triangulation or shortest tour."""
+"""The points world: sets of points in the plane, with their hull, Delaunay triangulation or a short tour."""
 
 from regard.worlds.points.world import PointsWorld
 

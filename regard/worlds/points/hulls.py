@@ -1,4 +1,4 @@
-"""Convex hulls of many sets of points at once, by gift wrapping: exact where the coordinates are whole numbers."""
+"""Convex hulls of many sets of points at once, by gift wrapping; exact for integer coordinates."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from regard.data.ragged import Array
 
 
 def hulls(points: Array) -> list[Array]:
-    """The corners of the hull of each set, counter-clockwise, beginning at the lowest number; numbers from 0.
+    """The corners of each hull in counterclockwise order, starting at the lowest index; indices from 0.
 
-    points   (B, n, 2) whole numbers, n ≥ 3, no two of a set equal and not all on one line. A point on an edge is no
+    points   (B, n, 2) integers, n ≥ 3, no two points of a set equal and not all collinear. A point on an edge is not a
              corner.
     """
     rows = np.arange(len(points))
     horizontal, vertical = points[..., 0], points[..., 1]
     leftmost = horizontal == horizontal.min(1, keepdims=True)
     highest = vertical.max() + 1 if points.size else 0
-    first = np.where(leftmost, vertical, highest).argmin(1)  # of several, the lowest
+    first = np.where(leftmost, vertical, highest).argmin(1)  # among ties, the lowest
     found = [[int(corner)] for corner in first]
     current = first
     while len(rows):
@@ -30,7 +30,7 @@ def hulls(points: Array) -> list[Array]:
 
 
 def _following(points: Array, current: Array) -> Array:
-    """The corner after each current one: no point lies to the right of the way to it, and none behind it."""
+    """The next corner: no point lies to the right of the line to it, and none behind it."""
     rows = np.arange(len(points))
     here = points[rows, current]
     best = np.where(current == 0, 1, 0)

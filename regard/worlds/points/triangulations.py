@@ -1,6 +1,6 @@
-"""Delaunay triangulations: the triangles around which no circle holds another point.
+"""Delaunay triangulations: the triangles whose circumcircle contains no other point.
 
-Of few points all triangles of many sets are tried at once. Of more than `FEW`, scipy finds them, set by set.
+For few points, all triangles of many sets are tested at once. For more than `FEW`, scipy computes each set.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from regard.errors import MissingExtra
 
 FEW = 12
 AT_ONCE = 4_000_000
-"""Pairs of a triangle and a point that are compared at a time."""
+"""Number of pairs of a triangle and a point to test at a time."""
 
 
 def triangulations(points: Array) -> list[Array]:
-    """(K, 3) the triangles of each set: the numbers of a triangle's points rise, from 0; triangles are ordered by the
-    place of their incenter, from left to right and then upwards (Vinyals, Fortunato and Jaitly 2015).
+    """(K, 3) the triangles of each set. The indices within a triangle ascend, from 0. Triangles are sorted by their
+    incenter, from left to right and then upward (Vinyals, Fortunato and Jaitly 2015).
 
     points   (B, n, 2), n ≥ 3
     """
@@ -38,7 +38,7 @@ def triangulations(points: Array) -> list[Array]:
 
 
 def _empty(points: Array, triples: Array) -> Array:
-    """(B, K) whether the circle around a triangle holds none of the points; not where the three are on one line."""
+    """(B, K) whether the circumcircle of a triangle contains none of the points; False for collinear points."""
     corners = points[:, triples]  # (B, K, 3, 2)
     side, other = corners[:, :, 1] - corners[:, :, 0], corners[:, :, 2] - corners[:, :, 0]
     turn = side[..., 0] * other[..., 1] - side[..., 1] * other[..., 0]

@@ -1,4 +1,4 @@
-"""The points world: points drawn evenly from the unit square, and what is to be made of them."""
+"""The points world: uniform points in the unit square, and a hull, triangulation or tour of them."""
 
 from __future__ import annotations
 
@@ -17,31 +17,33 @@ from regard.worlds.points.triangulations import triangulations
 from regard.worlds.world import SplitWorld
 
 FINENESS = 1_000_000
-"""Coordinates are whole numbers of such a part: what is written is exactly what the truth was found for."""
+"""Coordinates are multiples of 1 / FINENESS, so that the written numbers are exactly those of the solution."""
 LEAST, MOST = {"hull": 3, "delaunay": 3, "tsp": 2}, 200
 AT_ONCE = 50_000
-"""Rows that are made together."""
+"""Number of rows to generate at a time."""
 
 
 @register("world", "points")
 class PointsWorld(SplitWorld):
-    """Points in the unit square, and positions of them, counted from 1 (Vinyals, Fortunato and Jaitly 2015).
+    """Points in the unit square, and a sequence of their positions, from 1 (Vinyals, Fortunato and Jaitly 2015).
 
         hull       0.8 0.1; 0.2 0.3; 0.5 0.4; 0.6 0.9 → 1 4 2
         delaunay   the same → 1 2 3; 2 3 4; 1 3 4
         tsp        the same → 1 4 3 2
 
-    A hull goes counter-clockwise from its lowest position. The positions of a triangle rise; triangles are ordered by
-    their incenter, from left to right. A tour begins at the first point and goes counter-clockwise; up to 12 points it
-    is the shortest one (Held-Karp), of more the best that nearest neighbors from every start, 2-opt and or-opt find.
+    A hull runs counterclockwise from its lowest position. Positions within a triangle ascend, and triangles are sorted
+    by their incenter, from left to right. A tour starts at the first point and runs counterclockwise. Up to 12 points,
+    it is the shortest (Held-Karp); for more, the best one found by nearest neighbors from every start, 2-opt and
+    or-opt.
     """
 
     train: RowCount = 20_000
     """Number of rows."""
     task: Literal["hull", "delaunay", "tsp"] = "hull"
-    """What the positions are: corners of the convex hull, triangles of the Delaunay triangulation, or a short tour."""
+    """Meaning of the positions: corners of the convex hull, triangles of the Delaunay triangulation, or a short
+    tour."""
     count: int | list[int] = 10
-    """Points of a row; `[5, 50]`: from 5 to 50, all counts equally often."""
+    """Number of points of a row; `[5, 50]`: uniform from 5 to 50."""
 
     fields: ClassVar[tuple[str, ...]] = ("points", "pointers")
 
@@ -74,7 +76,7 @@ class PointsWorld(SplitWorld):
             size -= some
 
     def _written(self, points: Array) -> Iterator[dict[str, str]]:
-        """Each set of points (B, n, 2) as a row."""
+        """A row for each set of points (B, n, 2)."""
         coordinates = "; ".join(["%.6f %.6f"] * points.shape[1])
         for one, pointers in zip(
             (points / FINENESS).reshape(len(points), -1), self._found(points), strict=True
@@ -92,9 +94,9 @@ class PointsWorld(SplitWorld):
 
 
 def _drawn(generator: np.random.Generator, rows: int, count: int, *, line: bool) -> Array:
-    """(rows, count, 2) int64, no two points of a row equal; drawn again where they are.
+    """(rows, count, 2) int64, without equal points in a row.
 
-    line   whether all of them may lie on one line
+    line   whether all points of a row may be collinear
     """
     points = generator.integers(0, FINENESS, (rows, count, 2))
     while True:
@@ -110,8 +112,8 @@ def _drawn(generator: np.random.Generator, rows: int, count: int, *, line: bool)
 
 
 def _tours(points: Array) -> Array:
-    """(B, n) short tours from the first point, counter-clockwise."""
-    from regard.kernels.cpu.tours import tours  # compiles
+    """(B, n) short tours from the first point, counterclockwise."""
+    from regard.kernels.cpu.tours import tours  # imported here: it compiles
 
     rows = np.arange(len(points))[:, None]
     found = tours(points.astype(np.float64) / FINENESS)

@@ -16,14 +16,14 @@ from regard.worlds.programs.writing import ALPHABET, NAMES, ProgramWriter
 
 @register("world", "programs")
 class ProgramsWorld(LevelWorld):
-    """A short program and what it prints: i=8827, c=(i-5347), print((c+8704)). → 12184."""
+    """A short program and its output: i=8827, c=(i-5347), print((c+8704)). → 12184."""
 
     length: Annotated[int, Field(ge=1, le=100)] = 3
-    """The most digits of its integers, at the target's level."""
+    """Maximum number of digits of integers at the target level."""
     nesting: Annotated[int, Field(ge=1, le=len(NAMES))] = 2
-    """The number of operations combined, at the target's level."""
+    """Number of combined operations at the target level."""
     scramble: bool = False
-    """Replace every character by another one, always the same, in the program and in what it prints."""
+    """Apply a fixed permutation of the characters to the program and its output."""
 
     fields: ClassVar[tuple[str, ...]] = ("program", "result", "length", "nesting")
 
@@ -40,6 +40,6 @@ class ProgramsWorld(LevelWorld):
 
 @cache
 def permutation(seed: int) -> Mapping[int, str]:
-    """{character: the one that stands for it}, as `str.translate` takes it; the ends of lines stay."""
+    """{character: its replacement} for `str.translate`; line ends stay."""
     others = Random(seed).sample(ALPHABET, len(ALPHABET))
     return {ord(character): other for character, other in zip(ALPHABET, others, strict=True)}

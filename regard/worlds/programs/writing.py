@@ -1,13 +1,13 @@
-"""Short programs and what they print, made together: one operation wraps what the ones before it computed.
+"""Generate short programs together with their output: each operation wraps the result of the previous ones.
 
-    (a+b) (a-b)              the sum or the difference with a fresh integer
+    (a+b) (a-b)              the sum or the difference with a new integer
     (a*k) (k*a)              a product with a small constant
-    (a if m<n else b)        one of two values, by comparing two fresh integers
+    (a if m<n else b)        one of two values, by comparing two new integers
     v=a                      a variable
-    v=a, for x in range(k):v+=b     a variable to which something is added, or from which it is taken, k times
+    v=a, for x in range(k):v+=b     a variable to which a value is added, or from which it is subtracted, k times
 
-Each is computed in one pass with constant memory. Integers have up to `length` digits; the constants and the numbers of
-rounds are at most 4 · length, as in the paper's generator.
+Each can be computed in one pass with constant memory. Integers have up to `length` digits; constants and numbers of
+iterations are at most 4 · length, as in the generator of the paper.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from random import Random
 from typing import NamedTuple
 
 NAMES = "abcdefghijklmnopqrstuvwyz"
-"""Of variables: the letters but x, which counts the rounds of loops."""
+"""Names of variables: all letters but x, the loop variable."""
 ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789 ()+-*=<>:."
-"""Every character that occurs, but the end of a line."""
+"""Every character of the programs, except line ends."""
 
 
 class Operand(NamedTuple):
@@ -30,9 +30,9 @@ class Operand(NamedTuple):
 
 
 class ProgramWriter:
-    """One program.
+    """Writes one program.
 
-    lines   what was written before the last line, which prints
+    lines   the lines before the last one, which prints
     """
 
     def __init__(self, generator: Random, length: int) -> None:
@@ -41,7 +41,7 @@ class ProgramWriter:
         self.lines: list[str] = []
 
     def write(self, nesting: int) -> tuple[str, str]:
-        """The program and what it prints, both with a dot at the end."""
+        """The program and its output, both followed by a period."""
         operations: list[Callable[[Operand], Operand]] = [
             self.add,
             self.multiply,
@@ -62,7 +62,7 @@ class ProgramWriter:
         return self.generator.randint(1, 4 * self.length)
 
     def pair(self, operand: Operand) -> tuple[Operand, Operand]:
-        """The operand and a fresh integer, in either order."""
+        """The operand and a new integer, in either order."""
         first, second = operand, self.integer()
         return (first, second) if self.generator.random() < 0.5 else (second, first)
 

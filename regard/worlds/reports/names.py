@@ -1,4 +1,4 @@
-"""Names of people and towns, made of syllables: so many that a new one can always be met."""
+"""Names of people and towns made of syllables, numerous enough for names that training lacks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def all_names() -> tuple[str, ...]:
 
 
 def parted(seed: int, held: int) -> tuple[list[str], list[str]]:
-    """The names of a training set, and so many others that it never has."""
+    """The names for training, and `held` others that training lacks."""
     names = list(all_names())
     Random(seed).shuffle(names)
     return names[held:], names[:held]

@@ -1,4 +1,4 @@
-"""Sentences of a report: news, which a headline tells again in fewer words, and what is no news."""
+"""Sentences of a report: news, which the headline repeats in fewer words, and others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEEDS = (
     ("closed", "closes"),
     ("burned", "burns"),
 )
-"""What is news, and how a headline says it."""
+"""Verbs of news, and their form in headlines."""
 HABITS = (
     ("likes", "liked"),
     ("owns", "owned"),
@@ -27,7 +27,7 @@ HABITS = (
     ("repairs", "repaired"),
     ("guards", "guarded"),
 )
-"""What is none, by whom and to what."""
+"""Verbs of other sentences, active and passive."""
 KINDS = ("old", "new", "small", "red", "famous")
 THINGS = ("bridge", "school", "boat", "garden", "tower", "mill", "theater", "museum")
 DAYS = ("monday", "tuesday", "friday", "sunday")
@@ -35,7 +35,7 @@ DAYS = ("monday", "tuesday", "friday", "sunday")
 
 @dataclass(frozen=True)
 class Happening:
-    """Somebody does something to a thing in a town; `deed` is of DEEDS for news, of HABITS otherwise."""
+    """Somebody does something to a thing in a town; `deed` is from DEEDS for news, otherwise from HABITS."""
 
     role: str
     given: str
@@ -60,7 +60,7 @@ class Happening:
         )
 
     def told(self, generator: Random) -> list[str]:
-        """In one of several orders, with words that a headline leaves out; the last one ends the sentence."""
+        """The words of the sentence, in one of several orders, with words that a headline omits and a final period."""
         who = ["the", self.role, self.given, self.family]
         what = [self.deed, "the", self.kind, self.thing]
         where = ["in", self.town]
@@ -85,5 +85,5 @@ class Happening:
         return [self.role, self.given, self.family, said, self.kind, self.thing, "in", self.town]
 
     def source_of(self, word: str) -> str:
-        """The word of the sentence that a word of the headline comes from; itself unless it says the deed."""
+        """The word of the sentence from which a word of the headline comes; only the verb changes its form."""
         return self.deed if word == dict(DEEDS)[self.deed] else word

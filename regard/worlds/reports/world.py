@@ -1,4 +1,4 @@
-"""The reports world: reports, their headlines and where each word of these comes from."""
+"""The reports world: reports, their headlines, and the source of each word of a headline."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from regard.worlds.reports.sentences import Happening
 from regard.worlds.world import SplitWorld
 
 HELD = 6_000
-"""Names that only dev and test have."""
+"""Number of names that occur in dev and test only."""
 MOST = 100_000
-"""Names there can be, where all splits have the same."""
+"""Maximum number of names if all splits share them."""
 
 
 @register("world", "reports")
 class ReportsWorld(SplitWorld):
-    """Reports of several sentences. One of them is news, the others are not: only its verb tells. The headline says the
-    news again, with names that dev and test have and train never had.
+    """Reports of several sentences, exactly one of which is news, recognizable by its verb only. The headline repeats
+    the news. Dev and test have names that do not occur in train.
 
     The baker Wobel Krand of Tusas likes the old boat on friday . On monday the mayor Bebal Stuck opened the new bridge
     in Kilar . → mayor Bebal Stuck opens new bridge in Kilar
 
-    `alignment` links each word of the headline with the word of the report it comes from; `evidence` names these words
-    by sentence and word.
+    `alignment` links each word of the headline to its source in the report; `evidence` gives these words by sentence
+    and word.
     """
 
     train: RowCount = 8_000
     """Number of reports."""
     dev: RowCount = 300
-    """Rows of the split `dev`, with names of their own."""
+    """Rows of the split `dev`, with names that train lacks."""
     test: RowCount = 1_000
-    """Rows of the split `test`, with names that dev may have and train has not."""
+    """Rows of the split `test`, with names that train lacks but dev may have."""
     names: int = 0
-    """Names of people and towns, at least 3, the same in all splits; 0: so many that dev and test have
-    names of their own."""
+    """Number of names of people and towns, the same in all splits, at least 3; 0: enough names for dev and test to have
+    their own."""
     shortest: int = 2
-    """Fewest sentences of a report; lengths are uniform."""
+    """Minimum number of sentences of a report; lengths are uniform."""
     longest: int = 5
-    """Most sentences of a report."""
+    """Maximum number of sentences of a report."""
 
     fields: ClassVar[tuple[str, ...]] = ("report", "summary", "alignment", "evidence")
 
@@ -66,7 +66,7 @@ class ReportsWorld(SplitWorld):
         known, held = parted(self.seed, HELD)
         if self.names:
             known = held = known[: self.names]
-        # Each split has a generator of its own, so that it stays the same whatever the sizes of the others.
+        # Each split has its own generator, so that it does not depend on the sizes of the others.
         sizes = {"train": (self.train, known), "dev": (self.dev, held), "test": (self.test, held)}
         return {
             split: numbered(self.type, split, self._rows(Random(f"{self.seed} {split}"), size, names))
@@ -102,5 +102,5 @@ class ReportsWorld(SplitWorld):
 
 
 def _at(words: list[str], word: str) -> int:
-    """Where a word stands, −1 where it does not: a sentence that says `of Kilar` has no `in`."""
+    """The position of a word, or −1: a sentence with `of Kilar` has no `in`."""
     return words.index(word) if word in words else -1

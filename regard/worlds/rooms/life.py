@@ -1,4 +1,4 @@
-"""What happens in the rooms: people move, take things, carry them about and put them down."""
+"""Events in the rooms: people move, take objects, carry them around and put them down."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Deed = Literal["move", "take", "drop"]
 
 @dataclass(frozen=True)
 class Event:
-    """One line of a story: who did it, and to which room or object."""
+    """One line of a story: the person, the deed, and the room or object."""
 
     deed: Deed
     who: str
@@ -32,10 +32,10 @@ class Event:
 
 
 class Life:
-    """Draws a story line by line, such that each line is possible after those before it.
+    """Draws a story line by line; each line is consistent with those before it.
 
-    Nobody takes anything before it is known where they are; what was put down is taken only by someone in that
-    room; nobody holds two things.
+    Nobody takes anything before their location is known. An object that was put down is taken only by someone in that
+    room. Nobody holds two objects.
     """
 
     def __init__(
@@ -43,14 +43,14 @@ class Life:
     ):
         self.generator, self.people, self.rooms, self.objects = generator, people, rooms, objects
         self.at: dict[str, str] = {}
-        """Where each person is, and each object that was put down."""
+        """The location of each person, and of each object that was put down."""
         self.holding: dict[str, str] = {}
         """The object each person carries."""
         self.events: list[Event] = []
 
     def live(self, lines: int) -> list[Event]:
         while len(self.events) < lines:
-            # Moves are the commonest: without them nothing is anywhere.
+            # Moves are most frequent: without them, nothing has a location.
             attempt = self.generator.choices((self._move, self._take, self._drop), (6, 3, 2))[0]
             event = attempt()
             if event is not None:

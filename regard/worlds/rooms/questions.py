@@ -1,4 +1,4 @@
-"""Everything that can be asked about a story, with its answer and the lines that give it."""
+"""All questions about a story, with their answers and supporting lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from regard.worlds.rooms.life import Event
 
 @dataclass(frozen=True)
 class Question:
-    """facts: the lines (from 0) that lead from the question to the answer; the last one holds the answer."""
+    """facts: the lines (from 0) that lead from the question to the answer; the last one contains the answer."""
 
     text: str
     answer: str
@@ -18,7 +18,7 @@ class Question:
 
 
 def questions(events: Sequence[Event]) -> Iterator[Question]:
-    """All questions of the three kinds, in no particular order.
+    """All questions of the three kinds, in no particular order. Their supporting facts:
 
     where is the OBJECT                   the last line about it, and the move that brought its carrier there
     where was PERSON before the ROOM      the move there, the move before
@@ -37,7 +37,7 @@ def _moves(events: Sequence[Event], who: str) -> list[int]:
 
 
 def _steps(events: Sequence[Event], moves: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """(move, the move before it), for the rooms that were entered once: which visit is meant must be clear."""
+    """(move, the move before it), for rooms that were entered only once, so that the question is unambiguous."""
     rooms = [events[line].what for line in moves]
     for place in range(1, len(moves)):
         if rooms.count(rooms[place]) == 1:
@@ -51,10 +51,10 @@ def _object(events: Sequence[Event], thing: str) -> Iterator[Question]:
     with_it = moves if held else [line for line in moves if line < last]
     yield Question(f"where is the {thing}", events[with_it[-1]].what, (last, with_it[-1]))
     if not held:
-        # Two lines, the taking and the putting down, would tell who carried it: no fact of its own is needed.
+        # The lines of taking and putting down would both tell who carried it, so that neither is a necessary fact.
         return
     if sum(move > last for move in moves) < 2:
-        # With one move since the taking, the room before it is the room of the taking, whatever is asked.
+        # With one move since the taking, the room before it is always the room of the taking.
         return
     others = {event.what for event in events if event.deed == "move" and event.who != who}
     for later, earlier in _steps(events, moves):

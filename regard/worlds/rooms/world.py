@@ -1,4 +1,4 @@
-"""The rooms world: stories, questions, answers and supporting facts, in splits that share no story."""
+"""The rooms world: stories, questions, answers and supporting facts; no story is in two splits."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ LEAST = 5
 
 @register("world", "rooms")
 class RoomsWorld(SplitWorld):
-    """People move between rooms and carry objects; one question a story.
+    """Stories of people who move between rooms and carry objects, with one question each.
 
     mary went to the kitchen. mary took the milk. john moved to the office. mary travelled to the garden.
     where is the milk → garden, because of lines 1 and 3 (counted from 0)
     """
 
     train: RowCount = 10_000
-    """Number of stories; none occurs twice, in one split or in two."""
+    """Number of stories; all are distinct, also across splits."""
     people: int = 5
-    """Number of people, 5 to 8; two to four of them meet in a story."""
+    """Number of people, 5 to 8; two to four of them appear in a story."""
     rooms: int = 6
     """Number of rooms, 5 to 8."""
     objects: int = 5
     """Number of objects, 5 to 8."""
     shortest: int = 4
-    """Fewest lines of a story; lengths are uniform."""
+    """Minimum number of lines of a story; lengths are uniform."""
     longest: int = 15
-    """Most lines of a story."""
+    """Maximum number of lines of a story."""
     facts: int = 0
     """2 or 3: only questions with that many supporting facts; 0: both, equally many."""
 
@@ -75,7 +75,7 @@ class RoomsWorld(SplitWorld):
             yield row
 
     def _row(self, generator: Random, facts: int) -> dict[str, str] | None:
-        """A story with a question of so many facts; None where nothing of the kind can be asked about it."""
+        """A story with a question of `facts` supporting facts; None if the story allows none."""
         lines = generator.randint(self.shortest, self.longest)
         cast = generator.sample(PEOPLE[: self.people], generator.randint(2, 4))
         life = Life(generator, cast, ROOMS[: self.rooms], OBJECTS[: self.objects])
@@ -83,7 +83,7 @@ class RoomsWorld(SplitWorld):
         possible = [question for question in questions(events) if len(question.facts) == facts]
         if not possible:
             return None
-        # Of two kinds of the same number of facts, the one with fewer questions is not to be the rarer one.
+        # Choose the kind of question first, so that kinds with fewer possible questions are not rarer.
         kind = generator.choice(sorted({question.text.split()[1] for question in possible}))
         asked = generator.choice([question for question in possible if question.text.split()[1] == kind])
         return {

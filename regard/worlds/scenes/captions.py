@@ -1,4 +1,4 @@
-"""What is to be seen, from left to right, and how neighbours lie."""
+"""Captions of scenes, from left to right, with the relations of neighbors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from regard.worlds.scenes.things import Scene, Thing
 
 
 def relation(first: Thing, second: Thing, pixels: int) -> str:
-    """How a thing lies to its neighbour on the right."""
+    """The position of a thing relative to its right neighbor."""
     lower = second.y - first.y
     if abs(lower) <= LEVEL * pixels:
         return "beside"
@@ -15,7 +15,7 @@ def relation(first: Thing, second: Thing, pixels: int) -> str:
 
 
 def caption(scene: Scene, pixels: int, *, relations: bool = False) -> tuple[str, str]:
-    """The caption, and the place of the thing each of its nouns names: `3:x0,y0,x1,y1 8:…`.
+    """The caption, and the region of the thing that each noun names: `3:x0,y0,x1,y1 8:…`.
 
     a large red star and a small blue ring and a medium green square            or, with `relations`,
     a large red star above a small blue ring beside a medium green square

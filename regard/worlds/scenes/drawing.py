@@ -1,4 +1,4 @@
-"""Scenes as pictures, and pictures as the text a row holds."""
+"""Draw scenes as images, and encode images as text for a row."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from regard.worlds.scenes.things import COLORS, Scene
 
 PAPER = np.array((244, 242, 236), dtype=np.float32)
 FINER = 8
-"""Points a side in which a pixel of an edge is judged."""
+"""Number of sample points per side of a pixel, for smooth edges."""
 
 
 @cache
 def paper(pixels: int) -> NDArray[np.float32]:
-    """(pixels, pixels, 3) with nothing on it."""
+    """(pixels, pixels, 3), empty."""
     return np.broadcast_to(PAPER, (pixels, pixels, 3))
 
 
 @cache
 def stencil(shape: str, side: int) -> NDArray[np.float32]:
-    """(side, side, 1) which share of each pixel the shape covers."""
+    """(side, side, 1) the share of each pixel that the shape covers."""
     points = (np.arange(side * FINER) + 0.5) / (side * FINER) * 2 - 1
     x, y = points[None, :], points[:, None]
     radius = np.hypot(x, y)
@@ -44,10 +44,10 @@ def stencil(shape: str, side: int) -> NDArray[np.float32]:
 
 
 def _star(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Five points, one of them up; the inner corners at 0.42 of the radius."""
+    """A star with five points, one of them up; its inner corners are at 0.42 of the radius."""
     fifth, inner = np.pi / 5, 0.42
     turn = abs((np.arctan2(x, -y) + fifth) % (2 * fifth) - fifth)  # angle from the nearest point
-    # the edge from the point (1 at angle 0) to the corner (inner at angle fifth), as a radius by angle
+    # The edge from the point (1 at angle 0) to the corner (inner at angle fifth), as a radius by angle.
     edge = (
         inner
         * np.sin(fifth)
@@ -58,14 +58,14 @@ def _star(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def drawn(scene: Scene, pixels: int, generator: np.random.Generator) -> NDArray[np.uint8]:
-    """(pixels, pixels, 3); each thing in a shade of its color."""
+    """(pixels, pixels, 3); each thing in a random shade of its color."""
     canvas = paper(pixels).copy()
     shades = generator.integers(-10, 11, size=(len(scene), 3))
     paints = np.array([COLORS[thing.color] for thing in scene]) + shades
     paints = np.minimum(np.maximum(paints, 0), 255).astype(np.float32)
     for thing, paint in zip(scene, paints, strict=True):
         patch = canvas[thing.top : thing.top + thing.side, thing.left : thing.left + thing.side]
-        patch += stencil(thing.shape, thing.side) * (paint - PAPER)  # nothing lies below it but paper
+        patch += stencil(thing.shape, thing.side) * (paint - PAPER)  # things do not overlap
     return (canvas + 0.5).astype(np.uint8)
 
 

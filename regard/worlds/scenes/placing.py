@@ -1,4 +1,4 @@
-"""Where the things of a scene are: none hides another, and how they lie to each other is beyond doubt."""
+"""Positions of the things in a scene: without overlap, and with unambiguous relations."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from regard.worlds.scenes.things import COLORS, SHAPES, SIZES, Scene, Thing
 
 LEVEL, APART = 0.06, 0.14
-"""Shares of the picture: neighbours differ in height by less than the first, or by more than the second."""
+"""Shares of the image: neighbors differ in height by less than the first, or by more than the second."""
 ORDERED = 0.06
-"""No two things have their middles closer than this from left to right, so that their order is clear."""
+"""Minimum horizontal distance of the centers of two things, so that their order is clear."""
 CHUNK = 4096
 
 
 def sides(pixels: int, most: int) -> tuple[int, int, int]:
-    """Of a small, a medium and a large thing: the more of them a scene may hold, the smaller they are."""
+    """Sides of a small, a medium and a large thing; the more things a scene may have, the smaller they are."""
     large = pixels * 0.72 / most**0.5
     return round(large * 0.57), round(large * 0.76), round(large)
 
@@ -25,7 +25,7 @@ def sides(pixels: int, most: int) -> tuple[int, int, int]:
 def placed(
     generator: np.random.Generator, counts: NDArray[np.int64], pixels: int, most: int
 ) -> Iterator[Scene]:
-    """One scene of so many things for each of the counts, by rejection: all that would not do are drawn again."""
+    """A scene for each of the counts of things, by rejection sampling."""
     pools = {int(count): _pool(generator, int(count), pixels, most) for count in np.unique(counts)}
     for count in counts:
         yield next(pools[int(count)])
@@ -57,7 +57,7 @@ def _pool(generator: np.random.Generator, count: int, pixels: int, most: int) ->
 def _clear(
     left: NDArray[np.int64], top: NDArray[np.int64], side: NDArray[np.int64], pixels: int
 ) -> NDArray[np.bool_]:
-    """(rows) whether the things (rows, count), from left to right, keep apart and leave no doubt."""
+    """(rows) whether the things (rows, count), from left to right, do not overlap and have unambiguous relations."""
     x, y = left + side / 2, top + side / 2
     room = (side[:, :, None] + side[:, None, :]) / 2 + 1
     across, down = abs(x[:, :, None] - x[:, None, :]), abs(y[:, :, None] - y[:, None, :])

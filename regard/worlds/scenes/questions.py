@@ -1,4 +1,4 @@
-"""What can be asked about a scene, the answer, and the things it is about."""
+"""Questions about a scene, with the answer and the things involved."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from regard.worlds.scenes.things import COLORS, SHAPES, Scene, Thing
 
 ATTRIBUTES = ("size", "color", "shape")
 ASKED = {"size": "how large is the {}", "color": "what colour is the {}", "shape": "what shape is the {}"}
-"""The words of the data, which trained models know: they keep their spelling."""
+"""Templates of questions. Trained models know these words, so their spelling stays."""
 
 
 @dataclass(frozen=True)
 class SceneQuestion:
-    """about: the things one has to look at; none where the answer is that there are none.
+    """about: the things to look at; empty if the answer is that there are none.
 
-    apart: one after the other, because it matters which is which, or whether they are the same.
+    apart: whether they are looked at one after the other, because their order or identity matters.
     """
 
     text: str
@@ -28,19 +28,19 @@ class SceneQuestion:
     apart: bool = False
 
     def places(self, pixels: int) -> str:
-        """0:… of the things looked at together; 0:… 1:… of those looked at one after the other."""
+        """0:… of things looked at together; 0:… 1:… of things looked at one after the other."""
         return " ".join(
             f"{number if self.apart else 0}:{thing.place(pixels)}" for number, thing in enumerate(self.about)
         )
 
 
 def ask(scene: Scene, pixels: int, generator: Random) -> SceneQuestion:
-    """A question of a random kind, of those that this scene allows.
+    """A question of a random kind among those that this scene allows.
 
     what colour is the large star        also its size and its shape
     how many circles are there           0 to the number of things
-    is there a red ring                  yes or no, as often
-    is the square left of the red ring   or right of, above, below; yes or no, as often
+    is there a red ring                  yes and no equally often
+    is the square left of the red ring   or right of, above, below; yes and no equally often
     """
     while True:
         question = generator.choice(KINDS)(scene, pixels, generator)
@@ -53,13 +53,13 @@ def _named(things: Scene, named: tuple[str, ...], like: Thing) -> list[Thing]:
 
 
 def _words(thing: Thing, named: tuple[str, ...]) -> str:
-    """large red star, the attributes named alone; a thing where its shape is not."""
+    """The named attributes, as in "large red star"; "thing" replaces a shape that is not named."""
     words = [getattr(thing, name) for name in ATTRIBUTES if name in named]
     return " ".join(words if "shape" in named else [*words, "thing"])
 
 
 def _description(scene: Scene, thing: Thing, generator: Random, *, hidden: str = "") -> str | None:
-    """Words for this thing and no other of the scene, as few as will do; None where there are none."""
+    """The shortest description of this thing that fits no other in the scene; None if there is none."""
     known = [name for name in ATTRIBUTES if name != hidden]
     for number in range(1, len(known) + 1):
         ways = [named for named in combinations(known, number) if len(_named(scene, named, thing)) == 1]
@@ -81,12 +81,13 @@ def _count(scene: Scene, pixels: int, generator: Random) -> SceneQuestion:
     shape = generator.choice(scene).shape if present else generator.choice(SHAPES)
     plural = f"{shape}es" if shape == "cross" else f"{shape}s"
     about = [thing for thing in scene if thing.shape == shape]
-    looked = tuple(about[:1] + about[1:][::-1])  # first the leftmost, then the rightmost: are these two?
+    looked = tuple(about[:1] + about[1:][::-1])  # leftmost, then rightmost: are they the same thing?
     return SceneQuestion(f"how many {plural} are there", str(len(about)), looked, apart=True)
 
 
 def _existence(scene: Scene, pixels: int, generator: Random) -> SceneQuestion | None:
-    """Of what is not there, its color or its shape is, where that can be: each alone gives nothing away."""
+    """For "no", take a thing of the scene and change its color or shape, so that neither alone gives the answer
+    away."""
     thing = generator.choice(scene)
     if generator.random() < 0.5:
         about = tuple(_named(scene, ("color", "shape"), thing))
@@ -121,7 +122,7 @@ def _relation(scene: Scene, pixels: int, generator: Random) -> SceneQuestion | N
     return SceneQuestion(text, "yes" if true else "no", (first, second), apart=True)
 
 
-# attributes are three kinds of questions in one
+# Attributes count twice: they are three kinds of questions in one.
 KINDS: tuple[Callable[[Scene, int, Random], SceneQuestion | None], ...] = (
     _attribute,
     _attribute,

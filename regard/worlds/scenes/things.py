@@ -1,4 +1,4 @@
-"""What a scene is made of: colored shapes of three sizes, each in its place."""
+"""The things of a scene: colored shapes of three sizes with their positions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIZES = ("small", "medium", "large")
 
 @dataclass(frozen=True)
 class Thing:
-    """left, top and side in pixels: the box it just fits into."""
+    """left, top and side of the bounding box, in pixels."""
 
     shape: str
     color: str
@@ -38,7 +38,7 @@ class Thing:
         return self.top + self.side / 2
 
     def place(self, pixels: int) -> str:
-        """x0,y0,x1,y1 as fractions of a picture of so many pixels."""
+        """x0,y0,x1,y1 as fractions of an image of `pixels` × `pixels`."""
         box = (self.left, self.top, self.left + self.side, self.top + self.side)
         return ",".join(f"{edge / pixels:.4f}" for edge in box)
 

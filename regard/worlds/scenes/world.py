@@ -1,4 +1,4 @@
-"""The scenes world: pictures with captions, questions or labels, and the true place to look."""
+"""The scenes world: images with captions, questions or labels, and their true regions."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from regard.worlds.scenes.things import Scene
 from regard.worlds.world import SplitWorld
 
 CROWDED = 4
-"""From so many things a scene is crowded."""
+"""Minimum number of things in a crowded scene."""
 
 
 @register("world", "scenes")
 class ScenesWorld(SplitWorld):
-    """Scenes of 1 to `most` colored shapes, none of which hides another.
+    """Images of 1 to `most` colored shapes, without overlap.
 
         caption    a large red star and a small blue ring          and the region of each noun
         question   what colour is the star → red                   and the regions it is about, and the caption
         shape      star, of the leftmost thing                     and its region
 
-    Things are named from left to right. `things` is their number, to measure by (`regard evaluate --by things`) or to
-    learn by (`training.curriculum`): add  truth: {things: {type: group}}.
+    Things are named from left to right. `things` is their number, a group for `regard evaluate --by things` or for
+    `training.curriculum`: add  truth: {things: {type: group}}.
     """
 
     train: RowCount = 10_000
-    """Number of rows; no scene occurs twice, in one split or in two."""
+    """Number of rows; all scenes are distinct, also across splits."""
     crowded: RowCount = 500
-    """Rows of a further split whose scenes hold four things or more; only where `most` allows them, and not with 0."""
+    """Rows of the split `crowded`, whose scenes have four or more things. The split exists if `most` is at least 4."""
     most: int = 5
-    """Most things in a scene."""
+    """Maximum number of things in a scene."""
     pixels: int = 48
-    """Height and width of the image; things grow with it, and shrink with `most`."""
+    """Height and width of the image; things scale with it, and shrink as `most` grows."""
     task: Literal["caption", "question", "shape"] = "caption"
-    """What a row has beside the image."""
+    """The other fields of a row, besides the image."""
     relations: bool = False
-    """Captions say how each thing lies to the next: above, below, beside instead of and."""
+    """Join neighbors in captions by their relation (above, below, beside); false: by "and"."""
 
     fields: ClassVar[tuple[str, ...]] = (
         "image",

@@ -1,4 +1,4 @@
-"""How each letter sounds, and the words that are said."""
+"""The sounds of the letters, and the words of the lexicon."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Sound(NamedTuple):
-    """Two partials, each gliding from one frequency to another (Hz), and how long it lasts (seconds)."""
+    """Two partials, each gliding between two frequencies (Hz), and a duration (seconds)."""
 
     low: tuple[float, float]
     high: tuple[float, float]
@@ -14,13 +14,13 @@ class Sound(NamedTuple):
 
 
 ALPHABET: dict[str, Sound] = {
-    # Vowels stand still, at about the first two formants of a voice.
+    # Vowels are steady, near the first two formants of a voice.
     "a": Sound((730, 730), (1090, 1090), 0.100),
     "e": Sound((530, 530), (1840, 1840), 0.095),
     "i": Sound((290, 290), (2290, 2290), 0.085),
     "o": Sound((560, 560), (860, 860), 0.105),
     "u": Sound((310, 310), (680, 680), 0.095),
-    # Consonants move.
+    # Consonants glide.
     "b": Sound((200, 620), (800, 1250), 0.070),
     "d": Sound((240, 520), (2300, 1500), 0.065),
     "g": Sound((260, 480), (2900, 1300), 0.075),
@@ -33,7 +33,7 @@ ALPHABET: dict[str, Sound] = {
     "t": Sound((1300, 700), (2500, 3200), 0.060),
     "z": Sound((1500, 1900), (2400, 3000), 0.085),
 }
-"""Letters that can be told apart by their frequencies, whoever speaks."""
+"""Letters that differ in their frequencies for every speaker."""
 
 LEXICON: tuple[str, ...] = (
     "red",

@@ -1,4 +1,4 @@
-"""A voice: letters said one after the other, as samples."""
+"""Synthetic voices: from letters to samples."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from regard.worlds.tones.alphabet import ALPHABET, Sound
 
 RATE = 8000
 FADE_SECONDS = 0.010
-"""In which a letter rises from silence and falls back to it."""
+"""Duration of the fade-in and fade-out of a letter."""
 PAUSE_SECONDS = 0.070
-"""Between words."""
+"""Duration of the pause between words."""
 LOUDNESS = 0.25
 
 
 @dataclass(frozen=True)
 class Voice:
-    """Who speaks, and where.
+    """A speaker and the background noise.
 
-    pitch    what all frequencies are multiplied with
-    tempo    what all durations are multiplied with
-    buzz     frequency (Hz) with which the voice swells and sinks
-    noise    share of white noise, of the voice's own loudness
+    pitch    factor of all frequencies
+    tempo    factor of all durations
+    buzz     frequency (Hz) of the amplitude modulation
+    noise    amplitude of white noise, as a share of the voice's own
     """
 
     pitch: float
@@ -42,9 +42,9 @@ class Voice:
         )
 
     def say(self, text: str, generator: np.random.Generator) -> tuple[Array, list[tuple[int, float, float]]]:
-        """(N,) float32 samples, and for each letter (its place in the text, begin, end), as shares of the duration.
+        """(N,) float32 samples, and for each letter (position in the text, begin, end), as fractions of the duration.
 
-        Every letter's length varies by itself; there is silence before, after and between the words.
+        The duration of every letter varies independently. There is silence before, after and between the words.
         """
         sounds = [ALPHABET.get(letter) for letter in text]
         plain = np.array([PAUSE_SECONDS if sound is None else sound.seconds for sound in sounds])
@@ -64,7 +64,7 @@ class Voice:
         return samples, places
 
     def _sung(self, sounds: list[Sound | None], lengths: Array) -> Array:
-        """All letters at once: every sample knows its letter's frequencies and how far in the letter it is."""
+        """The samples of all letters at once, from the frequencies of each sample's letter and the time within it."""
         letter = np.repeat(np.arange(len(lengths)), lengths)  # (N,)
         start = np.cumsum(lengths) - lengths
         time = ((np.arange(len(letter)) - start[letter]) / RATE).astype(np.float32)

@@ -1,4 +1,4 @@
-"""The tones world: words spoken by made-up voices, each letter a sound of its own."""
+"""The tones world: words spoken by synthetic voices, with a distinct sound for each letter."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from regard.worlds.world import SplitWorld
 
 @register("world", "tones")
 class TonesWorld(SplitWorld):
-    """Utterances of some words, each by another synthetic voice, in noise: the target is what was said.
+    """Utterances of some words in noise, each by another synthetic voice; the target is the text.
 
-    The audio is WAV of 8 kHz, at most about two seconds; `places` says when each letter sounds.
+    The audio is WAV at 8 kHz, up to about two seconds; `places` gives the time span of each letter.
     """
 
     train: RowCount = 3000
@@ -32,11 +32,11 @@ class TonesWorld(SplitWorld):
     test: RowCount = 300
     """Rows of the split `test`."""
     lexicon: int = len(LEXICON)
-    """How many of the words are used."""
+    """Number of words of the lexicon that are used."""
     words: int = 4
-    """Most words in an utterance."""
+    """Maximum number of words in an utterance."""
     noise: float = 0.6
-    """The loudest noise, as a share of the voice's own loudness."""
+    """Largest amplitude of the noise, as a share of the voice's own."""
 
     fields: ClassVar[tuple[str, ...]] = ("audio", "text", "places")
 

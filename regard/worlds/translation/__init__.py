@@ -1,4 +1,4 @@
-"""English sentences and their translations into a language with other word order."""
+"""English sentences and their translations into a language with a different word order."""
 
 from regard.worlds.translation.transfer import translate
 from regard.worlds.translation.world import TranslationWorld

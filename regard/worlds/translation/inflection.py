@@ -9,7 +9,7 @@ _SHORT_FUTURE = {"le": "l"}
 
 
 def decline(noun: Noun, *, plural: bool, oblique: bool) -> str:
-    """Direct and oblique case, which stands before postpositions.
+    """The noun in the direct case, or in the oblique case, which precedes postpositions.
 
     larka, larke | larke, larkon; makan, makan | makan, makanon; larki, larkiyan | larki, larkiyon;
     kitab, kitaben | kitab, kitabon; raja and the men in -i change only in the oblique plural.
@@ -27,29 +27,29 @@ def decline(noun: Noun, *, plural: bool, oblique: bool) -> str:
 
 
 def changes(noun: Noun) -> bool:
-    """Whether its -a is an ending, as in larka, and not part of the word, as in raja and chhatra."""
+    """Whether its -a is an ending, as in larka, and not part of the stem, as in raja and chhatra."""
     return noun.gender == "m" and noun.target.endswith("a") and noun.target not in ("raja", "chhatra")
 
 
 def agree(word: str, *, gender: Gender, plural: bool, oblique: bool) -> str:
-    """An adjective or possessive with its noun: bada, badi, bade; a word without -a stays as it is."""
+    """An adjective or possessive in agreement with its noun: bada, badi, bade; a word without -a does not change."""
     if not word.endswith("a"):
         return word
     return word[:-1] + ("i" if gender == "f" else "e" if plural or oblique else "a")
 
 
 def ending(gender: Gender, plural: bool) -> str:
-    """-a, -i or -e of a verb."""
+    """The ending -a, -i or -e of a verb."""
     return "i" if gender == "f" else "e" if plural else "a"
 
 
 def present(person: int, plural: bool) -> str:
-    """To be, now: hoon, hai, hain."""
+    """Present of to be: hoon, hai, hain."""
     return "hain" if plural else "hoon" if person == 1 else "hai"
 
 
 def past(gender: Gender, plural: bool) -> str:
-    """To be, then: tha, thi, the, thin."""
+    """Past of to be: tha, thi, the, thin."""
     return "th" + (("in" if plural else "i") if gender == "f" else "e" if plural else "a")
 
 

@@ -1,6 +1,6 @@
-"""The words of the translation world: English beside romanised Hindi.
+"""The words of the translation world: English and romanized Hindi.
 
-The words are Hindi, spelled simply (no diacritics), but the grammar they follow here is made up: see `transfer.py`.
+The words are Hindi in a simple spelling (no diacritics), but the grammar is made up: see `transfer.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ Gender = Literal["m", "f"]
 
 @dataclass(frozen=True)
 class Noun:
-    """english, its plural; target form in the direct singular; gender; kind: what it can be the object of."""
+    """english, its plural; target form in the direct singular; gender; kind: determines the verbs it can be object
+    of."""
 
     english: str
     plural: str
@@ -24,7 +25,7 @@ class Noun:
 
 @dataclass(frozen=True)
 class Adjective:
-    """Target form in the masculine singular; one that ends in -a agrees, any other never changes."""
+    """Target form in the masculine singular; one that ends in -a agrees, others do not change."""
 
     english: str
     target: str
@@ -34,9 +35,9 @@ class Adjective:
 class Verb:
     """English base, third person, participle, past; target stem.
 
-    objects  kinds of nouns it takes; none for an intransitive verb
-    light    a verb "kar" (do) behind the stem carries the endings: help → madad kar
-    motion   it may lead home
+    objects  kinds of nouns it takes; empty for an intransitive verb
+    light    a verb "kar" (do) after the stem carries the endings: help → madad kar
+    motion   it may take "home"
     """
 
     base: str
@@ -64,7 +65,7 @@ class Pronoun:
 
 @dataclass(frozen=True)
 class Determiner:
-    """number it goes with: both, singular or plural; target "" where it is dropped; -a agrees like an adjective."""
+    """number: both, singular or plural; target: "" if it is dropped; -a agrees like an adjective."""
 
     english: str
     target: str
@@ -78,7 +79,7 @@ def _entries(table: str) -> list[list[str]]:
 
 
 def _nouns(kind: str, table: str) -> list[Noun]:
-    """Entries "english target gender", or "english/plural target gender" where the plural is not in -s."""
+    """Entries "english target gender", or "english/plural target gender" if the plural does not end in -s."""
     nouns = []
     for english, target, gender in _entries(table):
         singular, _, plural = english.partition("/")

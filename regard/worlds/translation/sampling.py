@@ -1,4 +1,4 @@
-"""Sentences of the translation world at random, of any length one asks for."""
+"""Random sentences of the translation world, of any requested length."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from regard.worlds.translation.syntax import (
 from regard.worlds.translation.transfer import Phrase, clause_phrase, written
 
 SHORTEST_CLAUSE, LONGEST_CLAUSE = 3, 11
-"""Words; sentences grow by more clauses, not by longer ones, so that reorderings stay as local as they were."""
+"""Words per clause. Longer sentences have more clauses, not longer ones, so that reordering stays local."""
 FEW_WORDS = 5
 
 TENSES: dict[Tense, int] = {
@@ -56,10 +56,10 @@ T = TypeVar("T")
 
 
 class Sampler:
-    """Draws from the grammar; everything is determined by the generator it is given.
+    """Draws sentences, determined by the given generator.
 
-    The English side is never ambiguous, so that the translation is a function of it: a place after the verb belongs
-    to the verb, one before it to the subject, and after a relative clause at the end nothing follows.
+    The English side is unambiguous, so that the translation is a function of it: a place after the verb belongs to the
+    verb, a place before it to the subject, and nothing follows a final relative clause.
     """
 
     def __init__(self, generator: Random) -> None:
@@ -67,12 +67,12 @@ class Sampler:
         self._clauses: dict[int, list[Phrase]] = defaultdict(list)
 
     def pair(self, words: int) -> tuple[str, str, str]:
-        """English of exactly so many words (at least 3), target, links."""
+        """English of exactly `words` words (at least 3), target, links."""
         clauses = [self._clause_of(length) for length in self._lengths(words)]
         return written(clauses, [self.one_of(_CONJUNCTIONS) for _ in clauses[1:]])
 
     def _lengths(self, words: int) -> list[int]:
-        """How long each clause is; with the conjunctions between them they make up the words."""
+        """The length of each clause; together with the conjunctions they add up to the number of words."""
         fewest = -(-(words + 1) // (LONGEST_CLAUSE + 1))
         most = (words + 1) // (SHORTEST_CLAUSE + 1)
         usual = max(fewest, min(most, round((words + 1) / 7)))
@@ -90,7 +90,7 @@ class Sampler:
         return lengths
 
     def _clause_of(self, words: int) -> Phrase:
-        """Clauses of other lengths that come up meanwhile are kept for later."""
+        """A clause of this length. Clauses of other lengths that are drawn meanwhile are kept for later."""
         while not self._clauses[words]:
             phrase = clause_phrase(self.clause() if words > FEW_WORDS else self.brief_clause())
             self._clauses[len(phrase.english)].append(phrase)
@@ -100,7 +100,7 @@ class Sampler:
         return Clause(self.subject(), self.predicate(tail=self.chance(0.5)))
 
     def brief_clause(self) -> Clause:
-        """One of those `clause` gives, but only of the shorter ones, which it gives seldom."""
+        """A random short clause, which `clause` rarely returns."""
         subject = (
             self.one_of(PRONOUNS)
             if self.chance(0.5)
@@ -122,7 +122,8 @@ class Sampler:
         return self.noun_phrase(kinds, adjectives=0.5)
 
     def predicate(self, *, tail: bool = False, short: bool = False, brief: bool = False) -> Predicate:
-        """tail: a place or an adverb at the end; short: as in a relative clause; brief: with as few words as can be."""
+        """tail: with a place or an adverb at the end; short: as in a relative clause; brief: with as few words as
+        possible."""
         if self.chance(0.12):
             return Predicate(self.one_of(ADJECTIVES), self.one_of(("present", "past")), self.chance(0.2))
         verb = self.one_of(VERBS)

@@ -1,4 +1,4 @@
-"""What a sentence of the translation world says, before it has words in either language."""
+"""The abstract syntax of sentences in the translation world, independent of the language."""
 
 from __future__ import annotations
 

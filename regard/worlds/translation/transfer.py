@@ -1,16 +1,16 @@
-"""Both sides of a sentence at once, so that the alignment is known.
+"""Generate both sides of a sentence together, so that the alignment is known.
 
 English is subject, verb, object, place, adverb. The target language is made up, with Hindi words:
 
-- its articles: "the" is dropped, "a" is a word; other determiners stand before the noun
+- "the" is dropped, "a" is a word; other determiners precede the noun
 - adjectives follow their noun and agree with it in gender, number and case
-- prepositions follow their phrase, and put it in the oblique case; some are two words (with → ke saath)
+- postpositions follow their phrase, which is in the oblique case; some are two words (with → ke saath)
 - a clause is subject, adverb, place, object, negation, verb; a relative clause follows its noun (who → jo)
-- the verb agrees with the subject in person, number and gender; one English word may be several
-  (goes → jata hai, helps → madad karta hai) and several one (will go → jaega)
+- the verb agrees with the subject in person, number and gender; one English word may become several
+  (goes → jata hai, helps → madad karta hai) and several may become one (will go → jaega)
 
-Every target word has exactly one source word: the one it translates (am going → ja raha hoon: going–ja, am–raha,
-am–hoon). Source words that live on only as an ending or not at all (the, will, did) have none.
+Every target word has exactly one source word, the one it translates (am going → ja raha hoon: going–ja, am–raha,
+am–hoon). Source words that become an ending or nothing (the, will, did) have no link.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from regard.worlds.translation.syntax import (
 
 
 class Word:
-    """An English word at one place in a sentence; two of the same spelling are different."""
+    """An English word at one position of a sentence; two of the same spelling are different objects."""
 
     __slots__ = ("text",)
 
@@ -52,7 +52,7 @@ class Word:
 
 @dataclass
 class Phrase:
-    """English words, and target words each with the English word it came from."""
+    """English words, and target words with the English word that each comes from."""
 
     english: list[Word] = field(default_factory=list)
     target: list[tuple[str, Word]] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Phrase:
 
 @dataclass(frozen=True)
 class Agreement:
-    """What a verb takes from its subject."""
+    """The features of a subject with which the verb agrees."""
 
     person: int
     plural: bool
@@ -68,12 +68,12 @@ class Agreement:
 
 
 def translate(sentence: Sentence) -> tuple[str, str, str]:
-    """English, target, and the links between their words in the Pharaoh form."""
+    """English, target, and the links between their words in the Pharaoh format."""
     return written([clause_phrase(clause) for clause in sentence.clauses], sentence.conjunctions)
 
 
 def written(clauses: Sequence[Phrase], conjunctions: Sequence[str]) -> tuple[str, str, str]:
-    """What `translate` gives, of clauses that have their words already."""
+    """The result of `translate` for clauses that have their words already."""
     english, target = list(clauses[0].english), list(clauses[0].target)
     for text, clause in zip(conjunctions, clauses[1:], strict=True):
         conjunction = Word(text)
@@ -95,7 +95,7 @@ def clause_phrase(clause: Clause) -> Phrase:
 
 
 def agreement(subject: Subject) -> Agreement:
-    """Two subjects are a plural, feminine only if both are."""
+    """The agreement of a subject. A pair is plural, and feminine only if both are."""
     if isinstance(subject, Pronoun):
         return Agreement(subject.person, subject.plural, subject.gender)
     if isinstance(subject, Pair):
@@ -169,7 +169,7 @@ def predicate_phrase(predicate: Predicate, subject: Agreement) -> Phrase:
         adverb = Phrase([word], [((ADVERBS | HOME)[predicate.adverb], word)])
     made.english += thing.english + place.english + adverb.english
     made.target += adverb.target + place.target + thing.target
-    # A predicate adjective stands before its negation, a verb after it: khush nahin hai, nahin ja raha hai.
+    # A predicate adjective precedes its negation, a verb follows it: khush nahin hai, nahin ja raha hai.
     made.target += target[:1] + negation + target[1:] if isinstance(verb, Adjective) else negation + target
     return made
 
@@ -191,14 +191,14 @@ def copula(adjective: Adjective, past: bool, negative: bool, subject: Agreement)
 
 
 def verb_group(verb: Verb, predicate: Predicate, subject: Agreement) -> Group:
-    """The verb with its auxiliaries; with a light verb, "kar" takes the endings behind the stem."""
+    """The verb with its auxiliaries; for a light verb, "kar" after the stem takes the endings."""
     tense, negative = predicate.tense, predicate.negative
     stem, gender, plural = "kar" if verb.light else verb.stem, subject.gender, subject.plural
     auxiliary, main = english_verb(verb, tense, negative, subject)
     negation = Word("not")
     to_be = inflection.present(subject.person, plural)
     end = inflection.ending(gender, plural)
-    # Each target word of the group, and whether it belongs to the auxiliary rather than to the main verb.
+    # Each target word of the group, and whether it translates the auxiliary, not the main verb.
     forms: list[tuple[str, bool]] = {
         "present": [(inflection.habitual(stem, gender, plural), False), (to_be, negative)],
         "progressive": [(stem, False), ("rah" + end, True), (to_be, True)],
@@ -218,7 +218,7 @@ def verb_group(verb: Verb, predicate: Predicate, subject: Agreement) -> Group:
 
 
 def english_verb(verb: Verb, tense: str, negative: bool, subject: Agreement) -> tuple[list[Word], Word]:
-    """Auxiliaries and main verb; "not" goes behind the first auxiliary, for which a negative present or past has do."""
+    """Auxiliaries and main verb; "not" follows the first auxiliary, which is "do" in the simple present and past."""
     third = subject.person == 3 and not subject.plural
     if tense in ("progressive", "past progressive"):
         return [Word(english_to_be(subject, tense != "progressive"))], Word(verb.participle)

@@ -1,4 +1,4 @@
-"""The translation world: sentences, their translations and true alignments, in splits that share no sentence."""
+"""The translation world: sentences, translations and true alignments; no sentence is in two splits."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from regard.worlds.world import SplitWorld
 
 @register("world", "translation")
 class TranslationWorld(SplitWorld):
-    """English and a language with other word order (`transfer.py` describes it)."""
+    """English, translated into a language with a different word order (see `transfer.py`)."""
 
     train: RowCount = 20_000
-    """Number of pairs; no English sentence occurs twice, in one split or in two."""
+    """Number of pairs; all English sentences are distinct, also across splits."""
     long: RowCount = 500
-    """Pairs of a further split: sentences of the same grammar, longer than any other, up to half again as long."""
+    """Rows of the split `long`: sentences of the same grammar, longer than all others, up to 1.5 times as long."""
     max_words: int = 20
-    """Longest English sentence outside `long`; lengths are uniform from 3 up."""
+    """Maximum number of words of an English sentence outside `long`; lengths are uniform from 3 on."""
     characters: bool = False
     """Write the source without spaces, and link each target word to the characters of its source words."""
 
@@ -61,7 +61,7 @@ class TranslationWorld(SplitWorld):
 
 
 def spelled(source: str, alignment: str) -> tuple[str, str]:
-    """The source without its spaces, and its links by characters: "a cat", "1-0" → "acat", "1-0 2-0 3-0"."""
+    """The source without spaces, and its links by character: "a cat", "1-0" → "acat", "1-0 2-0 3-0"."""
     words = source.split()
     starts = [0, *accumulate(map(len, words))]
     links = (map(int, link.split("-")) for link in alignment.split())

@@ -1,4 +1,4 @@
-"""The image encoder and the networks that see images, one network a file."""
+"""The image encoder and its networks, one network per file."""
 
 from regard.nn.encoders.image.encoder import ImageEncoder
 from regard.nn.encoders.image.lenet import LeNet

@@ -1,4 +1,4 @@
-"""The image encoder: a picture becomes a grid of places to look at."""
+"""The image encoder: an image becomes a grid of positions."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ POSITIONS = {
     ),
     "learned": ("G[j] + R_x[ρ_j] + C_x[χ_j]", "     — ρ_j, χ_j: the row and the column of place j"),
 }
-"""What stands at a place of the memory, and what its symbols are."""
+"""The value at a position of the memory, and a note on its symbols."""
 
 
 @register("encoder", "image")
 class ImageEncoder(Encoder):
-    """Pictures → Memory with layout grid: values h_s, s = row · columns + column, and the network's summary.
+    """Images → Memory with layout grid: values h_s, s = row · columns + column, and the network's summary.
 
-    position   whether a value knows where it is (`GridPosition`)
-    rows       whether it knows what stands to its left and right (`RowReader`)
-    dropout    of the values' features
+    position   how a value encodes its position (`GridPosition`)
+    rows       whether a recurrent network reads each row of the grid (`RowReader`)
+    dropout    dropout of the values' features
     """
 
     class Options(Encoder.Options):
-        """A convolutional network: a grid of positions to look at, and a summary."""
+        """A convolutional network: a grid of positions to attend to, and a summary."""
 
         network: AnyNetwork = "resnet"
-        """The network that sees the image."""
+        """The network that reads the image."""
         position: Position = "learned"
-        """What a position knows of where it is: nothing, its x and y beside its features, or a learned vector in
-        them."""
+        """How a position encodes its place. none: not at all; coordinates: append x and y to the features;
+        learned: add a learned vector."""
         rows: bool = False
-        """Whether each row of the grid is read in both directions by a recurrent network (Deng 2017): lines of
-        signs."""
+        """Read each row of the grid in both directions with a recurrent network,
+        for lines of symbols (Deng 2017)."""
         dropout: Dropout = 0.0
-        """Of the features of a position, and of what a connected summary sees."""
+        """Dropout of the features of a position, and of the input of a connected summary."""
 
         moved = {
             "channels": "network: {type: resnet, channels: …}",
@@ -135,7 +135,7 @@ class ImageEncoder(Encoder):
 
     def forward(self, pictures: Pictures) -> Memory:
         pixels = (pictures.pixels.to(self.mean.dtype) - self.mean) / self.std  # (B, C, H, W)
-        # channels last: convolutions are faster, and the values below lie in order without a copy
+        # channels last: convolutions are faster, and the values below need no copy
         features, summary = self.network(pixels.contiguous(memory_format=torch.channels_last))
         values = self.position(self.dropout(features.flatten(2).transpose(1, 2)))  # (B, S, D)
         if self.rows is not None:
@@ -144,7 +144,7 @@ class ImageEncoder(Encoder):
         return Memory(values, mask, summary, layout="grid", shape=self.network.grid)
 
     def position_names(self, pictures: Pictures) -> list[list[str]]:
-        """The names of the places of each row: "3,5" is row 3, column 5 of the grid, from 0."""
+        """The names of the positions of each row: "3,5" is row 3, column 5 of the grid, from 0."""
         rows, columns = self.network.grid
         names = [f"{row},{column}" for row in range(rows) for column in range(columns)]
         return [list(names) for _ in range(len(pictures.pixels))]

@@ -17,7 +17,7 @@ SEEN = (
     *((i, (i + 1) % 6, (i + 3) % 6, (i + 4) % 6) for i in range(3)),
     tuple(range(6)),
 )
-"""Table I: which of the 6 maps of S2 each of the 16 maps of C3 sees."""
+"""Table I: the maps of S2 (of 6) that each of the 16 maps of C3 is connected to."""
 
 
 class Squash(nn.Module):
@@ -43,7 +43,7 @@ class Subsampling(nn.Module):
 
 
 class Partial(nn.Module):
-    """A convolution of 5 × 5 in which each map sees some of the maps below: Σ over `SEEN` alone."""
+    """A convolution of 5 × 5 in which each map is connected to some of the maps below, as in `SEEN`."""
 
     seen: Tensor
 
@@ -51,7 +51,7 @@ class Partial(nn.Module):
         super().__init__()
         seen = torch.tensor([[map_below in maps for map_below in range(below)] for maps in SEEN])
         self.register_buffer("seen", seen, persistent=False)
-        # kernels of the connections alone, so that what does not exist is neither trained nor counted
+        # kernels of existing connections only, so that missing ones are neither trained nor counted
         self.kernels = nn.Parameter(torch.empty(sum(map(len, SEEN)), 5, 5))
         self.bias = nn.Parameter(torch.zeros(len(SEEN)))
 
@@ -65,9 +65,10 @@ class Partial(nn.Module):
 class LeNet(PictureNetwork):
     """C1 6 maps of 5 × 5, S2, C3 16 maps of 5 × 5, S4, C5 120 units, F6 84 units.
 
-    At 32 × 32 pixels in gray, S4 is a grid of 5 × 5 places with 16 features, and C5 sees all of it. The summary is
-    F6. White comes as −0.1 and black as 1.175. Where we differ: the output, Euclidean distances to drawn digits, is
-    left to the decoder, as a softmax; weights start as wide as keeps the variance of their units (Glorot 2010).
+    With gray images of 32 × 32 pixels, S4 is a grid of 5 × 5 positions with 16 features, and C5 is connected
+    to all of it. The summary is F6. White is −0.1 and black is 1.175. Differences: the published output
+    layer, Euclidean distances to drawn digits, is left to the decoder, which uses a softmax; the
+    initialization preserves variance (Glorot 2010).
     """
 
     channels = 16
@@ -123,7 +124,7 @@ class LeNet(PictureNetwork):
         for layer in layers:
             nn.init.xavier_uniform_(layer.weight, gain=5 / 3)
             nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
-        seen = torch.tensor([float(len(maps)) for maps in SEEN for _ in maps])  # maps of each kernel's unit
+        seen = torch.tensor([float(len(maps)) for maps in SEEN for _ in maps])  # maps seen by each unit
         with torch.no_grad():
             self.c3.kernels.uniform_(-1, 1).mul_(torch.rsqrt(seen[:, None, None] * 25 / 3) * 5 / 3)
 
@@ -135,5 +136,5 @@ class LeNet(PictureNetwork):
 
 
 def _side(pixels: int) -> int:
-    """After two convolutions of 5 and two halvings."""
+    """The side after two convolutions of width 5 and two halvings."""
     return ((pixels - 4) // 2 - 4) // 2

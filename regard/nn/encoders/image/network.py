@@ -1,4 +1,4 @@
-"""What every network that sees pictures has in common."""
+"""The base of all networks that read images."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from regard.errors import RegardError
 from regard.parts import Count, Depth, Mistakes, Size, find, one_of
 
 AnyNetwork = Annotated[Any, one_of("network")]
-"""A key of options that chooses a network for images: `network: lenet`, `network: {type: vgg, stride: 4}`."""
+"""An option that chooses a network for images: `network: lenet`, `network: {type: vgg, stride: 4}`."""
 Normalize = Literal["place", "batch"]
 Canvas = tuple[int, int, int]
-"""C, H, W: channels, height and width of the pictures, in pixels."""
+"""C, H, W: channels, height and width of the images, in pixels."""
 
 
 class PictureNetwork(nn.Module):
-    """Pixels (B, C, H, W), normalized → features (B, channels, rows, columns) and a summary (B, summary_size).
+    """Normalized pixels (B, C, H, W) → features (B, channels, rows, columns) and a summary (B, summary_size).
 
-    A new network derives from this class and writes `build`, `board` and `forward`.
+    To add a network, derive from this class and write `build`, `board` and `forward`.
 
     grid        rows and columns of the features
-    mean, std   of a pixel between 0 and 1, for each channel: the pixels come as (x / 255 − mean) / std
-    smallest    side of an image, in pixels, it can see
+    mean, std   of a pixel between 0 and 1, for each channel: pixels are normalized to (x / 255 − mean) / std
+    smallest    smallest side of an image, in pixels
     """
 
     class Options(parts.Options):
-        """A network has the options its own file names."""
+        """Each network defines its own options."""
 
     smallest: ClassVar[int] = 1
 
@@ -38,28 +38,28 @@ class PictureNetwork(nn.Module):
     def build(
         cls, options: Any, canvas: Canvas, *, dropout: float = 0.0, read_files: bool = True
     ) -> PictureNetwork:
-        """The network for images of C × H × W; dropout and read_files as its encoder has them."""
+        """The network for images of C × H × W; dropout and read_files as in its encoder."""
         return cls(canvas, **dict(options))  # type: ignore[call-arg]
 
     @classmethod
     def board(cls, options: Any, seen: str, at: str, summary: str) -> list[str]:
-        """From the map `seen` to the map G of features and the summary.
+        """Equations from the map `seen` to the map G of features and the summary.
 
-        at   an index that stands below every map, G too: j of a frame, whose grid has the places ζ = 1 … K; empty for a
-             single image, whose grid has the places j = 1 … S
+        at   an index below every map, including G: j for a frame, whose grid has the positions ζ = 1 … K;
+             empty for a single image, whose grid has the positions j = 1 … S
         """
         raise NotImplementedError
 
     @classmethod
     def pixel_line(cls, options: Any, at: str) -> str:
-        """How the pixels X come to the network as x; `at` as in `board`."""
+        """The equation of the normalized pixels x from the pixels X; `at` as in `board`."""
         below = f"_{at}" if at else ""
         mean, std = cls.mean[0], cls.std[0]
         return f"x{below} = (X{below} / 255 − {mean:g}) / {std:g}     — X{below}: the pixels"
 
     @classmethod
     def check(cls, options: Any, sides: tuple[int, int], mistakes: Mistakes) -> None:
-        """Report what cannot be for images of these sides."""
+        """Report options that are invalid for images of these sides."""
         if min(sides) < cls.smallest:
             mistakes.add(
                 f"the network {options.type} needs images of {cls.smallest} pixels or more; these have {min(sides)}.",
@@ -68,7 +68,7 @@ class PictureNetwork(nn.Module):
 
     @classmethod
     def width(cls, options: Any) -> int | None:
-        """Features of a position, where the options alone say it."""
+        """Features of a position, if the options alone determine them."""
         return None
 
     channels: int
@@ -82,7 +82,7 @@ class PictureNetwork(nn.Module):
 
 
 def halvings(stride: int, stages: int) -> int:
-    """How often the sides are halved, so that a grid cell is `stride` pixels wide; `stages` times at most."""
+    """How often the sides are halved so that a grid cell is `stride` pixels wide; at most `stages` times."""
     times = stride.bit_length() - 1
     if stride < 1 or stride != 1 << times:
         raise RegardError(
@@ -97,12 +97,12 @@ def halvings(stride: int, stages: int) -> int:
 
 
 def halved(side: int, times: int) -> int:
-    """A side after so many halvings, each rounded up."""
+    """A side after `times` halvings, each rounded up."""
     return math.ceil(side / (1 << times))
 
 
 class Mean(nn.Module):
-    """The mean over the grid: (B, D, rows, columns) → (B, D); what is where is lost."""
+    """The mean over the grid: (B, D, rows, columns) → (B, D). It does not preserve positions."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -113,11 +113,12 @@ class Mean(nn.Module):
 
 
 class Connected(nn.Module):
-    """relu(W x + b), x all features of the grid: (B, D, rows, columns) → (B, size); it knows what is where.
+    """relu(W x + b), x all features of the grid: (B, D, rows, columns) → (B, size). It preserves positions.
 
-    norm   relu(norm(W x)) instead, over the units of an image. x is not negative, and a unit sees thousands of its
-           features: one step of Adam, which moves every weight by the learning rate, moves W x by more than images
-           differ. Without this and with a rate of 0.003, every unit is soon on for all images or for none.
+    norm   relu(norm(W x)) instead, normalized over the units of an image. x is not negative, and a unit reads
+           thousands of features. One step of Adam moves every weight by the learning rate, and so moves W x
+           by more than images differ. Without normalization and with a rate of 0.003, every unit is soon
+           active for all images or for none.
     """
 
     def __init__(
@@ -141,14 +142,14 @@ def summary_of(
     norm: bool = False,
     dropout: float = 0.0,
 ) -> Mean | Connected:
-    """The mean over the grid, or a layer of so many units that sees all of it."""
+    """The mean over the grid, or a layer of `connected` units over the whole grid."""
     if connected is None:
         return Mean(channels)
     return Connected(channels, grid, connected, norm=norm, dropout=dropout)
 
 
 def map_at(letter: str, *below: str) -> str:
-    """A map with what stands below it: m_3, m_3j, G."""
+    """A map with its subscripts: m_3, m_3j, G."""
     return f"{letter}_{''.join(below)}" if any(below) else letter
 
 
@@ -159,7 +160,7 @@ def whole_grid(at: str) -> str:
 
 
 def summary_lines(connected: int | None, at: str, summary: str, *, norm: bool = False) -> list[str]:
-    """The summary of the grid G."""
+    """Equations of the summary of the grid G."""
     if connected is None:
         place, places = ("ζ", "K") if at else ("j", "S")
         return [f"{summary} = Σ_{place} {map_at('G', at)}[{place}] / {places}     — the summary"]
@@ -191,28 +192,29 @@ def norm_line(normalize: Normalize) -> str:
 
 
 def normed(inside: str, below: str, normalize: Normalize) -> str:
-    """`norm(F_l * x, g_l, b_l)`, with what stands below the weights."""
+    """`norm(F_l * x, g_l, b_l)`, with the subscript of the weights."""
     letters = ("g", "b") if normalize == "place" else ("g", "b", "μ", "ω")
     return f"norm({', '.join([inside, *(f'{letter}_{below}' for letter in letters)])})"
 
 
 class StagedOptions(parts.Options):
-    """Shared by the small networks of our own: stages of convolutions."""
+    """Options shared by regard's own small networks: stages of convolutions."""
 
     channels: Annotated[tuple[Size, ...], Field(min_length=1, max_length=8)] = (16, 32, 64)
-    """Features of each stage, the first of resnet a plain convolution; the last are those of a grid cell."""
+    """Features of each stage. The first stage of resnet is a plain convolution. The last number is the
+    features of a grid cell."""
     blocks: Depth = 1
-    """Residual blocks, or convolutions, in each stage."""
+    """Residual blocks (resnet) or convolutions (vgg) in each stage."""
     stride: Count = 8
     """Pixels per grid cell, a power of two."""
     normalize: Normalize = "place"
-    """Over the features of each grid cell, or each feature over all cells of the batch, which learns sooner where
-    images are much alike."""
+    """place: normalize over the features of each grid cell. batch: normalize each feature over all cells of
+    the batch, which learns sooner if images are much alike."""
     connected: Size | None = None
-    """Summarize the image by a layer of so many units that sees the whole grid; default: the mean over the grid."""
+    """Units of a layer over the whole grid that summarizes the image; default: the mean over the grid."""
     connected_norm: bool = False
-    """Normalize these units of an image, before their relu: at a high learning rate they no longer end up on for all
-    images or for none."""
+    """Normalize the connected units of an image before their relu. Without it and at a high learning rate,
+    units may end up active for all images or for none."""
 
     moved = {"cell": "stride", "normalise": "normalize", "summary": "connected: 128", "size": "connected"}
 
@@ -263,7 +265,7 @@ class StagedNetwork(PictureNetwork):
 def make_network(
     network: str | parts.Options, canvas: Canvas, *, dropout: float = 0.0, read_files: bool = True
 ) -> PictureNetwork:
-    """The network a name or its options describe."""
+    """The network with this name or these options."""
     options = find("network", network).Options() if isinstance(network, str) else network
     made: PictureNetwork = options.part.build(options, canvas, dropout=dropout, read_files=read_files)
     return made

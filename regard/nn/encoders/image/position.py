@@ -1,4 +1,4 @@
-"""Where in the picture a place is, as features of what is seen there."""
+"""The place of a position in the image, as features."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ Position = Literal["none", "coordinates", "learned"]
 
 
 class GridPosition(nn.Module):
-    """Values (B, S, D) of a grid, S = rows × columns, row by row → values that know their place.
+    """Values (B, S, D) of a grid, S = rows × columns, row by row → values that encode their position.
 
         none          h
         coordinates   [h; x; y], x and y from −1 (left, top) to 1
         learned       h + r[row] + c[column]
 
-    A convolution sees what is around it, not where it is: without this, a look cannot ask for the leftmost thing.
+    A convolution sees its surroundings but not its place. Without this, attention cannot look for the
+    leftmost object.
     """
 
     coordinates: Tensor | None

@@ -23,11 +23,11 @@ from regard.parts import register
 
 
 class PlaceNorm(nn.LayerNorm):
-    """(B, C, H, W): mean 0 and variance 1 over the features of each place, times and plus something learned.
+    """(B, C, H, W): mean 0 and variance 1 over the features of each position, then a learned scale and shift.
 
-    What a place holds then depends on what is seen there alone. Normalized over a batch, it would depend on the other
-    pictures, and in use on what was remembered of those of training: with scenes of few things and of many that is
-    another network.
+    The features of a position then depend on its image alone. With batch normalization they would depend on
+    the other images of the batch and, in use, on statistics of the training images. If some scenes have few
+    objects and others many, this amounts to another network.
     """
 
     def forward(self, features: Tensor) -> Tensor:
@@ -35,24 +35,25 @@ class PlaceNorm(nn.LayerNorm):
 
 
 def normalization(kind: Normalize, channels: int) -> nn.Module:
-    """place: `PlaceNorm`; batch: each feature over all places of all pictures, which learns sooner what is alike."""
+    """place: `PlaceNorm`;
+    batch: each feature over all positions of all images, which learns sooner if they are alike."""
     return PlaceNorm(channels) if kind == "place" else nn.BatchNorm2d(channels)
 
 
 def convolution(
     inputs: int, outputs: int, *, width: int = 3, normalize: Normalize = "place"
 ) -> nn.Sequential:
-    """A convolution, normalized at each place or over the batch."""
+    """A convolution, normalized at each position or over the batch."""
     layer = nn.Conv2d(inputs, outputs, width, padding=width // 2, bias=False)
     nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
     return nn.Sequential(layer, normalization(normalize, outputs))
 
 
 class First(nn.Module):
-    """relu of a convolution that makes the sides `stride` times shorter, 2 × 2 patches of that size at a time.
+    """relu of a convolution that divides the sides by `stride`, with a kernel of 2·stride × 2·stride.
 
-    The middle of what a place sees is the middle of the place, so that a look lies on what is looked at: a stride of
-    a convolution of odd width would move it by half a place.
+    The center of a position's receptive field is the center of the position, so that attention lies on the
+    attended object. A strided convolution of odd width would shift it by half a position.
     """
 
     def __init__(self, inputs: int, outputs: int, *, stride: int, normalize: Normalize = "place") -> None:
@@ -64,12 +65,13 @@ class First(nn.Module):
         self.norm = normalization(normalize, outputs)
 
     def forward(self, pixels: Tensor) -> Tensor:
-        height, width = (-side % self.stride for side in pixels.shape[2:])  # to whole places
+        height, width = (-side % self.stride for side in pixels.shape[2:])  # to whole grid cells
         return nn.functional.relu(self.norm(self.layer(nn.functional.pad(pixels, (0, width, 0, height)))))
 
 
 class ResidualBlock(nn.Module):
-    """relu(x + F(x)), F two convolutions of 3 × 3; where the number of features changes, x goes through a 1 × 1 one."""
+    """relu(x + F(x)), F two convolutions of 3 × 3;
+    if the number of features changes, x goes through one of 1 × 1."""
 
     def __init__(self, inputs: int, outputs: int, *, normalize: Normalize = "place") -> None:
         super().__init__()
@@ -87,10 +89,10 @@ class ResidualBlock(nn.Module):
 class ResidualNetwork(StagedNetwork):
     """A first convolution to channels[0], max pooling, then a stage of `blocks` blocks for each of the other channels.
 
-    stride      pixels per grid cell: the first convolution halves the sides, the pooling after it, and the pooling
-                before every stage but the first, until it is reached
-    connected   None: the summary is the mean of the last stage; a number: one layer of so many units that sees the
-                whole grid
+    stride      pixels per grid cell. The first convolution halves the sides, then the pooling after it, then
+                the pooling before each stage except the first, until the stride is reached
+    connected   None: the summary is the mean of the last stage; a number: the units of a layer over the whole
+                grid
     """
 
     least_halvings = 2

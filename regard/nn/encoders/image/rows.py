@@ -1,4 +1,4 @@
-"""Reading a picture row by row, as lines of signs are read (Deng, Kanervisto, Ling, Rush 2017)."""
+"""Reading an image row by row, like lines of symbols (Deng, Kanervisto, Ling, Rush 2017)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from regard.parts import find
 class RowReader(nn.Module):
     """h_rc ← [→g_rc; ←g_rc], g two GRUs along the columns c of each row r: (B, S, D) → (B, S, size).
 
-    All rows share their weights. A row knows which it is where the values know their place (`GridPosition`); the
-    published model begins each row with a state of its own to that end.
+    All rows share the weights. The values tell a row its number if they encode their position
+    (`GridPosition`). The published model instead learns an initial state for each row.
     """
 
     @classmethod
     def board(cls) -> list[str]:
-        """From v_j to h_j, ρ_j and χ_j being the row and the column of place j."""
+        """Equations from v_j to h_j, where ρ_j and χ_j are the row and the column of position j."""
         layer = LayerSymbols(
             find("cell", "gru").Options(),
             inputs="v_{(ρ−1) K + χ}",

@@ -1,4 +1,4 @@
-"""Networks of timm by name, with their weights or without."""
+"""Networks of timm by name, with or without their pretrained weights."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ from regard.parts import Mistakes, Size, register
 class Backbone(PictureNetwork):
     """The last feature map of a network of timm: `resnet18`, `vgg16`, `vit_small_patch16_224`, …
 
-    pretrained   with the weights its authors give, fetched by timm; pixels are normalised as for them
-    frozen       these weights stay as they are, and so do the statistics of its normalisations
+    pretrained   start from the published weights, which timm downloads
+    frozen       do not train the network, and do not update the statistics of its normalizations
+
+    Pixels are normalized as for the published weights.
     """
 
     class Options(PictureNetwork.Options):
         """A network of the library timm."""
 
         name: str
-        """As timm calls it: resnet18."""
+        """Name of the network in timm: resnet18."""
         pretrained: bool = False
-        """With the weights it was published with."""
+        """Start from the published weights."""
         freeze: bool = False
-        """Leave the pretrained weights as they are."""
+        """Do not train the pretrained weights."""
         connected: Size | None = None
-        """Summarize the image by a layer of so many units that sees the whole grid; default: the mean over the grid."""
+        """Units of a layer over the whole grid that summarizes the image; default: the mean over the grid."""
 
     @classmethod
     def build(
@@ -94,7 +96,7 @@ class Backbone(PictureNetwork):
 
     @torch.no_grad()
     def _grid(self, colors: int, height: int, width: int) -> tuple[int, int]:
-        """Rows and columns of the features, found by asking."""
+        """Rows and columns of the features, found by running the network once."""
         self.body.eval()
         rows, columns = self._features(torch.zeros(1, colors, height, width)).shape[2:]
         self.body.train(not self.frozen)
@@ -103,7 +105,7 @@ class Backbone(PictureNetwork):
     def _features(self, pixels: Tensor) -> Tensor:
         features: Tensor = self.body(pixels)[-1]
         if features.ndim == 4 and features.shape[1] != self.channels:
-            features = features.movedim(-1, 1)  # (B, rows, columns, D), as some transformers give it
+            features = features.movedim(-1, 1)  # (B, rows, columns, D), the order of some transformers
         if features.ndim != 4 or features.shape[1] != self.channels:
             raise RegardError(
                 f"a network of timm is to give features (B, {self.channels}, rows, columns); received "
@@ -125,7 +127,7 @@ class Backbone(PictureNetwork):
 
 
 def _body(name: str, colors: int, pretrained: bool) -> tuple[Any, Any]:
-    """The network, and what is published of it."""
+    """The network and its published configuration."""
     try:
         import timm
     except ImportError:

@@ -24,7 +24,7 @@ from regard.parts import register
 
 
 def pooling_lines(pooled: Sequence[int], last: int, at: str) -> list[str]:
-    """m_l from M_l, l = 1 … last: those of `pooled` at every second place alone."""
+    """Equations of m_l from M_l, l = 1 … last; the maps in `pooled` have half the rows and columns."""
     here, there = map_at("m", "l", at), map_at("M", "l", at)
     if list(pooled) == list(range(1, len(pooled) + 1)) and pooled:
         rest = [f"{here} = {there}     for l > {len(pooled)}"] if len(pooled) < last else []
@@ -39,8 +39,8 @@ def pooling_lines(pooled: Sequence[int], last: int, at: str) -> list[str]:
 class VGG(StagedNetwork):
     """A stage of `blocks` convolutions for each of the channels, pooled until a grid cell is `stride` pixels wide.
 
-    Smaller than the published ones, and normalized, so that it learns from few pictures without
-    pretraining. `connected` as in `ResidualNetwork`.
+    This network is smaller than the published ones, and normalized, so that it learns from few images without
+    pretraining. `connected` is as in `ResidualNetwork`.
     """
 
     @classmethod

@@ -19,8 +19,9 @@ STAGES = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512
 class VGG16(PictureNetwork):
     """VGG-16 as published, without its last layer.
 
-    At 224 × 224 pixels the grid is conv5_3 before its pooling: 14 × 14 = 196 places of 512 features, as in Show, Attend
-    and Tell. The summary is fc7: relu(W₇ relu(W₆ pool5 + b₆) + b₇), 4096 features, with dropout of one half.
+    At 224 × 224 pixels the grid is conv5_3 before its pooling: 14 × 14 = 196 positions of 512 features, as in
+    Show, Attend and Tell. The summary is fc7: relu(W₇ relu(W₆ pool5 + b₆) + b₇), 4096 features, with a
+    dropout of one half.
     """
 
     channels = 512
