@@ -4,7 +4,7 @@
     model = regard.fit("words.tsv")
     model.predict("attention").trace.print()
 
-Names are loaded when first used, so that `import regard` itself is quick.
+Names are loaded at first use, so that `import regard` is fast.
 """
 
 from __future__ import annotations

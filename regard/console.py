@@ -1,6 +1,6 @@
-"""The console of rich, which draws on terminals: only what can be seen, as `regard.terminal` says.
+"""A rich console that prints only printable text, as `regard.terminal` defines it.
 
-Apart from it, because a command that draws nothing does not load rich."""
+A separate module, because commands that draw nothing do not load rich."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from regard.terminal import LINES, printable
 
 
 def safe_console(**options: Any) -> Console:
-    """A console of rich that prints only what can be seen."""
+    """A rich console that prints only printable text."""
     made = Console(**options)
     made.push_render_hook(_Printable())
     return made
@@ -35,6 +35,6 @@ class _Cleaned:
 
 def _cleaned(segments: Iterable[Segment]) -> Iterable[Segment]:
     for text, style, control in segments:
-        # a link is a command too, whose address the text chose
+        # a link is a control sequence too, with an address from the text
         style = style.update_link(None) if style is not None and style.link else style
         yield Segment(text if control else printable(text, LINES), style, control)

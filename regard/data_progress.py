@@ -1,5 +1,4 @@
-"""What a person sees while data are read or measured: "encoding corpus.txt: 34 %", once that takes longer than a
-moment."""
+"""Progress of reading data and evaluating rows, "encoding corpus.txt: 34 %", if it takes more than AFTER."""
 
 from __future__ import annotations
 
@@ -15,17 +14,17 @@ from regard.console import safe_console
 from regard.watching import watching
 
 AFTER = 2.0
-"""Seconds of reading before anything is shown: most data are prepared by then."""
+"""Seconds before anything is shown: most data are prepared by then."""
 EVERY = 10.0
-"""Seconds between two lines, where there is no terminal."""
+"""Seconds between two lines, without a terminal."""
 
 
 class DataProgress:
-    """How far the files of the data are read, or rows are measured, on standard error: a bar that goes again in a
-    terminal, elsewhere a line now and then.
+    """Progress of reading files or evaluating rows on standard error: a temporary bar in a terminal,
+    elsewhere a line every EVERY seconds.
 
-    Data are read several times, to cut or to hold out, to fit the columns, and to encode. The moments of all of these
-    add up to those after which something is shown.
+    Data are read several times: to split, to fit the columns, and to encode. The times of all passes count
+    toward AFTER.
     """
 
     def __init__(self, console: Console | None = None, *, silent: bool = False) -> None:
@@ -39,7 +38,7 @@ class DataProgress:
 
     @contextmanager
     def shown(self, doing: str) -> Iterator[None]:
-        """Show what is read inside, as "DOING FILE: 34 %", and what is measured."""
+        """Show the files read inside the context, as "DOING FILE: 34 %", and the rows evaluated."""
         if self.silent:
             yield
             return
@@ -57,7 +56,7 @@ class DataProgress:
     def _tell(self, doing: str, what: str, share: float) -> None:
         now = time.monotonic()
         if not self._doing or self._spent + now - self._began < AFTER:
-            return  # too soon; or the file was left open, and is read on by something else
+            return  # too soon, or a file left open is read outside of `shown`
         told = f"{doing or self._doing} {what}: {100 * share:.0f} %"
         if self.console.is_terminal:
             self._draw(told, share)
@@ -74,7 +73,7 @@ class DataProgress:
 
 
 def make_bar(console: Console) -> Bar:
-    """A bar with the field `told` of its task beside it, in the terminal's own colors; gone when it stops."""
+    """A temporary bar in the terminal's colors, with the field `told` of its task beside it."""
     return Bar(
         BarColumn(
             bar_width=24, style="dim", complete_style="green", finished_style="green", pulse_style="green"

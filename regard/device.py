@@ -1,4 +1,4 @@
-"""The device a person names."""
+"""Devices by name."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from regard.errors import RegardError
 
 
 def named_device(name: str | torch.device) -> torch.device:
-    """The device of this name; refused where it is none, or is not on this machine."""
+    """The device of this name; raises an error if it does not exist or is not on this machine."""
     try:
         device = torch.device(name)
-        torch.zeros(1, device=device).item()  # on `meta`, too, nothing can be computed
+        torch.zeros(1, device=device).item()  # fails on `meta` too, where nothing can be computed
     except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
         found = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
         if torch.backends.mps.is_available():

@@ -1,4 +1,4 @@
-"""Distillation: a new model learns from the distributions of trained ones."""
+"""Distillation: a new model learns from the distributions of trained models."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from regard.spec import Spec
 
 
 def columns_from(columns: Mapping[str, Column], spec: Spec) -> bool:
-    """Fit columns as the first of the trained models did: a student's data may hold more than that model saw.
+    """Copy the fitted state of the first trained model's columns, since the new model may have more data.
 
-    False where there is no such model, or one whose columns are made otherwise; `load_distillation` says what differs.
+    Returns False if there is no such model, or if its columns have other options; `load_distillation` reports
+    the difference.
     """
     if spec.training.distill is None:
         return False
     folder = Path(spec.training.distill.from_[0])
-    read_spec(folder)  # raises where no model is there
+    read_spec(folder)  # raises if there is no model
     known = read_columns(folder / COLUMNS)
     for name, column in columns.items():
         if name not in known or known[name].options() != column.options():
@@ -33,7 +34,7 @@ def columns_from(columns: Mapping[str, Column], spec: Spec) -> bool:
 
 
 def load_distillation(model: Model) -> Distillation | None:
-    """The models that the spec names, None where it names none; they must read and write what the model does."""
+    """The trained models of the spec, or None. Their columns must be the same as those of the model."""
     options = model.spec.training.distill
     if options is None:
         return None
@@ -62,6 +63,6 @@ def load_distillation(model: Model) -> Distillation | None:
 
 
 def _source(decoder: Any) -> str | None:
-    """The input that a decoder copies words from."""
+    """The input from which a decoder copies words."""
     copying = getattr(decoder, "copying", None)
     return None if copying is None else str(copying.source)

@@ -1,4 +1,4 @@
-"""One exception for everything a person can put right: what is wrong, where, and what to do about it."""
+"""One exception for all mistakes of users: what is wrong, where, and how to fix it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from __future__ import annotations
 class RegardError(ValueError):
     """A mistake in the input, with its place and its remedy.
 
-    what    what was expected and what came, in one sentence
-    where   file and line, or the path inside a spec; empty when there is no place to name
-    fix     what to do; empty when `what` already says it
+    what    what was expected and what was received, in one sentence
+    where   file and line, or the path inside a spec; empty if there is no place to name
+    fix     what to do; empty if `what` already says it
 
     The command line prints it without a traceback and exits with 2.
     """
@@ -24,7 +24,7 @@ class RegardError(ValueError):
 
 
 class MissingExtra(RegardError):
-    """An optional library is needed and not installed."""
+    """A required optional library is not installed."""
 
     def __init__(self, library: str, extra: str, why: str) -> None:
         super().__init__(

@@ -1,8 +1,8 @@
-"""Files written atomically: a reader, or a process killed at any moment, leaves the old file or the new one.
+"""Files written atomically: if a process is killed at any moment, the old file or the new one remains.
 
-Everything goes to a temporary file in the same folder, to the disk, and then by one rename to its name. Temporary
-files have names of our own and are locked while they are written, so that those a killed process left behind can be
-told from those in use, and from the user's.
+Content is written to a temporary file in the same folder, flushed to disk, and renamed to its final name.
+Temporary files have distinctive names and are locked while they are written, so that leftovers of killed
+processes can be told from files in use and from the user's files.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 SYSTEM = ("/dev/fd", "/proc", "/sys")
 LARGEST = 1 << 28
-"""Bytes of a file that is read as a whole: vocabularies, specs, figures. The largest we know has some 10 MB."""
+"""Maximum size in bytes of a file that is read whole: vocabularies, specs, figures. Known ones have 10 MB."""
 LONGEST_NAME = (
-    50  # of the characters that a temporary file takes from its target: names have at most 255 bytes
+    50  # characters that a temporary file takes from the name of its target: names have at most 255 bytes
 )
 
 
 def check_apart(written: Mapping[str, Path | None], read: Iterable[str | Path | None]) -> None:
-    """Refuse to write over a file that the same command reads: it may be the only one.
+    """Refuse to overwrite a file that the same command reads, which may be the only copy.
 
-    written   {the option that names it: the file}
-    read      files; several in one text are joined by +, as the splits of a spec are
+    written   {option: the file it names}
+    read      files; a text may contain several, joined by +, as in the splits of a spec
     """
     given = [
         Path(part).expanduser()
@@ -56,7 +56,7 @@ def check_apart(written: Mapping[str, Path | None], read: Iterable[str | Path | 
 def _are_one(path: Path, other: Path) -> bool:
     try:
         return path.samefile(other)
-    except OSError:  # one of them is not there
+    except OSError:  # one of them does not exist
         return False
 
 
@@ -70,9 +70,9 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def read_bytes(path: Path, *, most: int = LARGEST) -> bytes:
-    """The content of a regular file of at most `most` bytes; an OSError or a ValueError says what else it is.
+    """The content of a regular file of at most `most` bytes; raises OSError or ValueError for anything else.
 
-    Nothing is read of devices, pipes and files of unreasonable size, which would never end or fill the memory.
+    Devices, pipes and huge files are not read: they would never end, or fill the memory.
     """
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(handle, "rb") as file:
@@ -85,7 +85,7 @@ def read_bytes(path: Path, *, most: int = LARGEST) -> bytes:
 
 
 def read_json(path: Path) -> Any:
-    """What a JSON file holds; where it holds none, a ValueError says why in one line."""
+    """The content of a JSON file; raises a ValueError with a one-line reason if it is not JSON."""
     try:
         return json.loads(read_bytes(path).decode("utf-8"))
     except RecursionError:
@@ -94,7 +94,7 @@ def read_json(path: Path) -> Any:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary file to fill, which becomes `path` at the end, or is removed when something is raised inside."""
+    """A temporary file to fill. It replaces `path` at the end, or is removed if an exception is raised."""
     _check_replaceable(path)
     with naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -106,7 +106,7 @@ def replacing(path: Path) -> Iterator[Path]:
         except OSError as error:
             if error.errno in FULL or error.filename == str(temporary):
                 raise cannot_write(path, error) from error
-            raise  # what was read while this was written is named by its own error
+            raise  # an error of a file that was read names that file
         with naming(path):
             os.fsync(handle)
             os.replace(temporary, path)
@@ -119,7 +119,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """An OSError raised inside says which file could not be written, why, and what to do."""
+    """Turn an OSError raised inside into an error that names the file, the reason and the remedy."""
     try:
         yield
     except OSError as error:
@@ -127,7 +127,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def sweep(folder: Path) -> None:
-    """Remove the temporary files that killed processes left in this folder, and nothing else."""
+    """Remove temporary files that killed processes left in this folder, and nothing else."""
     if not folder.is_dir():
         return
     with os.scandir(folder) as entries:
@@ -139,7 +139,7 @@ def sweep(folder: Path) -> None:
     for leftover in leftovers:
         try:
             handle = os.open(leftover, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
-        except OSError:  # removed meanwhile, or another user's
+        except OSError:  # removed in the meantime, or owned by another user
             continue
         if take(handle) and still_at(handle, leftover):
             leftover.unlink(missing_ok=True)
@@ -147,7 +147,7 @@ def sweep(folder: Path) -> None:
 
 
 def _check_replaceable(path: Path) -> None:
-    """Refuse to put a file in the place of a device, a pipe or a folder: `-o /dev/null` must not remove /dev/null."""
+    """Refuse to replace a device, a pipe or a folder by a file: `-o /dev/null` must not remove /dev/null."""
     special = os.path.exists(path) and not os.path.isfile(path)
     folder = os.path.realpath(path.parent)
     if special or folder == "/dev" or folder.startswith(SYSTEM):
@@ -161,7 +161,7 @@ def _check_replaceable(path: Path) -> None:
 
 
 def _create(path: Path) -> tuple[int, Path]:
-    """A new temporary file beside `path`, open and locked; the umask decides who may read it."""
+    """A new temporary file beside `path`, open and locked, with permissions according to the umask."""
     while True:
         name = f".{path.name[:LONGEST_NAME]}.{secrets.token_hex(4)}.regard-tmp"
         temporary = path.with_name(name)
@@ -169,13 +169,13 @@ def _create(path: Path) -> tuple[int, Path]:
         take(handle)
         if still_at(handle, temporary):
             return handle, temporary
-        os.close(handle)  # another process swept it before it was locked
+        os.close(handle)  # another process removed it before it was locked
 
 
 def sync(path: Path) -> None:
-    """A file or a folder as it is now, to the disk."""
+    """Flush a file or a folder to disk."""
     if os.name == "nt":
-        return  # Windows has no handle of a folder to flush
+        return  # Windows cannot flush folders
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

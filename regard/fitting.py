@@ -1,4 +1,4 @@
-"""`regard.fit`: from what a Python program has at hand to a trained model."""
+"""`regard.fit`: from Python data to a trained model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from regard.wording import in_python
 from regard.zoo import find
 
 OF_FILES = ("fields", "format", "images", "where")
-"""What a spec says of the files of its data, and does not hold of rows given in Python."""
+"""Keys of a spec's `data` that describe files and do not apply to rows given in Python."""
 
 
 def fit(
@@ -55,7 +55,7 @@ def fit(
     device: str | None = None,
     quiet: bool = False,
 ) -> Model:
-    """Train a model and keep it in a folder.
+    """Train a model and save it in a folder.
 
         model = regard.fit("words.tsv")                              # a file of pairs
         model = regard.fit(frame, source="text", target="label")     # pandas, Polars, pyarrow, datasets.Dataset
@@ -65,18 +65,21 @@ def fit(
         model = regard.fit("reverse")                                # a system of the zoo
         model = regard.fit(regard.Spec(inputs=…, data=…))            # a spec written in Python
 
-    data, y          a file, a system of the zoo, a spec, or rows: a frame, a mapping of columns, pairs, mappings, an
-                     array; with `y` the inputs and their targets. A `datasets.DatasetDict` brings its dev and test
-    source, target   the columns to learn from and to write, a.b for field b of a; default: `source` and `target`, or
-                     the two there are
-    dev, test        to choose the weights on and to measure them on: a file, or rows as `data`, or a pair (X, y)
+    data, y          a file, a system of the zoo, a spec, or rows: a frame, a mapping of columns, pairs,
+                     mappings, an array; with `y`, `data` are the inputs and `y` the targets. A
+                     `datasets.DatasetDict` includes dev and test
+    source, target   the columns of inputs and outputs; a.b is field b of a; default: `source` and `target`,
+                     or the only two
+    dev, test        data to choose the weights and to evaluate them: a file, rows as in `data`, or a pair (X,
+                     y)
     epochs, seed     of `training`
-    spec             the model to train, a file, a system of the zoo, a `Spec` or a mapping; default: what suits pairs
-    inputs, …        changes to the spec. Mappings change single values, or with `type` replace the part:
-                     `encoder={"size": 64}`, `encoder={"type": "transformer", "layers": 2}`
-    callbacks        called after updates and evaluations, see `regard.training.Callback`
-    run              the folder that everything is kept in; default: runs/NAME. Where it holds a run already, the new
-                     one is kept beside it: runs/NAME-2
+    spec             the model to train: a file, a system of the zoo, a `Spec` or a mapping; default: inferred
+                     from the pairs
+    inputs, …        changes to the spec. A mapping changes single values, or replaces the part if it has a
+                     `type`: `encoder={"size": 64}`, `encoder={"type": "transformer", "layers": 2}`
+    callbacks        called after updates and evaluations; see `regard.training.Callback`
+    run              the folder of the run; default: runs/NAME. If it already contains a run, the new run goes
+                     to runs/NAME-2
     overwrite        replace the run in this folder instead
     overrides        `key.path=value`, as with --set
     """
@@ -113,7 +116,7 @@ def fit(
 
 
 class _Rows:
-    """What to train, and on what: one of a file, a spec with its own data, or rows given in Python."""
+    """The model and its data: a file, a spec with its own data, or rows given in Python."""
 
     def __init__(
         self, data: Any, y: Any, splits: Mapping[str, Any], source: str | None, target: str | None, spec: Any
@@ -123,7 +126,7 @@ class _Rows:
         self.data, self.y, self.splits, self.spec = data, y, splits, spec
         self.source, self.target = source, target
         self.given = data is not None and not (is_file(data) and source is None and target is None)
-        """Whether the rows to train on are written into the folder of the run."""
+        """Whether the training rows are written into the folder of the run."""
 
     def name(self) -> str:
         if isinstance(self.spec, str | PathLike):
@@ -135,7 +138,7 @@ class _Rows:
         return "pairs" if self.given else name_of_run(fspath(self.data), None)
 
     def described(self, folder: RunFolder, changes: Sequence[str]) -> Inferred:
-        """The spec to train and what was inferred of it; rows given in Python are written into the folder."""
+        """The spec to train, with notes on what was inferred; writes rows given in Python into the folder."""
         base = self._base()
         kept = {
             split: self._kept(folder, split, rows, base)
@@ -159,7 +162,7 @@ class _Rows:
         return Inferred(base.changed(*changes), [], [])
 
     def _base(self) -> Spec | None:
-        """The spec that is named, or that a file or a system of the zoo is; None where the data decide."""
+        """The given spec, as an object, a mapping, a file or a system of the zoo; None if the data decide."""
         if isinstance(self.spec, Spec):
             return self.spec
         if isinstance(self.spec, Mapping):
@@ -167,7 +170,7 @@ class _Rows:
         return None if self.spec is None else find(fspath(self.spec))
 
     def _kept(self, folder: RunFolder, split: str, rows: Any, base: Spec | None) -> str:
-        """The file of a split: the one that is named, or one in the folder of the run."""
+        """The file of a split: the given one, or a new one in the folder of the run."""
         if is_file(rows) and self.source is None and self.target is None:
             return str(fspath(rows))
         if is_file(rows):
@@ -191,7 +194,7 @@ class _Rows:
 
 
 def _inputs_and_targets(rows: Any, *, as_pair: bool) -> tuple[Any, Any]:
-    """dev=(X, y) where the rows to train on are given so; everything else is rows."""
+    """A pair (X, y) if the training rows are given so; everything else is rows."""
     if as_pair:
         if not isinstance(rows, tuple) or len(rows) != 2:
             raise RegardError("expected a pair (X, y), as the rows to train on are given.", where="dev, test")
@@ -236,7 +239,7 @@ def _folder(run: str | PathLike[str] | None, rows: _Rows, name: str | None, *, o
 
 
 def _changes(**settings: Any) -> Iterator[str]:
-    """Settings as `key.path=value`: a mapping changes single values, one with a `type` replaces what was there."""
+    """Settings as `key.path=value`. A mapping with a `type` replaces the part, others change values."""
     for key, value in settings.items():
         if value is not None:
             yield from _flattened(key, as_data(value))

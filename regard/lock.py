@@ -1,7 +1,7 @@
-"""A lock that one process holds on a file: freed when the process ends, however it ends.
+"""A lock that one process holds on a file, and that is released when the process ends in any way.
 
-The kernel keeps the lock (`flock`), so a killed process leaves none behind. The lock's file may outlive it, and is
-taken over by the next one.
+The operating system keeps the lock (`flock`), so a killed process leaves none behind. The file of the lock
+may remain, and the next lock uses it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ except ImportError:  # Windows: no locks
 
 
 class Lock:
-    """An exclusive lock on a folder, held from the moment this is made until `release`."""
+    """An exclusive lock on a folder, held from its creation until `release`."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.folder, self.path = folder, folder / name
@@ -41,13 +41,13 @@ class Lock:
                 raise self._refusal(holder)
             if still_at(handle, self.path):
                 return handle
-            os.close(handle)  # its last holder removed it between our opening and our locking
+            os.close(handle)  # its last holder removed it before we locked it
 
     def _refusal(self, written: bytes) -> RegardError:
         try:
             holder: dict[str, Any] = json.loads(written)
             pid, host = int(holder["pid"]), str(holder["host"])
-        except (ValueError, KeyError, TypeError):  # it has not written its name yet
+        except (ValueError, KeyError, TypeError):  # the holder has not written its name yet
             pid, host = 0, ""
         if (pid, host) == (os.getpid(), socket.gethostname()):
             return RegardError(
@@ -64,7 +64,7 @@ class Lock:
 
 
 def take(handle: int) -> bool | None:
-    """Lock an open file: True, False where another holds it, None where the file system has no locks."""
+    """Lock an open file: True on success, False if another process holds it, None if there are no locks."""
     if fcntl is None:
         return None
     try:
@@ -77,14 +77,14 @@ def take(handle: int) -> bool | None:
 
 
 def free(handle: int) -> None:
-    """Unlock an open file at once: closing it would not, while a fork of this process has it open too."""
+    """Unlock an open file now. Closing it would not, as long as a fork of this process has it open."""
     if fcntl is not None:
         with suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_UN)
 
 
 def still_at(handle: int, path: Path) -> bool:
-    """Whether `path` still names the open file."""
+    """Whether `path` still refers to the open file."""
     try:
         return os.path.samestat(os.fstat(handle), os.lstat(path))
     except FileNotFoundError:
@@ -93,8 +93,8 @@ def still_at(handle: int, path: Path) -> bool:
 
 def _release(handle: int, path: Path, owner: int) -> None:
     if os.getpid() != owner:
-        return  # a fork of the owner: the lock is not its own to free
-    with suppress(OSError):  # the file may stay: closing it frees the lock
+        return  # a fork must not release the lock of its parent
+    with suppress(OSError):  # the file may remain: closing it releases the lock
         if still_at(handle, path):
             path.unlink(missing_ok=True)
     os.close(handle)

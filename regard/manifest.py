@@ -1,9 +1,9 @@
-"""Which files of a folder regard wrote: manifest.json lists them, and no other file is ever replaced or removed.
+"""The files that regard has written to a folder, listed in manifest.json. No other file is ever changed.
 
     {"regard": "0.1.0", "files": ["spec.yaml", …, "state/kept/step-[0-9]*.safetensors"], "folders": ["state", …]}
 
-A name is listed before its file is first written, so that a killed process leaves no file that nobody owns. The
-names are a closed set: an entry that is not one of ours, as in a folder from elsewhere, counts for nothing.
+A name is listed before its file is first written, so that a killed process leaves no unlisted file. The names
+are a closed set: other entries, for example in a folder from elsewhere, are ignored.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ FOLDERS = ("state/kept", "state", "tensorboard")
 
 @dataclass(frozen=True)
 class Manifest:
-    """What regard owns in a folder.
+    """The files that regard owns in a folder.
 
     files     names, or patterns of names
-    folders   those that regard made
-    moving    names of a new run that is on its way into this folder; see `regard.run`
+    folders   subfolders that regard created
+    moving    names of a new run that is being moved into this folder; see `regard.run`
     """
 
     files: tuple[str, ...] = ()
@@ -51,12 +51,12 @@ class Manifest:
         return any(_matches(name, entry) for entry in self.files)
 
     def present(self, folder: Path) -> list[str]:
-        """The names of its files that are there."""
+        """The names of its files that exist."""
         return present(folder, self.files)
 
 
 def read(folder: Path) -> Manifest:
-    """The folder's manifest; of a run or a model from before there were manifests, the names known then."""
+    """The folder's manifest; for runs and models of older versions without manifests, their known names."""
     path = folder / MANIFEST
     if not path.is_file():
         if not _is_columns(folder / "columns.json"):
@@ -95,7 +95,7 @@ def write(folder: Path, manifest: Manifest) -> None:
 
 
 def check_free(folder: Path, entries: Iterable[str]) -> None:
-    """Refuse where a file that these entries name is there and is not regard's."""
+    """Raise an error if a file with one of these names exists and regard did not write it."""
     manifest = read(folder)
     for name in present(folder, entries):
         if not manifest.owns(name) or (folder / name).is_dir():
@@ -107,7 +107,7 @@ def check_free(folder: Path, entries: Iterable[str]) -> None:
 
 
 def claim(folder: Path, entries: Iterable[str]) -> None:
-    """Own these names from now on; refuse where one of them is another's file. Leftovers of killed writes go."""
+    """List these names in the manifest, after `check_free`; removes leftover temporary files."""
     entries = tuple(entries)
     check_free(folder, entries)
     manifest = read(folder)
@@ -121,7 +121,7 @@ def claim(folder: Path, entries: Iterable[str]) -> None:
 
 
 def present(folder: Path, entries: Iterable[str]) -> list[str]:
-    """The names in a folder that entries describe, in their order; nothing is looked for behind a link."""
+    """The names in a folder that match the entries, in their order. Links are not followed."""
     found: dict[str, None] = {}
     for entry in entries:
         where, pattern = PurePosixPath(entry).parent, PurePosixPath(entry).name
@@ -134,7 +134,7 @@ def present(folder: Path, entries: Iterable[str]) -> list[str]:
 
 
 def remove(folder: Path, manifest: Manifest, names: Iterable[str]) -> None:
-    """These files of the manifest, and the folders regard made where they are empty now."""
+    """Remove these files of the manifest, and folders created by regard that are now empty."""
     for name in names:
         if manifest.owns(name) and not ((folder / name).is_dir() and not (folder / name).is_symlink()):
             (folder / name).unlink(missing_ok=True)
@@ -145,7 +145,7 @@ def remove(folder: Path, manifest: Manifest, names: Iterable[str]) -> None:
 
 
 def refuse_links(folder: Path, names: Iterable[str] = FOLDERS) -> None:
-    """The folders in which regard removes files must be its own, not links to somewhere else."""
+    """Raise an error if a folder in which regard removes files is a link."""
     for name in names:
         if (folder / name).is_symlink():
             raise RegardError(
@@ -156,7 +156,7 @@ def refuse_links(folder: Path, names: Iterable[str] = FOLDERS) -> None:
 
 
 def is_interrupted(folder: Path) -> bool:
-    """Whether a new run was on its way into this folder when its process was killed."""
+    """Whether a process was killed while it moved a new run into this folder."""
     try:
         return bool(read(folder).moving)
     except RegardError:
@@ -164,7 +164,7 @@ def is_interrupted(folder: Path) -> bool:
 
 
 def is_data(name: str) -> bool:
-    """Whether this is what rows given in Python are called in the folder of a run."""
+    """Whether this is a name for rows given in Python in the folder of a run."""
     return any(fnmatchcase(name, entry) for entry in DATA_FILES)
 
 
@@ -183,7 +183,7 @@ def _matches(name: str, entry: str) -> bool:
 
 
 def _is_columns(path: Path) -> bool:
-    """Whether this is regard's columns.json, by which a model from before there were manifests is known."""
+    """Whether this is regard's columns.json, which identifies a model without a manifest."""
     try:
         content = read_json(path)
         return isinstance(content, dict) and {"format", "columns"} <= content.keys()

@@ -1,4 +1,4 @@
-"""From a file of pairs to a spec: which of its columns are used, what they are, and a model of sensible size."""
+"""From a file of pairs to a spec: the columns to use, their types, and a model of suitable size."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ SOURCE, TARGET = "source", "target"
 IDENTIFIERS = ("id", "idx", "index", "")
 TREEBANK = {SOURCE: "words", TARGET: "upos"}
 CODE_LENGTH = 3.0
-"""Symbols of a code (phonemes, tags) are shorter on average than this, words of sentences longer."""
+"""Average length below which the symbols of a text are a code (phonemes, tags) and not words."""
 
 
 class Note(NamedTuple):
-    """Something that was inferred: what, how it was decided, and what to type to change it."""
+    """An inference: its subject, the decision, and the option that changes it."""
 
     what: str
     decided: str
@@ -39,7 +39,7 @@ class Note(NamedTuple):
 
 
 class Inferred(NamedTuple):
-    """A spec for a file, what was inferred of it, and what a person may not expect."""
+    """A spec for a file, notes on what was inferred, and warnings."""
 
     spec: Spec
     notes: list[Note]
@@ -47,7 +47,7 @@ class Inferred(NamedTuple):
 
 
 def is_data_file(name: str) -> bool:
-    """Whether this names data rather than a spec, a run or a system of the zoo: words.tsv, d/a.en+e/b.de, hf:…"""
+    """Whether this names data, not a spec, a run or a system of the zoo: words.tsv, d/a.en+e/b.de, hf:…"""
     path = Path(name)
     if name in names() or path.suffix in SPECS or path.is_dir():
         return False
@@ -64,12 +64,13 @@ def pairs_spec(
 def infer(
     path: str, overrides: Sequence[str] = (), *, source: str | None = None, target: str | None = None
 ) -> Inferred:
-    """A spec for a file whose rows are pairs, and what was inferred of it.
+    """A spec for a file whose rows are pairs, with notes on what was inferred.
 
-    A side without spaces is read by characters, one with spaces by words, or by subwords where it has very many
-    different ones; a right side of few different values that repeat is a label, one of other numbers a number.
+    A side without spaces is read by characters, a side with spaces by words, or by subwords if it has very
+    many different words. A target side of few values that repeat is a label; other numbers are a number.
 
-    source, target   the columns, by name or by number from 1; default: those of that name, or the only two
+    source, target   the columns, by name or by number from 1; default: columns with these names, or the only
+                     two
     """
     data = read_data({"data": {"train": path}}, overrides)
     fields = _fields(path, data.format, source, target)
@@ -89,7 +90,7 @@ def infer(
         "outputs": {TARGET: output},
         "encoder": {"type": "recurrent", "cell": "gru", "size": 128, "embedding": 128, "dropout": 0.2},
     }
-    # few rows want many small steps
+    # few rows need many small steps
     training: dict[str, Any] = {"epochs": 20, "batch_rows": 64 if len(rows) == SAMPLE else 16, "patience": 5}
     if inputs[SOURCE]["unit"] == "char":
         training["bucket"] = 1
@@ -129,7 +130,7 @@ def _fields(path: str, format: Any, source: str | None, target: str | None) -> d
 
 
 def _named(name: str, known: Sequence[str], path: str) -> str:
-    """A column by its name, or its name where it is given by its number."""
+    """The name of a column that is given by its name or number."""
     if not known:
         return name
     if name.isdecimal() and 1 <= int(name) <= len(known):
@@ -167,7 +168,7 @@ def _which(
 
 
 def _sample(path: str, format: Any, fields: dict[str, str]) -> tuple[list[Row], FileRows]:
-    """The first rows that have both sides, and where they are read."""
+    """The first rows with both sides, and their reader."""
     opened = read_rows(path, fields=list(fields.values()), format=format, bad_rows="skip")
     assert isinstance(opened, FileRows)
     rows = list(islice(opened, SAMPLE))
@@ -189,12 +190,12 @@ def _sample(path: str, format: Any, fields: dict[str, str]) -> tuple[list[Row], 
 
 
 def _has(rows: Sequence[Row], field: str) -> list[bool]:
-    """Whether each row has something in a field."""
+    """Whether each row has a nonempty value in a field."""
     return [bool(row.get(field, "").strip()) for row in rows]
 
 
 def _output(targets: Sequence[str], wanted: str) -> dict[str, Any]:
-    """The column of the targets, of the type that is wanted where one is."""
+    """The column of the targets, of the wanted type if one is given."""
     if wanted:
         return _text(targets) if wanted == "text" else {"type": wanted}
     label, numbers = _is_label(targets), all(map(is_number, targets))
@@ -227,7 +228,7 @@ def _model(output: dict[str, Any], targets: Sequence[str], training: dict[str, A
         }
     column = part("column", output["type"])
     if column is None or not column.decoder:
-        return {}  # the spec says what is wrong with it
+        return {}  # the spec reports the mistake
     if column.usual:
         training["metric"] = column.usual[0]
     takes = "attention" in part("decoder", column.decoder).Options.model_fields
@@ -235,14 +236,14 @@ def _model(output: dict[str, Any], targets: Sequence[str], training: dict[str, A
 
 
 def _metrics(targets: Sequence[str], unit: str) -> list[str]:
-    """Error rates by the unit that is written, and for sentences BLEU."""
+    """Error rates of the output's unit, or BLEU and chrF for sentences."""
     if unit == "char":
         return ["cer", "exact"]
     return ["token_error", "exact"] if _is_code(targets) else ["bleu", "chrf"]
 
 
 def _notes(spec: Spec, fields: dict[str, str], read: FileRows) -> list[Note]:
-    """What was inferred, as the spec has it now that it was changed by --set."""
+    """Notes on what was inferred, after changes by --set."""
     source, target = spec.inputs[SOURCE], spec.outputs[TARGET]
     known = [field.name for field in read.found()]
     headed = isinstance(read.reader, TableReader) and not all(name.isdecimal() for name in known)
@@ -292,7 +293,7 @@ def _text(values: Sequence[str]) -> dict[str, Any]:
 
 
 def _length(longest: int) -> dict[str, int]:
-    """Room for texts that are longer than usual: documents are read whole, whatever the rows beyond the sample have."""
+    """A larger limit for long texts, so that documents are read whole, also in rows beyond the sample."""
     usual = TextColumn.Options.model_fields["max_length"].default
     return {} if 2 * longest <= usual else {"max_length": 4 * longest}
 
@@ -306,6 +307,6 @@ def _is_label(values: Sequence[str]) -> bool:
 
 
 def _is_code(values: Sequence[str]) -> bool:
-    """Symbols rather than words: phonemes, tags; few different ones, and short."""
+    """Whether the values consist of symbols (phonemes, tags): few different ones, and short."""
     written = [word for value in values for word in value.split()]
     return len(set(written)) <= 100 and sum(map(len, written)) < CODE_LENGTH * len(written)

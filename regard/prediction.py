@@ -1,4 +1,4 @@
-"""What a model answers."""
+"""The answers of a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regard.trace.numbers import from_json, to_json
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another answer the search considered, with its total log-probability."""
+    """Another answer of the search, with its total log-probability."""
 
     text: str
     score: float
@@ -22,12 +22,12 @@ class Alternative:
 class Prediction:
     """A model's answer for one row.
 
-    value           what it is: a str, a label, the list of tags, or a tree
+    value           the answer: a str, a label, a list of tags, or a tree
     text            the readable form of value
     score           log-probability of the answer
-    trace           where the model looked, when that was asked for
+    trace           the attention of the model, if it was requested
     alternatives    the n-best list, best first, this answer included
-    probabilities   of each label, where the output is a label
+    probabilities   of each label, if the output is a label
     """
 
     value: Any
@@ -50,7 +50,7 @@ class Prediction:
         return prediction_fragment(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON lines; what is empty is left out."""
+        """Plain values for JSON lines, without empty ones."""
         values: dict[str, Any] = {"value": self.value, "text": self.text, "score": to_json(self.score)}
         if self.alternatives:
             values["alternatives"] = [

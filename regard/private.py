@@ -1,5 +1,5 @@
-"""Private entry points of other packages, in one place: what each is for, the versions it is known to work with, and
-the plain way that is taken where the version is another one or the entry point is gone.
+"""Private functions of other packages, in one place: their use, the versions they are known to work with, and
+the fallback for other versions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Version = tuple[int, int]
 
 
 def between(version: str, first: Version, last: Version) -> bool:
-    """Whether a version such as "2.13.0+cpu" lies in the range, both ends included."""
+    """Whether a version such as "2.13.0+cpu" is in the range, both ends included."""
     found = re.match(r"(\d+)\.(\d+)", version)
     return found is not None and first <= (int(found[1]), int(found[2])) <= last
 
@@ -34,7 +34,7 @@ _copy_all: Callable[..., Any] | None = getattr(torch, "_foreach_copy_", None) if
 
 
 def copy_all(targets: Sequence[Tensor], sources: Sequence[Tensor]) -> None:
-    """Copy tensors into others, in one launch where torch can."""
+    """Copy tensors into others, in one launch if torch supports it."""
     if _copy_all is not None:
         _copy_all(list(targets), list(sources))
         return
@@ -48,7 +48,7 @@ _unflattened: Callable[..., Any] | None = (
 
 
 def unflattened(flat: Tensor, like: Sequence[Tensor]) -> Sequence[Tensor]:
-    """Pieces of a tensor, in the shapes of others that would lie side by side in it."""
+    """Split a flat tensor into views with the shapes of other tensors."""
     if _unflattened is not None:
         found: Sequence[Tensor] = _unflattened(flat, like)
         return found
@@ -57,9 +57,9 @@ def unflattened(flat: Tensor, like: Sequence[Tensor]) -> Sequence[Tensor]:
 
 
 def lent(tensor: Tensor) -> tuple[Tensor, Callable[[], bool]] | None:
-    """A tensor over the same memory, and a question: are it and all its views gone? None where that cannot be asked.
+    """A tensor over the same memory, and a function that tells whether it and its views are freed; or None.
 
-    The storage of the tensor itself would not tell, because its owner keeps it.
+    The storage of the original tensor cannot tell, because its owner keeps it.
     """
     if not _TORCH:
         return None
@@ -76,7 +76,7 @@ _norms: Callable[..., Any] | None = getattr(torch, "_foreach_norm", None) if _TO
 
 
 def move_all(targets: Sequence[Tensor], towards: Sequence[Tensor], share: float) -> None:
-    """targets += share · (towards − targets), in one launch where torch can."""
+    """targets += share · (towards − targets), in one launch if torch supports it."""
     if _lerp_all is not None:
         _lerp_all(list(targets), list(towards), share)
         return
@@ -85,7 +85,7 @@ def move_all(targets: Sequence[Tensor], towards: Sequence[Tensor], share: float)
 
 
 def add_to_all(targets: Sequence[Tensor], number: float) -> None:
-    """The number added to each, in one launch where torch can."""
+    """Add a number to each tensor, in one launch if torch supports it."""
     if _add_to_all is not None:
         _add_to_all(list(targets), number)
         return
@@ -94,20 +94,20 @@ def add_to_all(targets: Sequence[Tensor], number: float) -> None:
 
 
 def norm_of_all(tensors: Sequence[Tensor]) -> Tensor:
-    """The length of all of them as one vector."""
+    """The norm of all tensors as one vector."""
     norms = [torch.linalg.vector_norm(one) for one in tensors] if _norms is None else _norms(list(tensors))
     found: Tensor = torch.linalg.vector_norm(torch.stack(list(norms)))
     return found
 
 
 def transforms_active() -> bool:
-    """Whether a transform of `torch.func` is at work; where that cannot be asked, it may be."""
+    """Whether a transform of `torch.func` is active; True if that cannot be determined."""
     return True if _transforms_active is None else _transforms_active()
 
 
 def apply(function: type[torch.autograd.Function], *arguments: Any) -> Any:
-    """`function.apply`, less the binding of default arguments and the look for transforms, where none is active: they
-    cost more than a small kernel.
+    """`function.apply`; if no transform is active, without binding default arguments and handling transforms,
+    which cost more than a small kernel.
     """
     if torch.compiler.is_compiling() or _transforms_active is None or _transforms_active():
         return function.apply(*arguments)
@@ -117,25 +117,25 @@ def apply(function: type[torch.autograd.Function], *arguments: Any) -> Any:
 gru_cell: Callable[..., Any] | None = (
     getattr(torch.ops.aten, "_thnn_fused_gru_cell", None) if _TORCH else None
 )
-"""On CUDA, what follows the matrix products of a GRU: what enters from the input and from the state (n, 3H), and the
-state (n, H) → the next state, and what its backward pass needs. None: write it out."""
+"""The part of a GRU after its matrix products, on CUDA: gate inputs from the input and from the state (n,
+3H), and the state (n, H) → the next state, and values for the backward pass. None: use plain operations."""
 
 lstm_cell: Callable[..., Any] | None = (
     getattr(torch.ops.aten, "_thnn_fused_lstm_cell", None) if _TORCH else None
 )
-"""The same of an LSTM: (n, 4H) twice, and the carry (n, H) → the output, the next carry, and what the backward pass
-needs."""
+"""The same for an LSTM: (n, 4H) twice, and the carry (n, H) → the output, the next carry, and values for the
+backward pass."""
 
 
 def compile_in_turns(dispatcher: Any, turn: Callable[[str], AbstractContextManager[None]]) -> None:
-    """Let numba compile a function inside `turn(signature)`, and keep the result on disk inside `turn("")`. It reads
-    its index, adds a line and writes it back: two processes that did so at once would lose a line, or give two machine
-    codes one name. numba's own lock is taken first: threads of one process would else wait for each other crosswise.
-    Elsewhere everyone compiles for himself.
+    """Make numba compile a function inside `turn(signature)`, and cache the result inside `turn("")`. numba
+    reads its index, adds a line and writes it back: two processes that do so at the same time would lose a
+    line, or give two machine codes one name. numba's own lock is taken first, because threads of one process
+    could otherwise deadlock. With other versions of numba every process compiles for itself.
     """
     import numba
 
-    kept = getattr(dispatcher, "_cache", None)  # there is none under NUMBA_DISABLE_JIT
+    kept = getattr(dispatcher, "_cache", None)  # missing under NUMBA_DISABLE_JIT
     save: Any = getattr(kept, "save_overload", None)
     if kept is None or save is None or not between(numba.__version__, (0, 60), (0, 68)):
         return
@@ -159,9 +159,9 @@ def compile_in_turns(dispatcher: Any, turn: Callable[[str], AbstractContextManag
 
 @cache
 def inside_kernels() -> dict[str, Any]:
-    """Options of numba's `njit` for a function that only kernels call. They contain it, so that the machine code that
-    numba makes of it alone is never run: here none is made, which saves a third of the time to compile a kernel.
-    Elsewhere it is made.
+    """Options of numba's `njit` for a function that only kernels call. The kernels contain its code, so the
+    machine code that numba makes of the function alone is never run. It is not made here, which saves a third
+    of the compilation time of a kernel. With other versions of numba it is made.
     """
     import numba
 
@@ -171,7 +171,7 @@ def inside_kernels() -> dict[str, Any]:
     from numba.core.compiler import Compiler
 
     class Inside(JITCodeLibrary):
-        """Code that is linked into other code, and has no address."""
+        """Code that is only linked into other code and has no address."""
 
         codegen = SimpleNamespace(set_env=lambda name, environment: None)
 
@@ -194,15 +194,15 @@ def inside_kernels() -> dict[str, Any]:
 
 @cache
 def binaries_known() -> bool:
-    """Whether a compiled kernel of Triton may be launched as such, with all arguments of its function in order."""
+    """Whether a compiled Triton kernel can be launched directly, with all its arguments in order."""
     import triton
 
     return between(triton.__version__, (3, 4), (3, 7))
 
 
 def forget_accelerator() -> None:
-    """Let Accelerate choose its device and precision anew: it remembers its first answer for the life of the process.
-    Where it cannot be made to forget, it says itself what does not fit.
+    """Reset Accelerate, which otherwise keeps its device and precision for the life of the process. If it
+    cannot be reset, Accelerate itself reports conflicts.
     """
     import accelerate
     from accelerate.state import AcceleratorState

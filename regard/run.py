@@ -1,8 +1,9 @@
-"""The folder of a run: locked while it is trained, and replaced only when the new run has a checkpoint of its own.
+"""The folder of a run: locked during training, and replaced only when the new run has a checkpoint.
 
-A run that overwrites another one is written to RUN/.regard-next. Its first checkpoint moves it into RUN, where it goes
-on; until then the old run stays as it was, and a new one that fails or is killed leaves it untouched. The move can be
-interrupted anywhere: RUN/manifest.json says what is moving, and the next start or resume completes it.
+A run that overwrites another one is written to RUN/.regard-next. After its first checkpoint it moves into RUN
+and continues there. Until then the old run stays as it was, and a new run that fails or is killed leaves it
+untouched. The move can be interrupted at any point: RUN/manifest.json lists the files that are moving, and
+the next start or resumption completes it.
 """
 
 from __future__ import annotations
@@ -25,16 +26,17 @@ LOCK, NEXT = ".regard.lock", ".regard-next"
 LONGEST_WAIT = 60.0
 MOST_NAMED = 3
 SIGNS = ("spec.yaml", "model.safetensors", STATE_FILE)
-"""The files any of which makes a folder the folder of a run."""
+"""Any of these files makes a folder the folder of a run."""
 
 
 class RunFolder:
-    """Where a run is kept, and where it is written until its first checkpoint.
+    """The folder of a run, and the folder to which it is written until its first checkpoint.
 
-    path   the folder the user named
-    work   where this run's files are now: `path`, or a folder inside it until the run replaces an older one
+    path   the folder that the user named
+    work   the folder that contains the files of this run now: `path`, or a subfolder until the run replaces
+           an older one
 
-    Of several processes of one training the first holds the lock and writes; the others only know the places.
+    If several processes train together, only the first holds the lock and writes.
     """
 
     def __init__(self, path: Path, *, work: Path | None = None) -> None:
@@ -45,8 +47,8 @@ class RunFolder:
 
     @classmethod
     def start(cls, path: str | Path, *, overwrite: bool = False) -> RunFolder:
-        """A folder for a new run: missing, empty, or regard's own. Refused where it would replace a run unasked, or
-        mix a run with other files."""
+        """A folder for a new run: missing, empty, or written by regard. Raises an error instead of replacing
+        a run without `overwrite`, or mixing a run with other files."""
         folder = cls(Path(path).expanduser())
         if process_rank() == 0:
             if not (folder.path / LOCK).exists():
@@ -58,7 +60,7 @@ class RunFolder:
 
     @classmethod
     def start_beside(cls, path: str | Path) -> RunFolder:
-        """A folder for a new run: this one, or where it holds a run already NAME-2, NAME-3, …"""
+        """A folder for a new run: this one, or NAME-2, NAME-3, … if it already contains a run."""
         wanted = Path(path).expanduser()
         for number in count(1):
             folder = wanted if number == 1 else wanted.with_name(f"{wanted.name}-{number}")
@@ -84,14 +86,14 @@ class RunFolder:
         return folder
 
     def prepare(self, inputs: Iterable[str] = ()) -> None:
-        """Own the names of a run's files, before the first is written; `inputs` are the files it is trained on."""
+        """Claim the names of the run's files before the first is written; `inputs` are its training files."""
         own = manifest.read(self.path).present(self.path)
         used = [name for name in own if manifest.is_data(name) and _among(self.path / name, inputs)]
         manifest.claim(self.work, (*RUN_FILES, *used))
 
     def add_rows(self, text: str, name: str = "pairs") -> Path:
-        """Rows given in Python, as JSON lines in the folder, so that the run can be resumed and measured again. Another
-        run's rows stay."""
+        """Write rows given in Python as JSON lines into the folder, so that the run can be resumed and
+        evaluated again. Rows of other runs stay."""
         names = manifest.present(self.path, [f"{name}.jsonl", f"{name}-[0-9]*.jsonl"])
         for known in names:
             if manifest.read(self.path).owns(known) and _text_of(self.path / known) == text:
@@ -104,19 +106,19 @@ class RunFolder:
         return path.absolute()
 
     def settle(self) -> Path:
-        """Called when the first checkpoint is whole: the run takes the place of the one it overwrites."""
+        """Called after the first checkpoint: the run replaces the one that it overwrites."""
         if self.work != self.path and process_rank() == 0:
             _move_in(self.path)
         self.work, self._added = self.path, []
         return self.path
 
     def close(self) -> None:
-        """Free the lock; a run that had no checkpoint leaves the older one as it was."""
+        """Release the lock. A run without a checkpoint leaves the older run as it was."""
         if self._lock is None:
             return
         with suppress(
             OSError, RegardError
-        ):  # what made the run fail, a full disk say, is the thing to report
+        ):  # the cause of the failure, for example a full disk, must be reported instead
             if self.work != self.path and not _has_checkpoint(self.path):
                 _discard(self.path / NEXT)
                 self._forget_added()
@@ -138,7 +140,7 @@ class RunFolder:
                 raise
         try:
             recover(self.path)
-            check()  # again: another process may have been at work until now
+            check()  # again, because another process may have changed the folder
         except BaseException:
             self.close()
             raise
@@ -183,7 +185,7 @@ class RunFolder:
             )
 
     def _forget_added(self) -> None:
-        """Remove the rows of a run that came to nothing, and the list of files where no other is left."""
+        """Remove the rows of a failed run, and the manifest if it lists no other files."""
         listed, names = manifest.read(self.path), [path.name for path in self._added]
         manifest.remove(self.path, listed, names)
         files = tuple(name for name in listed.files if name not in names)
@@ -193,7 +195,7 @@ class RunFolder:
             (self.path / MANIFEST).unlink(missing_ok=True)
 
     def _remove_made(self) -> None:
-        """The folders made for a run that wrote nothing."""
+        """Remove the folders that were created for a run that wrote nothing."""
         for folder in self._made:
             with suppress(OSError):  # not empty
                 folder.rmdir()
@@ -207,8 +209,8 @@ def contains_run(path: Path) -> bool:
 
 
 def _others(path: Path) -> str:
-    """What a folder holds that is not regard's, named in short; nothing where regard has written there before. Hidden
-    files do not count: systems and editors leave them in folders that look empty."""
+    """The first names of foreign files in a folder; empty if regard has written there before. Hidden files do
+    not count: systems and editors leave them in folders that look empty."""
     if not path.is_dir() or manifest.read(path).files:
         return ""
     names = sorted(entry.name for entry in path.iterdir() if not entry.name.startswith("."))
@@ -216,7 +218,7 @@ def _others(path: Path) -> str:
 
 
 def recover(path: Path) -> None:
-    """Complete what a killed process left: a new run with a checkpoint moves in, one without goes."""
+    """Complete the work of a killed process: move in a new run with a checkpoint, remove one without."""
     if _has_checkpoint(path):
         _move_in(path)
     elif (path / NEXT).is_dir():
@@ -224,12 +226,12 @@ def recover(path: Path) -> None:
 
 
 def _has_checkpoint(path: Path) -> bool:
-    """Whether a new run in path/NEXT has one: it is then the one to keep, and perhaps half moved."""
+    """Whether a new run in path/NEXT has a checkpoint: then it is kept, and may be partly moved."""
     return bool(manifest.read(path).moving) or (path / NEXT / STATE_FILE).is_file()
 
 
 def _wait_for_recovery(path: Path) -> None:
-    """In the other processes of a training: until the first has completed what a killed one left."""
+    """Wait, in the other processes of a training, until the first has completed `recover`."""
     end = time.monotonic() + LONGEST_WAIT
     while _has_checkpoint(path) and time.monotonic() < end:
         time.sleep(0.05)
@@ -239,7 +241,7 @@ def _move_in(path: Path) -> None:
     """Replace the run in `path` by the one in path/NEXT. Every step can be repeated after a kill."""
     old, new = manifest.read(path), manifest.read(path / NEXT)
     if not old.moving:
-        # the state comes last: with it the folder is a run to resume
+        # the state comes last, because it makes the folder resumable
         moving = sorted(new.present(path / NEXT), key=lambda name: name == STATE_FILE)
         files = tuple(dict.fromkeys((*old.files, *new.files)))
         old = Manifest(files, tuple(dict.fromkeys((*old.folders, *new.folders))), tuple(moving))
@@ -256,7 +258,7 @@ def _move_in(path: Path) -> None:
 
 
 def _discard(folder: Path) -> None:
-    """Remove a run that did not come to its first checkpoint, or the empty folder of one that moved."""
+    """Remove a run without a checkpoint, or the empty folder of a run that was moved."""
     if not folder.is_dir():
         return
     listed = manifest.read(folder)
@@ -264,7 +266,7 @@ def _discard(folder: Path) -> None:
         sweep(folder / name)
     manifest.remove(folder, listed, listed.present(folder))
     (folder / MANIFEST).unlink(missing_ok=True)
-    with suppress(OSError):  # not empty: something else is in it
+    with suppress(OSError):  # not empty: it contains other files
         folder.rmdir()
 
 

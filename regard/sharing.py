@@ -1,10 +1,10 @@
-"""Models to share: the files of a finished model, to and from the Hugging Face Hub, or a folder.
+"""Sharing of finished models through the Hugging Face Hub or a folder.
 
     regard push runs/g2p owner/g2p          regard.load("hf:owner/g2p")
     regard push runs/g2p folder:/mnt/g2p    regard.load("/mnt/g2p")
 
-Only the model's own files go (weights, spec, vocabularies, card, metrics): no training state, no data. Nothing of what
-comes is run.
+Only the files of the model are shared (weights, spec, vocabularies, card, metrics), not the training state or
+data. No downloaded file is executed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ tags: [regard, encoder-decoder, attention]
 ---
 
 """
-"""What the Hub reads of a README."""
+"""The metadata of a README for the Hub."""
 
 
 def push(run: str | Path, target: str, *, private: bool = False) -> str:
-    """Copy the model in a run to `owner/name` on the Hub, or to `folder:PATH`; gives what `regard.load` takes."""
+    """Copy a run's model to `owner/name` on the Hub or to `folder:PATH`; returns the name to load."""
     run = Path(run).expanduser()
     missing = [
         name for name in ("spec.yaml", "columns.json", "model.safetensors") if not (run / name).is_file()
@@ -55,7 +55,7 @@ def push(run: str | Path, target: str, *, private: bool = False) -> str:
 
 
 def fetched(source: str | Path) -> Path:
-    """The folder of a model: a path as it is, `hf:owner/name` or `hf:owner/name@revision` from the Hub."""
+    """The folder of a model: a path unchanged; `hf:owner/name` or `hf:owner/name@revision` from the Hub."""
     if not str(source).startswith(HUB):
         return Path(source).expanduser()
     name, _, revision = str(source).removeprefix(HUB).partition("@")
@@ -63,13 +63,13 @@ def fetched(source: str | Path) -> Path:
 
 
 def upload(folder: Path, repository: str, *, private: bool) -> None:
-    """All files of a folder into a repository of the Hub, which is made where there is none."""
+    """Upload all files of a folder to a repository of the Hub, which is created if it does not exist."""
     hub = _hub()
     try:
         api = hub.HfApi()
         api.create_repo(repository, exist_ok=True, private=private)
         api.upload_folder(folder_path=str(folder), repo_id=repository, commit_message="Add a model of regard")
-    except Exception as error:  # the Hub's own errors, those of its transport, and no network at all
+    except Exception as error:  # errors of the Hub and of the network
         raise RegardError(
             f"the model could not be shared: {_first_line(error)}",
             where=f"{HUB}{repository}",
@@ -78,7 +78,7 @@ def upload(folder: Path, repository: str, *, private: bool) -> None:
 
 
 def download(repository: str, revision: str | None = None) -> Path:
-    """The model's files from a repository of the Hub, in its cache."""
+    """Download the model's files from a repository of the Hub into its cache."""
     hub = _hub()
     try:
         return Path(hub.snapshot_download(repository, revision=revision, allow_patterns=list(MODEL_FILES)))

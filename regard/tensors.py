@@ -1,9 +1,9 @@
-"""Tensors on disk: safetensors files that carry a digest of all they hold, checked whenever one is opened.
+"""Tensors on disk: safetensors files with a digest of their content, checked when the tensors are read.
 
-The digest stands in the file's own header, not in a list beside it: one rename makes tensors and digest valid together,
-so a process killed at any moment never leaves a whole file with the digest of another. It covers the names, types and
-shapes, the other entries of the metadata and every byte of the tensors. Files without one, written by earlier versions
-or by other programs, are read as they are.
+The digest is in the header of the file, not in a separate list: one rename makes tensors and digest valid
+together, so a process killed at any moment never leaves a complete file with the digest of another. The
+digest covers the names, dtypes and shapes, the other metadata and every byte of the tensors. Files without a
+digest, from earlier versions or other programs, are read without a check.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 DIGEST, FORMAT, VALUES = "digest", "format", "values"
-LONGEST_HEADER = 100_000_000  # bytes; the limit of safetensors itself
+LONGEST_HEADER = 100_000_000  # bytes; the limit of safetensors
 BEFORE_DIGESTS: tuple[set[str], ...] = (set(), {FORMAT}, {VALUES})
-"""The metadata of files that earlier versions or `safetensors.save_file` wrote."""
+"""The metadata keys of files from earlier versions or from `safetensors.save_file`."""
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
-    """The same tensors and metadata give the same bytes; `path` is replaced atomically."""
+    """Replace `path` atomically. The same tensors and metadata give the same bytes."""
     from safetensors.torch import save
 
     content = memoryview(save(dict(tensors)))
@@ -44,7 +44,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
     entries = {FORMAT: "pt", **metadata, DIGEST: ""}
     digest = _digest(_header(entries, listed), data)
     header = _header({**entries, DIGEST: digest}, listed)
-    header += b" " * (-len(header) % 8)  # the data begin at a multiple of 8
+    header += b" " * (-len(header) % 8)  # the data must begin at a multiple of 8
     with replacing(path) as temporary, temporary.open("wb") as file:
         file.write(len(header).to_bytes(8, "little"))
         file.write(header)
@@ -53,10 +53,10 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says of itself.
+    """The header of a file.
 
-    metadata   names → texts
-    shapes     names of the tensors → their shapes
+    metadata   {name: text}
+    shapes     {name of a tensor: shape}
     """
 
     metadata: dict[str, str]
@@ -64,16 +64,16 @@ class Header:
 
 
 def read_header(path: Path, what: str) -> Header:
-    """Without reading the tensors; what: the content of the file, for messages."""
+    """Read only the header; `what` describes the content in messages."""
     with _refusing(path, what), _mapped(path) as content:
         _, header = _parted(content)
         return header
 
 
 def read_tensors(path: Path, what: str, *, own: bool = True) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors and the metadata; refused where the digest is not that of the content.
+    """The tensors and the metadata; raises an error if the digest does not match the content.
 
-    own   False: a file of another program may have whatever metadata it likes
+    own   False: the file is from another program and may have any metadata
     """
     from safetensors.torch import load_file
 
@@ -86,7 +86,7 @@ def read_tensors(path: Path, what: str, *, own: bool = True) -> tuple[dict[str, 
 
 
 def first_not_finite(tensors: Iterable[tuple[str, Tensor]]) -> str | None:
-    """The name of the first tensor that holds NaN or an infinity."""
+    """The name of the first tensor with NaN or infinite values."""
     for name, tensor in tensors:
         if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
             return name
@@ -107,14 +107,14 @@ def _header(metadata: Mapping[str, str], listed: Mapping[str, Any]) -> bytes:
 
 
 def _digest(header: bytes, data: memoryview) -> str:
-    """Of a header in which the digest is empty, and the data."""
+    """The digest of a header with an empty digest entry, and the data."""
     digest = hashlib.sha256(header)
     digest.update(data)
     return f"sha256:{digest.hexdigest()}"
 
 
 def _parted(content: mmap.mmap) -> tuple[bytes, Header]:
-    """The header, as it stands and as it is meant."""
+    """The header, as bytes and parsed."""
     length = int.from_bytes(content[:8], "little")
     if length > min(LONGEST_HEADER, len(content) - 8):
         raise ValueError("its header is cut off")
@@ -122,7 +122,7 @@ def _parted(content: mmap.mmap) -> tuple[bytes, Header]:
     listed = json.loads(raw)
     metadata = {str(name): str(text) for name, text in listed.pop("__metadata__", {}).items()}
     ends = max((int(one["data_offsets"][1]) for one in listed.values()), default=0)
-    if 8 + length + ends != len(content):  # told before gigabytes are read for their digest
+    if 8 + length + ends != len(content):  # checked before gigabytes are read for the digest
         raise ValueError("it is longer or shorter than its header says")
     return raw, Header(metadata, {name: tuple(map(int, one["shape"])) for name, one in listed.items()})
 
@@ -141,7 +141,7 @@ def _mapped(path: Path) -> Iterator[mmap.mmap]:
 
 @contextmanager
 def _refusing(path: Path, what: str) -> Iterator[None]:
-    """Whatever a damaged file makes its reader raise becomes one error."""
+    """Turn all exceptions from reading a damaged file into one error."""
     from safetensors import SafetensorError
 
     try:

@@ -1,8 +1,8 @@
-"""What is printed on a terminal: only what can be seen, whatever a vocabulary, a spec or a file holds.
+"""Output to a terminal: only printable characters, whatever a vocabulary, a spec or a file contains.
 
-A terminal obeys control characters: ESC begins commands that move the cursor, rename the window or write to the
-clipboard (OSC 52), and marks of direction (U+202E) turn what stands behind them around. Each becomes U+FFFD. What rich
-itself sends for color and progress stays. Files and pipes get their texts unchanged.
+A terminal obeys control characters: ESC starts commands that move the cursor, rename the window or write to
+the clipboard (OSC 52), and direction marks (U+202E) reverse the text after them. Each becomes U+FFFD. The
+control sequences that rich sends for color and progress stay. Files and pipes receive their text unchanged.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 
 REPLACEMENT = "\ufffd"
 _TURNING = frozenset([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
-"""Marks of direction that reach beyond themselves: embeddings, overrides and isolates, and what closes them."""
+"""Direction marks that affect other text: embeddings, overrides and isolates, and their closing marks."""
 LINES = "\n\t"
 
 
 def printable(text: str, keep: str = "") -> str:
-    """The text without what XML, figures and terminals refuse: controls, marks that turn the direction of other text
-    and lone surrogates become U+FFFD.
+    """Replace characters that XML, figures and terminals refuse by U+FFFD: controls, marks that change the
+    direction of other text, and lone surrogates.
 
     keep   controls that may stay, such as line breaks
     """
@@ -41,13 +41,13 @@ def _forbidden(character: str) -> bool:
 
 
 def say(text: str, *, error: bool = False) -> None:
-    """Print a line: as it is to a file or a pipe, made printable on a terminal."""
+    """Print a line: unchanged to a file or a pipe, made printable on a terminal."""
     stream = sys.stderr if error else sys.stdout
     TerminalText(stream).write(f"{text}\n")
 
 
 class TerminalText:
-    """A stream of text that makes printable what it writes to a terminal."""
+    """A text stream whose output to a terminal is made printable."""
 
     def __init__(self, stream: Any) -> None:
         self.stream, self.terminal = stream, bool(stream.isatty())

@@ -1,4 +1,4 @@
-"""How far a file has been read or rows have been measured, told to whoever watches: some GB take minutes."""
+"""Reports on the progress of reading files and evaluating rows, since some GB take minutes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from pathlib import Path
 from typing import IO, Any
 
 Watcher = Callable[[str, str, float], None]
-"""Called with what is done ("": the watcher knows), what it is done to ("corpus.txt"), and the share of it that is
-done, from 0 to 1."""
+"""Called with the activity ("": known to the watcher), its object ("corpus.txt"), and the share done."""
 
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 PIECE = 1 << 17
-"""Bytes read at a time where somebody watches."""
+"""Bytes read at a time if there is a watcher."""
 
 
 @contextmanager
 def watching(tell: Watcher) -> Iterator[None]:
-    """Tell this watcher of every file that is opened inside, as it is read, and of rows that are measured."""
+    """Report to this watcher on files that are opened inside the context, and on rows that are evaluated."""
     token = _WATCHER.set(tell)
     try:
         yield
@@ -30,14 +29,14 @@ def watching(tell: Watcher) -> Iterator[None]:
 
 
 def tell(doing: str, what: str, share: float) -> None:
-    """Say how far something is; where nobody watches, to nobody."""
+    """Report progress to the watcher, if there is one."""
     watcher = _WATCHER.get()
     if watcher is not None:
         watcher(doing, what, share)
 
 
 def open_watched(path: Path, *, hashed: bool = False) -> IO[bytes] | io.BufferedReader:
-    """The bytes of a file, as they are on the disk."""
+    """Open a file for reading bytes; the watcher receives its progress."""
     tell = _WATCHER.get()
     return path.open("rb") if tell is None else io.BufferedReader(_Counted(path, tell, hashed), PIECE)
 
@@ -46,7 +45,7 @@ class _Counted(io.FileIO):
     def __init__(self, path: Path, tell: Watcher, hashed: bool) -> None:
         super().__init__(path, "rb")
         self._path, self._tell, self._hashed, self._read = path, tell, hashed, 0
-        self._size = os.fstat(self.fileno()).st_size  # 0 of a pipe: nobody knows how long it is
+        self._size = os.fstat(self.fileno()).st_size  # 0 for a pipe, whose length is unknown
 
     def readinto(self, buffer: Any) -> int | None:
         count = super().readinto(buffer)

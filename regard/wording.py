@@ -1,4 +1,4 @@
-"""Remedies in the words of a Python call: what the command line writes as options, Python writes as arguments."""
+"""Remedies for Python callers: options of the command line become arguments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from regard.errors import MissingExtra, RegardError
 
 DIRECT = {"training.epochs": "epochs", "training.seed": "seed", "data.dev": "dev", "data.test": "test"}
-"""Settings that are arguments of `regard.fit`."""
+"""Settings that are direct arguments of `regard.fit`."""
 WORDS = (
     (r"`--resume (\S+)`", r"`regard train --resume \1`"),
     (r"`?--overwrite`?", "overwrite=True"),
@@ -26,7 +26,7 @@ WORDS = (
 
 @contextmanager
 def in_python() -> Iterator[None]:
-    """An error raised inside speaks of arguments, not of options."""
+    """Rewrite errors raised inside so that they name arguments instead of options."""
     try:
         yield
     except MissingExtra:

@@ -1,10 +1,11 @@
-"""Measuring a model on rows: its answers against the references, its looks against what is known to be true.
+"""Evaluation of a model on rows: its answers against the references, its attention against the truth.
 
-opening     the files or splits a model is measured on
-choosing    which metrics of which outputs, and which are refused
-inference   a model on rows, as metrics ask for it
-evaluate    all that is asked for, and the baselines beside it
-together    an ensemble, measured as one
+opening     the files or splits on which a model is evaluated
+choosing    the metrics of each output, and errors for those that cannot be computed
+inference   a model on rows, as metrics need it
+streaming   a language model on a running text
+evaluate    all requested metrics, and their baselines
+together    an ensemble, evaluated as one
 """
 
 from regard.evaluation.choosing import check_metrics, wanted_metrics

@@ -1,4 +1,4 @@
-"""Which metrics are measured of which output: those asked for, else the spec's, else the usual ones of the columns."""
+"""The metrics of each output: requested ones, else those of the spec, else the usual ones of its column."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ LOSS = "loss"
 def wanted_metrics(
     model: Model, names: Sequence[str] = (), *, where: str = "metrics"
 ) -> dict[str, list[Metric]]:
-    """{output: metrics}. `output.metric` is of one output; a metric without an output is of all outputs it suits.
+    """{output: metrics}. `output.metric` is for one output, `metric` for all outputs that it suits.
 
-    A name without a metric, and a metric that suits no output it is asked for, is refused.
-    Where nothing is asked for, an output that the spec names no metric for has the usual ones of its column, and every
-    output those of its truth columns on top (whether a model points at places that are known, for example).
+    Unknown metrics, and metrics that suit none of their outputs, are refused. If none are requested, an
+    output without a metric in the spec gets the usual ones of its column, and every output also gets those of
+    its truth columns (for example whether a model points at known regions).
     """
     outputs = {name: output_info(model, name) for name in model.spec.outputs}
     asked = list(names or model.spec.metrics)
@@ -37,7 +37,7 @@ def wanted_metrics(
 
 
 def check_metrics(model: Model) -> None:
-    """Refuse, before training, the metrics of the spec that cannot be measured, all wrong names at once."""
+    """Refuse, before training, metrics of the spec that cannot be computed; names all wrong ones at once."""
     deciding = model.spec.training.metric
     outputs = list(model.spec.outputs)
     _check_names([*model.spec.metrics, deciding], outputs, "metrics")
@@ -69,7 +69,7 @@ def _check_names(asked: Sequence[str], outputs: Sequence[str], where: str) -> No
 
 
 def _suited(found: Metric, outputs: Sequence[OutputInfo], where: str) -> list[OutputInfo]:
-    """Those of the outputs that a metric can be computed for; an error where it is none of them."""
+    """The outputs for which a metric can be computed; raises an error if there are none."""
     reasons = {output.name: found.refuses(output) for output in outputs}
     suited = [output for output in outputs if reasons[output.name] is None]
     if not suited:
@@ -83,7 +83,7 @@ def _suited(found: Metric, outputs: Sequence[OutputInfo], where: str) -> list[Ou
 
 
 def _usual(output: OutputInfo, *, among: dict[str, Metric]) -> dict[str, Metric]:
-    """The usual metrics of an output and of its truth, less those that are chosen already."""
+    """The usual metrics of an output and of its truth, without those already chosen."""
     names = () if among else output.column.usual or (LOSS,)
     known = [output.columns[column] for column in output.truth.values() if column in output.columns]
     found = {name: metric(name) for name in names}

@@ -1,4 +1,4 @@
-"""Measuring a model: its answers against the references, its looks against the truth."""
+"""Evaluation of a model: its answers against the references, its attention against the truth."""
 
 from __future__ import annotations
 
@@ -33,26 +33,27 @@ from regard.parts import nearest
 from regard.sources import is_stream
 
 PLACE = "place"
-"""Split by the place in the answer, not by a column."""
+"""Group by the place in the answer, not by a column."""
 
 
 @dataclass(repr=False)
 class Evaluation:
-    """What one model did on one set of rows.
+    """The results of one model on one set of rows.
 
-    scores        by name; with several outputs `output.metric`
-    predictions   per output, one text a row
-    references    per output, one or more texts a row
-    values        per output, the values metrics compared: those predicted, and the true ones of each row
+    scores        by name; `output.metric` if there are several outputs
+    predictions   for each output, one text per row
+    references    for each output, one or more texts per row
+    values        for each output, the values that metrics compare: the predicted ones, and the true ones of
+                  each row
     inputs        the raw inputs of each row
-    lengths       of the inputs, in units, the longest where there are several
-    labels        per label output the confusion matrix and what follows from it
-    chance        for some of the scores, the chance level or another baseline
-    split         that was measured; "" where it was files
-    pieces        per text output, how a text is cut into units
-    remarks       what a person should know of the rows: labels that training never saw, data that have changed
-    tokens        of a text that runs on, which has no rows; 0 where there are rows
-    lines         of metrics that are more than outputs against references, the statistics of the rows
+    lengths       of the inputs in units; the longest if there are several inputs
+    labels        for each label output, the confusion matrix and its statistics
+    chance        for some scores, the chance level or another baseline
+    split         the evaluated split; "" for files
+    pieces        for each text output, the function that cuts a text into units
+    remarks       notes about the rows: labels that were not in the training data, data that have changed
+    tokens        of a running text, which has no rows; 0 if there are rows
+    lines         the statistics of the rows, for metrics that need more than outputs and references
     """
 
     scores: dict[str, Score] = field(default_factory=dict)
@@ -71,7 +72,7 @@ class Evaluation:
 
     @property
     def measured(self) -> str:
-        """How much was measured: "100 rows"."""
+        """The size of the data: "100 rows"."""
         return f"{self.tokens:,} tokens" if self.tokens else f"{len(self.inputs):,} rows"
 
     def __repr__(self) -> str:
@@ -82,7 +83,7 @@ class Evaluation:
         return "\n".join(lines)
 
     def of_outputs(self) -> dict[str, tuple[str, OutputMetric]]:
-        """{name of a score: its output and its metric} for the metrics of outputs alone."""
+        """{name of a score: its output and its metric} for the metrics that compare only outputs."""
         found = {}
         for name in self.scores:
             output, _, wanted = name.rpartition(".")
@@ -92,14 +93,14 @@ class Evaluation:
         return found
 
     def statistics(self, name: str) -> Table | None:
-        """(n, k) of the rows, whose sum one of the scores is computed from (`RowMetric`); None where it is not."""
+        """(n, k) statistics of the rows, whose sum gives the score (`RowMetric`); None if there are none."""
         if name in self.lines or name not in self.of_outputs():
             return self.lines.get(name)
         output, measured = self.of_outputs()[name]
         return measured.statistics(*self.values[output])
 
     def by_length(self, name: str, *, edges: Sequence[int] | None = None) -> ByLength:
-        """One of the metrics of outputs by the length of the input."""
+        """A metric of outputs, grouped by the length of the input."""
         if name not in self.of_outputs():
             raise RegardError(
                 f"{name!r} cannot be split by the length of the input.",
@@ -109,9 +110,10 @@ class Evaluation:
         return by_length(measured, *self.values[output], self.lengths, edges=edges)
 
     def by(self, names: Sequence[str], name: str | None = None) -> ByGroup:
-        """One of the metrics of outputs by one or two columns of the rows; default: the first metric.
+        """A metric of outputs, grouped by one or two columns of the rows; default: the first metric.
 
-        names   of columns; `place`: the share of right units by their place in the answer of a text, from its end
+        names   of columns; `place`: the share of correct units by their place in the answer of a text, from
+                its end
         """
         self._check_by(names)
         fields = [field for field in names if field != PLACE]
@@ -149,7 +151,7 @@ class Evaluation:
                 )
 
     def examples(self, count: int, inputs: Sequence[str]) -> list[dict[str, Any]]:
-        """Some inputs, by name, with what was written and what is true, spread over the rows; of the first output."""
+        """Some inputs, spread over the rows, with prediction and reference of the first output."""
         if not self.predictions or not self.inputs:
             return []
         output, written = next(iter(self.predictions.items()))
@@ -191,13 +193,13 @@ def evaluate(
     dev: Callable[[Model], Dataset] | None = None,
     streams: int = 1,
 ) -> Evaluation:
-    """Measure a model on rows that hold the inputs, the outputs and, where known, the truth.
+    """Evaluate a model on rows with inputs, outputs and, if known, the truth.
 
-    ensemble   additional models of the ensemble, and the same rows as they read them
-    dev        gives other rows as a model reads them, on which a metric with a threshold chooses it; called only where
-               one is measured
-    streams    stretches of a text that runs on that are read side by side, which is faster: each begins without what
-               came before, and fewer than `streams` tokens at the end are left out
+    ensemble   additional models of the ensemble, each with the same rows in its own encoding
+    dev        returns other rows in a model's encoding, on which metrics choose their threshold; called only
+               if needed
+    streams    number of parts of a running text that are read in parallel, which is faster; each part starts
+               without context, and fewer than `streams` tokens at the end are left out
     """
     chosen = wanted_metrics(model, names)
     if is_stream(model.spec):
@@ -221,7 +223,7 @@ def _measured_stream(
     *,
     ensemble: Ensemble,
 ) -> Evaluation:
-    """A text that runs on has no rows to hold against each other, only its likelihood."""
+    """Evaluate a running text, which has no rows to compare, only a likelihood."""
     if ensemble:
         raise RegardError(
             "language models are measured one by one.", where="--with", fix="Measure each by itself."
@@ -247,7 +249,7 @@ def _measured(
     dev: Callable[[Model], Dataset] | None,
     asked: bool,
 ) -> Evaluation:
-    """The evaluation with its scores; `asked`: whether somebody named the metrics."""
+    """Fill in the scores of the evaluation; `asked`: whether the metrics were requested by name."""
     inferences = {
         output: ModelInference(model, dataset, output, ensemble=ensemble, dev=dev) for output in chosen
     }
@@ -270,7 +272,7 @@ def _measured(
 
 
 def _check_rows(chosen: Mapping[str, Sequence[Metric]], inferences: Mapping[str, ModelInference]) -> None:
-    """Refuse a metric that was asked for, and that these rows lack the truth for, whatever the output."""
+    """Refuse a requested metric for which these rows have no truth, for any output."""
     reasons: dict[str, list[str | None]] = {}
     for output, metrics in chosen.items():
         for one in metrics:
@@ -283,7 +285,7 @@ def _check_rows(chosen: Mapping[str, Sequence[Metric]], inferences: Mapping[str,
 
 
 def _keep(inference: ModelInference, evaluation: Evaluation) -> None:
-    """What was answered beside what is true, and of labels which were taken for which."""
+    """Keep predictions and references, and for labels the confusion matrix."""
     output, column = inference.output.name, inference.output.column
     values = [answer.value for answer in inference.predictions]
     evaluation.predictions[output] = [answer.text for answer in inference.predictions]
@@ -296,7 +298,7 @@ def _keep(inference: ModelInference, evaluation: Evaluation) -> None:
 
 
 def _of_ensembles(metrics: Sequence[Metric], *, asked: bool) -> list[Metric]:
-    """The metrics that an ensemble has; those of what each model does inside belong to one model."""
+    """The metrics of an ensemble, without those that are defined only for a single model."""
     alone = [one for one in metrics if not one.ensembles]
     if alone and asked:
         raise RegardError(

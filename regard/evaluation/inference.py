@@ -1,4 +1,4 @@
-"""A model applied to rows: what metrics of one output can ask for, each computed once or as it is needed."""
+"""A model applied to rows: the values that metrics of one output need, computed once or on demand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Found = TypeVar("Found")
 
 
 def output_info(model: Model, output: str, columns: Mapping[str, Column] | None = None) -> OutputInfo:
-    """An output of a model as metrics see it; `columns` are those the rows hold, default: all of the model's."""
+    """An output of a model as metrics see it; `columns` are those of the rows, default: all of the model."""
     decoder: Any = model.network.decoders[output]
     return OutputInfo(
         name=output,
@@ -37,8 +37,8 @@ def output_info(model: Model, output: str, columns: Mapping[str, Column] | None 
 class ModelInference:
     """One model, or an ensemble, on the rows of a data set; see `regard.metrics.Inference`.
 
-    ensemble   additional models of the ensemble, and the same rows as they read them
-    dev        opens other rows as a model reads them, to choose thresholds on
+    ensemble   additional models of the ensemble, each with the same rows in its own encoding
+    dev        opens other rows in a model's encoding, on which thresholds are chosen
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class ModelInference:
 
     @property
     def predicted(self) -> bool:
-        """Whether a metric has asked for the predictions."""
+        """Whether a metric has requested the predictions."""
         return "predictions" in self.__dict__
 
     @cached_property
@@ -128,7 +128,7 @@ def _on_dev(inference: ModelInference) -> ModelInference:
 
 
 def references(dataset: Dataset, output: str) -> list[list[str]]:
-    """The true outputs of each row as texts, as the column would write them."""
+    """The true outputs of each row as texts, in the written form of the column."""
     column = dataset.columns[output]
     return [[_text(value, column) for value in row] for row in reference_values(dataset, output)]
 
@@ -138,7 +138,7 @@ def _text(value: Any, column: Column) -> str:
 
 
 def reference_values(dataset: Dataset, output: str) -> list[list[Any]]:
-    """The true outputs of each row, as `Prediction.value` holds them."""
+    """The true outputs of each row, in the form of `Prediction.value`."""
     column = dataset.columns[output]
     found = []
     for row in range(len(dataset)):

@@ -1,4 +1,4 @@
-"""A model measured on rows that are still to be opened: files, or the splits of its own data."""
+"""Evaluation of a model on files, or on the splits of its own data."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def measure(
     splits: Sequence[str] = (),
     ensemble: Sequence[Model] = (),
 ) -> Evaluation:
-    """Measured on files or rows, or where there are none on splits; alone, or together with an ensemble.
+    """Evaluate a model, or an ensemble, on files, rows or splits.
 
-    splits   default: test, or dev where the data have no test
+    splits   default: test, or dev if the data have no test
 
-    What has a threshold chooses it on dev, unless dev is what is measured.
+    Metrics with a threshold choose it on dev, unless dev is evaluated.
     """
     remarks: list[str] = []
     if not files and not rows:
@@ -52,7 +52,7 @@ def measure(
 
 
 def usual_split(spec: Spec) -> list[str]:
-    """test, or dev where the data have no test."""
+    """test, or dev if the data have no test."""
     return ["test"] if has_test(spec) else ["dev"]
 
 
@@ -63,7 +63,7 @@ def open_dataset(
     data: Spec | None = None,
     rows: Sequence[Row] = (),
 ) -> Dataset:
-    """Rows of the data, the model's own where none are given, with the truth columns that they have."""
+    """Rows of the data (default: the model's data) with their truth columns."""
     spec = data or model.spec
     found: Any = rows
     if files:

@@ -1,4 +1,4 @@
-"""A model measured on a text that runs on: every token once, with the state carried from the first to the last."""
+"""Evaluation on a running text: every token once, with the state carried from the first to the last."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from regard.trace import Trace
 
 Found = TypeVar("Found")
 TOKENS = 2048
-"""Read at a time, over all streams."""
+"""Number of tokens read at a time, over all streams."""
 SHORTEST = 256
-"""Tokens that a stretch has at least, where several are read side by side."""
+"""Minimum number of tokens of a stream, if there are several."""
 
 
 class StreamInference:
     """One language model on one text; see `regard.metrics.Inference`.
 
-    streams   stretches read side by side; 1 reads the text as it is
+    streams   number of parts that are read in parallel; 1 reads the text as a whole
     """
 
     def __init__(self, model: Model, dataset: Dataset, output: str, streams: int = 1) -> None:

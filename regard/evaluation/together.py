@@ -1,4 +1,4 @@
-"""Models that are measured as one, each with the rows as it reads them."""
+"""Models that are evaluated as one, each with the rows in its own encoding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EVALUATE_COST = 8000
 
 
 def batches(dataset: Dataset, ensemble: Ensemble = ()) -> Iterator[tuple[Batch, list[tuple[Model, Batch]]]]:
-    """Batches of a model's rows, and the same rows for each of the others."""
+    """Batches of a model's rows, and the same rows for each of the other models."""
     for _, data in ensemble:
         if len(data) != len(dataset):
             raise RegardError(
@@ -28,7 +28,7 @@ def batches(dataset: Dataset, ensemble: Ensemble = ()) -> Iterator[tuple[Batch, 
 
 
 def watched(dataset: Dataset) -> Iterator[Batch]:
-    """All rows in batches. After each it says how many rows are done (`regard.watching`)."""
+    """All rows in batches; reports the number of completed rows after each (`regard.watching`)."""
     done = 0
     for batch in Batches(dataset, cost=EVALUATE_COST, shuffle=False):
         yield batch

@@ -1,15 +1,15 @@
-"""Compiled code: numba on the CPU (`cpu`), Triton on CUDA (`cuda`). Neither is imported before it is used.
+"""Compiled code: numba kernels on the CPU (`cpu`), Triton kernels on CUDA (`cuda`), loaded at first use.
 
-Of structures, over one flat batch, here; of recurrences in `cpu`: a recurrence (`recurrence`), one with attention
-(`attentive`), one step of a search (`step`, `best`) and the cross-entropy of a large vocabulary (`cost`). In
-`cuda.recurrence` recurrences with attention as graphs, in `cuda.best` and `cuda.beams` the choices of a search.
-`replay` and `replayed_gradient` record what has no kernel of its own; `buckets` rounds sizes, so that recordings are
-shared.
+This folder contains the structures over one flat batch. `cpu` contains recurrences (`recurrence`),
+recurrences with attention (`attentive`), one step of a search (`step`, `best`) and the cross-entropy over a
+large vocabulary (`cost`). `cuda.recurrence` contains recurrences with attention as CUDA graphs, `cuda.best`
+and `cuda.beams` the selection of hypotheses in a search. `replay` and `replayed_gradient` record functions
+without a kernel as CUDA graphs; `buckets` rounds sizes, so that batches share recordings.
 """
 
 from regard.kernels.availability import available, plainly
 from regard.kernels.chain import chain_log_partition, chain_marginals, chain_mode
-from regard.kernels.cpu import parallel as _parallel  # noqa: F401  what is to be done after a fork
+from regard.kernels.cpu import parallel as _parallel  # noqa: F401  registers a fork handler
 from regard.kernels.projective import (
     projective_log_partition,
     projective_marginals,

@@ -1,4 +1,4 @@
-"""Which kernels exist for which tensor: the caller falls back on the plain code for the others."""
+"""Which kernels support which tensors. Callers use the plain torch code for all others."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from regard.private import transforms_active
 _ON_CPU = frozenset({"chain", "chain_mode", "segments", "projective", "projective_mode"})
 _ON_CUDA = frozenset({"chain", "segments", "projective"})
 FEW = 4
-"""Sequences that are predicted without loading numba."""
-_WIDEST_CHAIN_ON_CUDA = 128  # states: a C × C tile is kept in registers
+"""Up to this many sequences are predicted without loading numba."""
+_WIDEST_CHAIN_ON_CUDA = 128  # states: a C × C tile must fit into registers
 
 
 _plainly = 0
-"""How many `plainly` are open."""
+"""Number of open `plainly` contexts."""
 
 
 @contextmanager
 def plainly() -> Iterator[None]:
-    """The plain code instead of kernels, for what is so small that to compile them would take longer."""
+    """Use plain torch code instead of kernels, for work that takes less time than compiling them."""
     global _plainly
     _plainly += 1
     try:
@@ -41,7 +41,7 @@ def installed(module: str) -> bool:
 
 
 def available(name: str, tensor: Tensor) -> bool:
-    """Whether the kernel `name` of a structure takes this tensor, the potential with the most axes (edges,
+    """Whether the kernel `name` of a structure supports this tensor, its potential with the most axes (edges,
     transitions, arcs).
 
     name   "chain" or "projective" (log_partition and marginals), "segments" (marginals), "chain_mode" or
@@ -69,10 +69,10 @@ def triton_takes(tensor: Tensor) -> bool:
 
 
 def within_reach(*tensors: Tensor, rows: int) -> bool:
-    """Whether the kernels of recurrences take these tensors: all on the CPU, of one precision (single or double), and
-    neither autocast nor a compiler at work.
+    """Whether the recurrence kernels support these tensors: all on the CPU, in one precision (single or
+    double), with neither autocast nor a compiler active.
 
-    rows   how many sequences they are about: to predict a few of them is not worth loading numba, which takes longer
+    rows   number of sequences: loading numba takes longer than predicting a few of them
     """
     kinds = {(tensor.device.type, tensor.dtype) for tensor in tensors}
     return (
@@ -86,5 +86,5 @@ def within_reach(*tensors: Tensor, rows: int) -> bool:
 
 
 def worth_loading(much: bool) -> bool:
-    """Whether numba is loaded, or is to be, because there is much to do or something is trained."""
+    """Whether to use numba: it is loaded already, there is much to compute, or gradients are enabled."""
     return much or "numba" in sys.modules or torch.is_grad_enabled()

@@ -1,4 +1,4 @@
-"""The matrix-tree theorem in batched operations of torch, for any device: where no kernel fits."""
+"""The matrix-tree theorem in batched torch operations, for devices and sizes without a kernel."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from torch import Tensor
 
 
 def full_lengths(arcs: Tensor, lengths: Tensor | None) -> Tensor:
-    """Lengths (B,), those of whole sentences where none are given."""
+    """Lengths (B,); None means that all sentences have the maximum length."""
     if lengths is not None:
         return lengths
     return torch.full((arcs.shape[0],), arcs.shape[-1] - 1, dtype=torch.int64, device=arcs.device)
 
 
 def weigh(arcs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """W (B, N+1, N) in double precision, zero beyond the length, and what was taken from the columns (B,)."""
+    """W (B, N+1, N) in double precision, zero beyond the length, and the sum of the column maxima (B,)."""
     size = arcs.shape[-1]
     position = torch.arange(size, device=arcs.device)
     word = position <= lengths[:, None]  # (B, N+1)
@@ -26,7 +26,7 @@ def weigh(arcs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def laplacian(W: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
-    """L (B, N, N), linear in W; where lengths are given, with ones on the diagonal beyond them."""
+    """L (B, N, N), linear in W. If lengths are given, the diagonal is 1 beyond them."""
     words = W[:, 1:]
     degree = words.sum(1) if single_root else W.sum(1)
     if lengths is not None:
@@ -43,7 +43,7 @@ def laplacian(W: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
 
 
 def slopes(inverse: Tensor, single_root: bool) -> Tensor:
-    """∂ log Z / ∂W (B, N+1, N) from L⁻¹; linear, so it also takes dL⁻¹."""
+    """∂ log Z / ∂W (B, N+1, N) from L⁻¹. The map is linear, so it also applies to dL⁻¹."""
     turned = inverse.transpose(1, 2)  # [h, m] = L⁻¹[m, h]
     own = turned.diagonal(dim1=1, dim2=2).unsqueeze(1)  # L⁻¹[m, m]
     if not single_root:
@@ -60,7 +60,7 @@ def invert(W: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tenso
 
 
 def tangent(W: Tensor, inverse: Tensor, single_root: bool, gradient: Tensor) -> Tensor:
-    """The derivative of the marginals along G, (B, N+1, N+1): W ⊙ (slopes(L⁻¹) ⊙ G − slopes(L⁻¹ dL L⁻¹))."""
+    """Derivative of the marginals along G, (B, N+1, N+1): W ⊙ (slopes(L⁻¹) ⊙ G − slopes(L⁻¹ dL L⁻¹))."""
     gain = torch.where(W > 0, gradient[:, :, 1:].double(), 0.0)
     change = laplacian(W * gain, None, single_root)
     slope = slopes(inverse, single_root) * gain - slopes(inverse @ change @ inverse, single_root)
@@ -76,7 +76,7 @@ def log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tu
 
 
 def marginals(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """The marginals, the inverses, and the largest entry of each."""
+    """The marginals, the inverses, and the largest entry of each inverse."""
     known = full_lengths(arcs, lengths)
     W, _ = weigh(arcs, known)
     inverse, largest = invert(W, known, single_root)

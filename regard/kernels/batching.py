@@ -1,4 +1,4 @@
-"""What the autograd functions of all kernels share: a signature looked up once, a guard, and a rule for vmap."""
+"""Helpers for the autograd functions of all kernels: a cached signature, a guard, and a vmap rule."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Forward = TypeVar("Forward", bound=Callable[..., Any])
 
 
 def signed(forward: Forward) -> Forward:
-    """Keep the signature of a `forward`: torch looks it up at every call, which costs more than a small kernel."""
+    """Cache the signature of a `forward`: torch's lookup at every call costs more than a small kernel."""
     forward.__signature__ = inspect.signature(forward)  # type: ignore[attr-defined]
     return forward
 
 
 def once(backward: Forward) -> Forward:
-    """Mark a backward pass that has no derivative; asked for none, it is spared the guard."""
+    """Mark a backward pass as not differentiable. The guard is skipped while gradients are disabled."""
     guarded = once_differentiable(backward)
 
     @wraps(backward)
@@ -34,9 +34,9 @@ def once(backward: Forward) -> Forward:
 def join_batch(
     function: Callable[..., Any], size: int, in_dims: Sequence[int | None], arguments: Sequence[Any]
 ) -> tuple[Any, Any]:
-    """The rule of `torch.func.vmap`: the mapped axis joins the batch.
+    """Rule for `torch.func.vmap`: the mapped axis joins the batch.
 
-    For an autograd.Function whose tensors, in and out, all begin with the batch axis.
+    All input and output tensors of the autograd.Function must begin with the batch axis.
     """
     joined = []
     for argument, dim in zip(arguments, in_dims, strict=True):

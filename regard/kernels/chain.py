@@ -3,12 +3,11 @@
     score(z) = init[z_0] + Σ_n edges[n, z_n, z_{n+1}]
 
 - init: (B, C) scores the first state; None: all 0
-- edges: (B, N−1, C, C); edges[b, n, i, j] scores state i at n followed by j at n+1; what lies beyond the length is
-  ignored
+- edges: (B, N−1, C, C); edges[b, n, i, j] scores state i at n followed by j at n+1; ignored beyond the length
 - lengths: (B,) int64, from 0 to N; None: all N; a chain of length 0 has log-partition 0 and no parts
 
-Nothing is kept for the backward pass but the inputs or the marginals themselves: the gradient of the log-partition
-is the marginals M, and that of the marginals is M ⊙ (E[G-score | part] − E[G-score]), which M alone determines.
+The backward passes keep only the inputs or the marginals. The gradient of the log-partition is the marginals
+M. The gradient of the marginals is M ⊙ (E[G-score | part] − E[G-score]), which follows from M alone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A function of tensors and its gradient on CUDA, both recorded as graphs for inputs of one shape.
 
-What the way forth leaves for the way back lies in a room that all recordings of a shelf share: it may not be entered
-again before the way back was taken or given up, and until nobody has the gradients of the weights any more, which stay
-where they were written. `replayed_gradient` says which shelf a function takes.
+All recordings of a shelf share the memory in which the forward pass leaves its values for the backward pass.
+The memory may be used again only after the backward pass has run or has become impossible, and after the
+gradients of the weights, which are not copied, have been freed. `replayed_gradient` chooses the shelf.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from regard.kernels.replay import Recordings, on_the_side, recording
 from regard.private import apply, copy_all, lent, unflattened
 
 KEPT = 256
-"""Recordings of one shelf."""
+"""Maximum number of recordings of one shelf."""
 OFTEN = 2
-"""How often shapes come before they are recorded."""
+"""Number of calls with the same shapes before they are recorded."""
 ALIGNED = 256
 
 Found = tuple[Tensor, ...]
@@ -33,10 +33,10 @@ Function = Callable[..., Found]
 
 @dataclass(frozen=True)
 class Asked:
-    """What is to be computed: a function of the inputs that uses the owner's weights.
+    """A requested computation: a function of the inputs that uses the owner's weights.
 
-    shares   what the owner's dropouts drop
-    narrow   the precision of autocast, where it is on
+    shares   the dropout probabilities of the owner
+    narrow   the dtype of autocast, if it is on
     """
 
     owner: nn.Module
@@ -48,7 +48,7 @@ class Asked:
 
     @property
     def key(self) -> Hashable:
-        """What a recording of it is good for."""
+        """Requests with equal keys can share a recording."""
         return (
             self.owner.training,
             tuple((tensor.shape, tensor.dtype, tensor.requires_grad) for tensor in self.inputs),
@@ -60,7 +60,7 @@ class Asked:
 
 
 class Shelf:
-    """Recordings that share their memory: one of them at a time has a way back to go."""
+    """Recordings that share their memory: only one of them at a time may have a pending backward pass."""
 
     def __init__(self) -> None:
         self.recordings: Recordings[GradientRecording] = Recordings(OFTEN, KEPT)
@@ -73,53 +73,52 @@ class Shelf:
 
     @property
     def free(self) -> bool:
-        """No way back is open, and the gradients of the last one are gone."""
+        """Whether no backward pass is pending and the gradients of the last one are freed."""
         pending = None if self.holder is None else self.holder()
         return (pending is None or pending.used) and self.returned()
 
     def lend(self, memory: Sequence[Tensor]) -> list[Tensor] | None:
-        """Tensors over pieces of memory that nobody writes on until they and their views are gone; None where nobody
-        could tell."""
+        """Tensors over memory that is not written until they and all views are freed; None if impossible."""
         found = [one for one in map(lent, memory) if one is not None]
         if len(found) < len(memory):
             return None
-        questions = [gone for _, gone in found]  # and not the pieces, which would never be gone
+        questions = [gone for _, gone in found]  # without the pieces, which would then never be freed
         self.returned = lambda: all(gone() for gone in questions)
         return [piece for piece, _ in found]
 
     def recorded(self, key: Hashable, asked: Asked) -> GradientRecording | None:
-        """The recording for a key, where there is one."""
+        """The recording for a key, or None."""
         return self.recordings.get(key, lambda: self._record(asked))
 
     def _record(self, asked: Asked) -> GradientRecording | str:
         if self.pool is None:
-            # one stream for all, because memory of a pool is given again on the stream it was used on
+            # one stream for all, because a pool reuses memory only on the stream it was used on
             self.pool, self.side = torch.cuda.graph_pool_handle(), torch.cuda.Stream()
         try:
-            # autocast must not keep weights it has narrowed beyond a recording
+            # autocast must not cache converted weights beyond a recording
             with (
                 apart(self.grounds),
                 torch.autocast("cuda", asked.narrow, enabled=asked.narrow is not None, cache_enabled=False),
                 stand_ins(asked.owner, asked.weights) as others,
             ):
                 found = GradientRecording(asked.function, asked.inputs, others, self)
-        except RuntimeError as error:  # something in it cannot be recorded
+        except RuntimeError as error:  # the function cannot be recorded
             torch.cuda.synchronize()
-            self.pool = None  # it may count as in use
+            self.pool = None  # it may still count as in use
             return str(error)
         vacate(self.grounds)
         return found
 
     def places(self, like: Sequence[Tensor]) -> list[Tensor]:
-        """Tensors like these side by side on the desk, which all recordings share; it grows where it is too small, and
-        those that lie on the old one stay there."""
+        """Tensors like these on the desk, a buffer that all recordings share. If it is too small, a larger
+        one replaces it; earlier recordings keep the old one."""
         sizes = [-(-tensor.numel() * tensor.element_size() // ALIGNED) * ALIGNED for tensor in like]
         needed = max(sum(sizes), 1)
         if self.desk is None or len(self.desk) < needed:
             self.desk = torch.zeros(1 << (needed - 1).bit_length(), dtype=torch.uint8, device=like[0].device)
         parts = self.desk[: sum(sizes)].split(sizes)
         return [
-            # as `data`, because autograd would take a copy into one of them for a change of all
+            # `.data`, because autograd would count a copy into one as a change of all
             part[: tensor.numel() * tensor.element_size()].view(tensor.dtype).view(tensor.shape).data
             for part, tensor in zip(parts, like, strict=True)
         ]
@@ -127,8 +126,8 @@ class Shelf:
 
 @contextmanager
 def stand_ins(owner: nn.Module, weights: Sequence[nn.Parameter]) -> Iterator[list[nn.Parameter]]:
-    """Others in the places of the weights, with the same numbers in the same memory. What autograd remembers of the
-    weights themselves may belong to a gradient that waits on another stream, and a recording may not touch that."""
+    """Replace the weights by other parameters that share their memory. A gradient that waits on another
+    stream may hold autograd nodes of the weights, which a recording must not touch."""
     others = {id(weight): nn.Parameter(weight.detach()) for weight in weights}
     places = [
         (module, name, weight)
@@ -146,9 +145,9 @@ def stand_ins(owner: nn.Module, weights: Sequence[nn.Parameter]) -> Iterator[lis
 
 
 class GradientRecording:
-    """Both ways of a function, for inputs of one shape. What goes in and comes out lies on the desk of its shelf: the
-    inputs, what is found, the gradients of both, and side by side in `flat` those of the weights, but for those that
-    a layer has left on its ground: these stay there."""
+    """Forward and backward pass of a function, for inputs of one shape. The desk of the shelf holds the
+    inputs, the results, the gradients of both, and in `flat` the gradients of the weights. Gradients that a
+    layer has written to its ground stay there."""
 
     def __init__(
         self, function: Function, inputs: Sequence[Tensor], weights: Sequence[Tensor], shelf: Shelf
@@ -159,7 +158,8 @@ class GradientRecording:
             self.learned = [tensor.requires_grad for tensor in found]
             self.left = [place for place, stays in enumerate(left) if stays]
             others = [weight for weight, stays in zip(weights, left, strict=True) if not stays]
-            # after each what takes the next to a multiple of 64 numbers, as memory of its own would begin
+            # each is padded to a multiple of 64 numbers, so that the next is aligned like a separate
+            # allocation
             self.like = [part for weight in others for part in (weight.detach(), _rest(weight))]
             self._furnish(inputs, found, weights, shelf)
             del found
@@ -176,8 +176,8 @@ class GradientRecording:
     def _try(
         self, function: Function, inputs: Sequence[Tensor], weights: Sequence[Tensor], shelf: Shelf
     ) -> tuple[Found, list[bool]]:
-        """Once without recording, so that all memory that lasts is there. What is found, and which gradients of weights
-        lie on a ground."""
+        """Run once without recording, so that all persistent memory is allocated. Returns the results, and
+        which gradients of weights lie on a ground."""
         given = [tensor.detach().requires_grad_(tensor.requires_grad) for tensor in inputs]
         with torch.random.fork_rng(devices=[weights[0].device]):
             found = function(*given)
@@ -202,7 +202,7 @@ class GradientRecording:
         self.flat = next(places)
 
     def _go_back(self, made: Found, weights: Sequence[Tensor]) -> None:
-        """A weight that is not used, or an input, has the gradient zero: others have written there."""
+        """Run the backward pass. Gradients of unused weights and inputs become 0: their memory is shared."""
         wanted = [tensor for tensor in self.inputs if tensor.requires_grad]
         learned = [tensor for tensor in made if tensor.requires_grad]
         gradients = torch.autograd.grad(learned, [*wanted, *weights], self.d_found, allow_unused=True)
@@ -221,7 +221,7 @@ class GradientRecording:
                 place.zero_()
 
     def weight_gradients(self, shelf: Shelf) -> list[Tensor]:
-        """Where they lie, which is lent; copies where that cannot be."""
+        """The gradients of the weights, without a copy if their memory can be lent."""
         on_grounds, pieces = self.on_grounds, shelf.lend([self.flat, *self.grounds])
         if pieces is None:
             flat, on_grounds = self.flat.clone(), [one.clone() for one in on_grounds]
@@ -244,13 +244,13 @@ def _rest(weight: Tensor) -> Tensor:
 
 
 class PendingGradient:
-    """Alive while somebody may still take the way back; `used` once somebody has."""
+    """Alive while the backward pass may still run; `used` once it has run."""
 
     used = False
 
 
 def replay(shelf: Shelf, recording: GradientRecording, asked: Asked) -> Found:
-    """What was asked for, by a recording of it."""
+    """Compute a request by replaying a recording."""
     found: Found = apply(_Replayed, shelf, recording, *asked.inputs, *asked.weights)
     return found
 

@@ -1,7 +1,7 @@
-"""Grounds: in whose memory the recurrences on CUDA are computed.
+"""Grounds: the memory in which CUDA recurrences are computed.
 
-All share one set, and whoever finds that another has used it in the meantime computes his numbers again. A recording
-cannot ask: it has a set of its own, which nobody else enters.
+All recurrences share one set of grounds. A backward pass that finds its values overwritten runs the forward
+pass again. A recorded graph cannot check for this, so recordings have private sets.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 Grounds = dict[Any, Any]
-"""By kind of plan, device and precision."""
+"""By kind of plan, device, precision and place."""
 
 _ALL: Grounds = {}
 _entered = threading.local()
@@ -24,13 +24,13 @@ def grounds() -> Grounds:
 
 
 def shared() -> bool:
-    """Whether this thread computes where all do."""
+    """Whether this thread uses the shared grounds."""
     return grounds() is _ALL
 
 
 @contextmanager
 def apart(own: Grounds) -> Iterator[None]:
-    """This thread computes its recurrences on these."""
+    """Compute the recurrences of this thread on these grounds."""
     before = grounds()
     _entered.own = own
     try:
@@ -40,13 +40,13 @@ def apart(own: Grounds) -> Iterator[None]:
 
 
 def furnished(own: Grounds) -> list[Any]:
-    """All rooms on these: a recording keeps those it was made in. Others forget them, when a ground must grow say, and
-    what does not lie on the ground itself would be given to somebody else."""
+    """All rooms of these grounds. A recording keeps the rooms it was made in: its ground drops them, for
+    example when it grows, and their memory outside the ground would then be reused."""
     return [known.room for graphs in own.values() for known in graphs.plans.values()]
 
 
 def vacate(kinds: Iterable[Any]) -> None:
-    """Gives back shared grounds where nobody's numbers wait: what ran there has been recorded apart."""
+    """Free the shared grounds of these kinds, if no backward pass needs them: recordings now replace them."""
     for kind in kinds:
         if kind in _ALL and _ALL[kind].free:
             del _ALL[kind]

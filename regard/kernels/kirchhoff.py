@@ -1,10 +1,10 @@
-"""The number of spanning trees, exactly: Kirchhoff's determinant in Python's whole numbers."""
+"""The exact number of spanning trees: Kirchhoff's determinant in Python integers."""
 
 from __future__ import annotations
 
 
 def count_trees(arcs: list[list[int]], n: int, single_root: bool) -> int:
-    """Trees over words 1 .. n where arcs[h][m] counts the arcs from h to m and 0 is the root symbol."""
+    """Number of trees over words 1 .. n; arcs[h][m] counts the arcs from h to m, 0 is the root symbol."""
     words = range(1, n + 1)
     heads = range(1 if single_root else 0, n + 1)
     rows = [

@@ -1,8 +1,9 @@
-"""oneDNN, by which torch multiplies matrices on a CPU, set aside on ARM.
+"""Disable oneDNN, torch's CPU library for matrix products, on ARM.
 
-There it prepares the weights anew for every product. On a Neoverse N1 a product of 64 × 64 matrices takes it 600 µs,
-and the library below it 28; a Transformer layer of 128 units (32 × 20 positions, forth and back) 144 ms and 27; a
-convolution of pictures 22 and 10 ms. Convolutions over a line take half of the time with it. Large products are alike.
+On ARM oneDNN repacks the weights for every product. Times on a Neoverse N1 with oneDNN and with torch's other
+library: 600 and 28 µs for a product of 64 × 64 matrices; 144 and 27 ms for a Transformer layer of 128 units
+(32 × 20 positions, forward and backward); 22 and 10 ms for an image convolution. One-dimensional convolutions
+take half the time with oneDNN. Large products take about the same time.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _before = True
 
 @contextmanager
 def without_onednn() -> Iterator[None]:
-    """On ARM torch multiplies without oneDNN as long as somebody is inside; elsewhere as it did."""
+    """Disable oneDNN on ARM while at least one such context is open. No effect on other CPUs."""
     if not ARM:
         yield
         return

@@ -3,13 +3,14 @@
     score(tree) = Σ_m arcs[head(m), m]
 
 - arcs: (B, N+1, N+1); arcs[b, h, m] scores h as the head of m; position 0 is the root symbol, so column 0 and the
-  diagonal are ignored, as is all that lies beyond the length
+  diagonal are ignored, as are all entries beyond the length
 - lengths: (B,) int64, the number of words, from 0 to N; None: all N; a sentence of no words has log-partition 0 and
   no arcs
 - single_root: whether exactly one word hangs from the root symbol
 
-The gradient of the log-partition is the marginals M; that of the marginals is M ⊙ (E[G-score | arc] − E[G-score]),
-computed by one more inside-outside pass. Only the arcs are kept for it. O(N³) time and O(N²) memory a sentence.
+The gradient of the log-partition is the marginals M. The gradient of the marginals is M ⊙ (E[G-score | arc] −
+E[G-score]), computed by one more inside-outside pass. The backward passes keep only the arcs. Each sentence
+takes O(N³) time and O(N²) memory.
 """
 
 from __future__ import annotations

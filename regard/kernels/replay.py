@@ -1,8 +1,8 @@
-"""Replays: a function of tensors on CUDA, recorded as a graph for each shape of what it is given.
+"""Replays: a function of tensors on CUDA, recorded as a graph for each shape of its inputs.
 
-The first time it runs kernel by kernel, which compiles and chooses what must be; the second time it is recorded;
-from then on what it is given is copied in, and one launch does the rest. Elsewhere, and where a function cannot be
-recorded (it asks the device for a number), it simply runs.
+The first call runs kernel by kernel, which compiles and tunes what is needed. The second call is recorded.
+From then on the inputs are copied in, and one launch replays the graph. On other devices, and if a function
+cannot be recorded (for example because it reads a number from the device), it runs without a graph.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from regard.kernels.grounds import Grounds, apart, furnished
 from regard.private import copy_all
 
 KEPT = 48
-"""Recordings of one owner."""
+"""Maximum number of recordings of one owner."""
 IDLE = 4
-"""A recording gives way to another when so many times as many calls have been made since its last as there are."""
+"""A recording may be replaced after IDLE × (maximum number of recordings) calls without its use."""
 COUNTED = 4096
-"""Keys that are counted; beyond them all counts begin anew."""
+"""Maximum number of keys whose calls are counted. Above it all counts are reset."""
 PLAIN = (int, float, str, bool, type(None), torch.dtype)
 
 
 class NoTensors(TypeError):
-    """A value holds something that is neither a tensor nor plain."""
+    """A value contains something that is neither a tensor nor a plain type."""
 
 
 def tensors_of(value: Any) -> Iterator[Tensor]:
@@ -52,7 +52,7 @@ def tensors_of(value: Any) -> Iterator[Tensor]:
 
 
 def with_tensors(value: Any, tensors: Iterator[Tensor]) -> Any:
-    """The value with other tensors in the places of its own."""
+    """The value with its tensors replaced, in order."""
     if isinstance(value, Tensor):
         return next(tensors)
     if is_dataclass(value) and not isinstance(value, type):
@@ -66,7 +66,7 @@ def with_tensors(value: Any, tensors: Iterator[Tensor]) -> Any:
 
 
 def plain_parts(value: Any) -> Hashable:
-    """What of a value is no tensor: numbers, names, and how it is nested."""
+    """Everything but the tensors of a value: numbers, names, and the nesting."""
     if isinstance(value, Tensor):
         return Tensor
     if is_dataclass(value) and not isinstance(value, type):
@@ -82,7 +82,7 @@ def plain_parts(value: Any) -> Hashable:
 
 
 def outside_inference() -> AbstractContextManager[Any]:
-    """For memory that lasts: what is made in inference mode may not be written to outside of it."""
+    """Leave inference mode, to create persistent tensors: its tensors cannot be written outside of it."""
     if not torch.is_inference_mode_enabled():
         return nullcontext()
     stack = ExitStack()
@@ -93,7 +93,7 @@ def outside_inference() -> AbstractContextManager[Any]:
 
 @contextmanager
 def on_the_side(side: torch.cuda.Stream | None = None) -> Iterator[None]:
-    """On a stream of its own, or this one, between what was launched before and what is launched after."""
+    """Run on `side`, or on a new stream, after all earlier and before all later launches of this stream."""
     here, side = torch.cuda.current_stream(), side or torch.cuda.Stream()
     side.wait_stream(here)
     with torch.cuda.stream(side):
@@ -103,7 +103,7 @@ def on_the_side(side: torch.cuda.Stream | None = None) -> Iterator[None]:
 
 @contextmanager
 def recording(graph: torch.cuda.CUDAGraph, pool: Any) -> Iterator[None]:
-    """Launches go to the graph, which takes its memory from the pool."""
+    """Record launches into the graph, which takes its memory from the pool."""
     graph.capture_begin(pool=pool, capture_error_mode="thread_local")
     try:
         try:
@@ -116,8 +116,7 @@ def recording(graph: torch.cuda.CUDAGraph, pool: Any) -> Iterator[None]:
 
 
 def _end_well() -> None:
-    """After a recording that broke off, random numbers are still drawn as if it went on, which fails; a recording that
-    ends puts that right."""
+    """Reset torch's random generators after an aborted recording: a recording that completes does so."""
     torch.cuda.synchronize()
     graph, number = torch.cuda.CUDAGraph(), torch.zeros((), device="cuda")
     graph.capture_begin(capture_error_mode="thread_local")
@@ -126,9 +125,9 @@ def _end_well() -> None:
 
 
 class Recording:
-    """One graph: what it is given is copied into `given`, what it found lies in `found` until the next replay.
+    """One graph. Arguments are copied into `inputs`; the result lies in `found` until the next replay.
 
-    rooms   memory it uses that others may leave for a larger one
+    rooms   memory of the graph that its grounds may replace by larger memory
     """
 
     def __init__(self, function: Callable[[Any], Any], given: Any, pool: Any, grounds: Grounds) -> None:
@@ -149,11 +148,11 @@ Made = TypeVar("Made")
 
 
 class Recordings(Generic[Made]):
-    """Recordings by key: made when a key has come often enough, and kept while they are used.
+    """Recordings by key: made when a key has been requested often enough, and kept while they are used.
 
-    often   how often a key comes before it is recorded: what comes rarely does not pay for it
-    most    so many are kept; a new one takes the place of one that has not been used for long
-    known   by key, the recording, or why there is none; the least recently used one first
+    often   number of requests before a key is recorded: recording does not pay for rare keys
+    most    maximum number of recordings; a new one replaces one that has not been used for long
+    known   by key, the recording, or the reason why there is none; least recently used first
     """
 
     def __init__(self, often: int, most: int) -> None:
@@ -163,7 +162,7 @@ class Recordings(Generic[Made]):
         self.last: dict[Hashable, int] = {}
 
     def get(self, key: Hashable, make: Callable[[], Made | str]) -> Made | None:
-        """The recording for a key, where there is one."""
+        """The recording for a key, or None."""
         self.calls += 1
         if key not in self.known:
             self.counts[key] = self.counts.get(key, 0) + 1
@@ -190,7 +189,7 @@ class Recordings(Generic[Made]):
 
 
 class Replays:
-    """The recordings of one owner, whose memory they share. What is found is good until the next call."""
+    """The recordings of one owner, which share memory. A result is valid until the next call."""
 
     def __init__(self) -> None:
         self.recordings: Recordings[Recording] = Recordings(often=1, most=KEPT)
@@ -198,7 +197,7 @@ class Replays:
         self.grounds: Grounds = {}
 
     def __call__(self, key: Hashable, function: Callable[[Any], Any], given: Any) -> Any:
-        """function(given). Equal keys promise equal functions; shapes, types and precision need not be in them."""
+        """function(given). Equal keys must mean equal functions; shapes, dtypes and precision are added."""
         try:
             tensors = list(tensors_of(given))
         except NoTensors:
@@ -216,14 +215,14 @@ class Replays:
             self.pool = torch.cuda.graph_pool_handle()
         try:
             return Recording(function, given, self.pool, self.grounds)
-        except RuntimeError as error:  # something in it cannot be recorded
+        except RuntimeError as error:  # the function cannot be recorded
             torch.cuda.synchronize()
-            self.pool = None  # it may count as in use
+            self.pool = None  # it may still count as in use
             return str(error)
 
 
 class Recorder:
-    """The recordings of one module; one thread at a time may use them."""
+    """The recordings of one module. Only one thread at a time may use them."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -238,5 +237,5 @@ def recorder_of(owner: nn.Module) -> Recorder:
 
 
 def _narrowed() -> torch.dtype | None:
-    """The precision of autocast, where it is on."""
+    """The dtype of autocast, if it is on."""
     return torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else None

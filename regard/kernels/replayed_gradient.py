@@ -1,8 +1,8 @@
-"""A function of tensors and its gradient on CUDA, both recorded as graphs for each shape of what they are given.
+"""A function of tensors and its gradient on CUDA, both recorded as graphs for each shape of the inputs.
 
-As `replay`, for what is trained: what a function launches kernel by kernel is launched at once, forth and back. Of the
-recordings of a shelf one at a time has a way back to go (`gradient_recording`). Whoever comes in between takes the next
-shelf; where all are in use, the function simply runs.
+The equivalent of `replay` for training: one launch replays the forward pass and one the backward pass. Only
+one recording of a shelf at a time may have a pending backward pass (`gradient_recording`). A call that finds
+it pending uses the next shelf. If all shelves are in use, the function runs without a graph.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from regard.kernels.gradient_recording import Asked, Found, Function, GradientRe
 from regard.private import transforms_active
 
 SHELVES = 4
-"""How many ways back of one owner may be open at a time, each with memory of its own."""
+"""Maximum number of pending backward passes of one owner, each with its own memory."""
 
 
 def replayed(owner: nn.Module, function: Function, *inputs: Tensor, key: Hashable = None) -> Found:
-    """function(*inputs), which uses the owner's weights: recorded where its gradient is wanted on CUDA.
+    """function(*inputs), which uses the owner's weights; recorded on CUDA if gradients are enabled.
 
-    The function must depend on nothing but its inputs, the weights, whether the owner is in training, the shares its
-    dropouts drop, and the key.
+    The function may depend only on its inputs, the weights, the owner's training mode, its dropout
+    probabilities, and the key.
     """
     if not inputs[0].is_cuda or not torch.is_grad_enabled() or torch.is_inference_mode_enabled():
         return function(*inputs)
     if torch.compiler.is_compiling() or transforms_active() or torch.cuda.is_current_stream_capturing():
         return function(*inputs)
     replays = replays_of(owner)
-    weights = replays.weights(owner)  # it looks for dropouts too
+    weights = replays.weights(owner)  # also finds the dropouts
     shares = tuple(module.p for module in replays.dropouts)
     asked = Asked(owner, function, inputs, weights, shares, _narrow())
     return replays(asked, key) if asked.weights else function(*inputs)
@@ -50,8 +50,8 @@ class GradientReplays:
         self._places: list[tuple[nn.Module, str, nn.Parameter]] = []
 
     def weights(self, owner: nn.Module) -> list[nn.Parameter]:
-        """Those that are learned. To walk through all modules takes long: where each stood the last time is looked at,
-        and all are looked for again where one is gone."""
+        """The trainable weights. Walking through all modules is slow, so their places are cached, and
+        searched again only if a weight has been replaced."""
         if not self._places or any(
             module._parameters.get(name) is not one for module, name, one in self._places
         ):
@@ -69,7 +69,7 @@ class GradientReplays:
 
     @property
     def refused(self) -> list[str]:
-        """Why something could not be recorded."""
+        """Reasons why functions could not be recorded."""
         kept = [one for shelf in self.shelves for one in shelf.recordings.known.values()]
         return [one for one in kept if isinstance(one, str)]
 
@@ -96,5 +96,5 @@ _OWNERS: WeakKeyDictionary[nn.Module, GradientReplays] = WeakKeyDictionary()
 
 
 def replays_of(owner: nn.Module) -> GradientReplays:
-    """What has been recorded for an owner."""
+    """The recordings of an owner."""
     return _OWNERS.setdefault(owner, GradientReplays())

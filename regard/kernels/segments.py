@@ -1,13 +1,13 @@
-"""Segments through fast kernels: the chain of two states whose scores stand at the positions, over a flat batch.
+"""Segments through fast kernels: a chain of two states with a score for each position, over a flat batch.
 
     score(z) = Σ_n scores[n] z_n + Σ_n transitions[z_n, z_{n+1}],  z_n ∈ {0, 1}
 
 - scores: (B, N); N is at least 2
-- transitions: (B, 2, 2), which may be one matrix expanded
+- transitions: (B, 2, 2), possibly one expanded matrix
 - lengths: (B,) int64, from 0 to N; None: all N
 
-The edges of the chain are put together inside the kernel. Kept for the backward pass are the marginals of position
-and pair, which determine it (see `chain`).
+The kernel builds the edges of the chain itself. The backward pass keeps the marginals of positions and pairs,
+which determine the gradient (see `chain`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from regard.private import apply
 
 
 def segment_marginals(scores: Tensor, transitions: Tensor, lengths: Tensor | None) -> Tensor:
-    """p(z_n = 1), (B, N); zeros beyond the length and where nothing is possible."""
+    """p(z_n = 1), (B, N); zeros beyond the length and where no path is possible."""
     inside: Tensor = apply(_Marginals, scores, transitions, lengths)[0]
     return inside
 
@@ -38,7 +38,7 @@ def _backend(tensor: Tensor) -> Any:
 
 
 class _Marginals(torch.autograd.Function):
-    """The marginals of positions, and those of pairs for the backward pass."""
+    """The marginals of positions, and the marginals of pairs for the backward pass."""
 
     @staticmethod
     @signed

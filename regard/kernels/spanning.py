@@ -2,18 +2,20 @@
 
     score(tree) = Σ_m arcs[head(m), m]
 
-arcs, lengths and single_root are those of `projective`; arcs may cross. With W = exp(arcs − the best of each
-column), which moves log Z by what was taken and no probability, Z is the determinant of a matrix L over the words,
-linear in W (Tutte; Koo et al. 2007, Structured prediction models via the matrix-tree theorem):
+arcs, lengths and single_root are as in `projective`; arcs may cross. Let W = exp(arcs − maximum of each
+column). The shift changes log Z by the sum of the maxima and leaves all probabilities unchanged. Z is then
+the determinant of a matrix L over the words, linear in W (Tutte; Koo et al. 2007, Structured prediction
+models via the matrix-tree theorem):
 
     any roots     L[m, m] = Σ_{h ≥ 0} W[h, m],   L[h, m] = −W[h, m]
     single root   L[m, m] = Σ_{h ≥ 1} W[h, m],   L[h, m] = −W[h, m],   then the first row is W[0, ·]
 
     M[h, m] = W[h, m] · Σ_ij L⁻¹[j, i] ∂L[i, j] / ∂W[h, m]
 
-so the marginals, and through dL⁻¹ = −L⁻¹ dL L⁻¹ their backward pass, come from one inverse, in double precision.
-Where the best heads form cycles the inverse is large and its differences lose digits: such sentences are recognised
-by its size and done without any subtraction (see `cpu/absorption`).
+so the marginals, and through dL⁻¹ = −L⁻¹ dL L⁻¹ their backward pass, need a single inverse, in double
+precision. If the best heads form cycles, the inverse is large and differences of its entries lose digits.
+Such sentences are recognized by the size of the inverse and computed without subtraction (see
+`cpu/absorption`).
 """
 
 from __future__ import annotations
@@ -28,9 +30,9 @@ from regard.kernels.batched_inverse import full_lengths, laplacian, tangent, wei
 from regard.kernels.batching import join_batch, signed
 from regard.private import apply
 
-# The largest entry of the inverse at which 53 bits still leave the digits that the caller's type can hold.
+# Largest entry of the inverse for which double precision leaves enough digits for the caller's dtype.
 _TRUSTED = {torch.float32: 1e6, torch.float64: 1e4}
-_LARGEST_ON_CUDA = 129  # positions: a matrix of 128 words in double precision is kept in registers
+_LARGEST_ON_CUDA = 129  # positions: a matrix of 128 words in double precision must fit into registers
 
 
 def spanning_log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
@@ -46,14 +48,14 @@ def spanning_marginals(arcs: Tensor, lengths: Tensor | None, single_root: bool) 
 
 
 def doubts(largest: Tensor, dtype: torch.dtype) -> Tensor:
-    """Which inverses are too large for an answer of this type."""
+    """Which inverses are too large for a result of this dtype."""
     return ~(largest < _TRUSTED[dtype])
 
 
 def _carefully(
     name: str, arcs: Tensor, lengths: Tensor | None, single_root: bool, doubtful: Tensor, *more: Tensor
 ) -> Tensor:
-    """The same question for the doubtful part of the batch, answered on the CPU without subtraction."""
+    """Compute function `name` of `absorption` for the doubtful part of the batch, on the CPU."""
     from regard.kernels.cpu import absorption
 
     chosen = (part[doubtful].cpu() for part in (arcs, full_lengths(arcs, lengths), *more))
@@ -64,7 +66,7 @@ def _carefully(
 def _covariance(
     arcs: Tensor, lengths: Tensor | None, single_root: bool, doubtful: Tensor | None, gradient: Tensor
 ) -> Tensor:
-    """The same as a function of the arcs, where a gradient of this gradient is wanted."""
+    """Backward pass of the marginals in differentiable operations on the arcs, for second derivatives."""
     known = full_lengths(arcs, lengths)
     W, _ = weigh(arcs, known)
     L = laplacian(W, known, single_root)
@@ -89,7 +91,7 @@ def _backend(arcs: Tensor) -> Any:
 
 
 def _any_doubts(largest: Tensor, dtype: torch.dtype) -> Tensor | None:
-    """Which of the batch cannot be trusted; None, the usual case, if all can. One number comes back from the device."""
+    """Which sentences need `absorption`; None, the usual case, if none. Copies one number from the device."""
     doubtful = doubts(largest, dtype)
     return doubtful if doubtful.any() else None
 
@@ -121,7 +123,7 @@ class _LogPartition(torch.autograd.Function):
 
 
 class _Marginals(torch.autograd.Function):
-    """The marginals, and for the backward pass the inverses as the kernel keeps them, and which are doubtful."""
+    """The marginals and, for the backward pass, the inverses as the kernel keeps them and the doubts."""
 
     @staticmethod
     @signed

@@ -1,4 +1,4 @@
-"""Spec → Model: columns, encoders, attention, decoders; predict, score, save, load."""
+"""From a spec to a Model: columns, encoders, attention, decoders; predict, score, save, load."""
 
 from regard.model.model import Model, best_device, load
 

@@ -1,8 +1,9 @@
-"""Memory that a network may take while it is built: what its weights on disk justify, and no more.
+"""A limit on the memory of a network while it is built, derived from its weights on disk.
 
-A folder from elsewhere can describe a network of any size in a few bytes. The header of the weights says how many
-numbers there are; a network that asks for many more is not theirs, and is refused before its memory is taken. (To build
-it on the device `meta` first would tell the same, but loads torch's compiler, which takes seconds.)
+A downloaded folder can describe a network of any size in a few bytes. The header of the weights contains
+their number. A network that needs many more does not belong to them and is refused before its memory is
+allocated. (Building it on the device `meta` first would show the same, but loads torch's compiler, which
+takes seconds.)
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from regard.errors import RegardError
 
 FACTORIES = frozenset((torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn, torch.eye))
 TIMES, BESIDE = 4, 10_000_000
-"""Numbers asked for while building, for each in the file: tied and initial ones come on top. And so many for tables
-that are not weights."""
+"""Numbers that may be allocated: TIMES for each in the file, since tied and initial weights need more, plus
+BESIDE for tables that are not weights."""
 
 
 class Budget(TorchFunctionMode):
-    """Inside, tensors are made as long as all of them together have no more numbers than the file justifies."""
+    """Inside this context tensors are created only as long as their total size is within the limit."""
 
     def __init__(self, path: Path, shapes: Iterable[Sequence[int]]) -> None:
         super().__init__()
@@ -51,7 +52,7 @@ class Budget(TorchFunctionMode):
 
 
 def _numbers(size: Any) -> int:
-    """The product of a shape, written as one tuple or as several numbers."""
+    """The product of a shape, given as one tuple or as several numbers."""
     if isinstance(size, int):
         return size
     return math.prod(_numbers(one) for one in size) if isinstance(size, Sequence) else 1

@@ -1,4 +1,4 @@
-"""Spec + columns → Network: every part builds itself."""
+"""From a spec and columns to a Network: every part builds itself."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from regard.spec import Spec
 
 
 def build_network(spec: Spec, columns: Mapping[str, Column], *, read_files: bool = True) -> Network:
-    """The network a spec describes, with fresh weights.
+    """The network of a spec, with new weights.
 
-    read_files   False leaves pretrained vectors unread: the weights are about to be loaded or only counted
+    read_files   False: do not read pretrained vectors, because the weights will be loaded or only counted
     """
     shared = {name: owner for name, part in spec.encoder.items() if (owner := part.part.owner(part))}
     encoders = {
@@ -43,12 +43,12 @@ def build_network(spec: Spec, columns: Mapping[str, Column], *, read_files: bool
 
 
 def tree_columns(columns: Mapping[str, Any]) -> dict[str, str]:
-    """{input: the column that is its tree}, of some columns of a spec."""
+    """{input: the column of its tree}, for some columns of a spec."""
     return {column.of: name for name, column in columns.items() if column.type == "tree"}
 
 
 def given_trees(spec: Spec) -> dict[str, str]:
-    """{input: tree column} of the inputs whose parents are given."""
+    """{input: tree column} for the inputs whose parents are given in the data."""
     given = {}
     for name, column in tree_columns(spec.inputs).items():
         parents = getattr(owner_of(spec, name), "parents", None)
@@ -58,7 +58,7 @@ def given_trees(spec: Spec) -> dict[str, str]:
 
 
 def truth_columns(spec: Spec, output: str) -> dict[str, str]:
-    """{input: truth column} for every input whose alignment with this output the data know."""
+    """{input: truth column} for every input whose alignment with this output is in the data."""
     found: dict[str, str] = {}
     decoder = spec.decoder[output]
     for name, truth in spec.truth.items():

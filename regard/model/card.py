@@ -1,4 +1,4 @@
-"""card.md: what a model is and how well it does, for the person who finds the folder later."""
+"""card.md: a description of a model and its scores, for people who find the folder later."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from regard.terminal import printable
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 LONGEST = 80
-"""Characters of a text in a table of examples."""
+"""Maximum number of characters of a text in the table of examples."""
 SPECIAL = re.compile(r"([\\`*_\[\]<>&#|!])")
-"""What Markdown and HTML read as more than a character."""
+"""Characters with a meaning in Markdown or HTML."""
 
 
 def card(
@@ -29,7 +29,7 @@ def card(
 ) -> str:
     """The text of card.md.
 
-    parts          those that are not regard's own
+    parts          those that are not part of regard
     sizes          parameters of each encoder and decoder
     vocabularies   of the columns that have one
     """
@@ -171,12 +171,12 @@ def _short(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """One line that Markdown shows as it is: no HTML, no links, nothing that cannot be seen."""
+    """One line of text, escaped for Markdown: no HTML, no links, no invisible characters."""
     return SPECIAL.sub(r"\\\1", printable(" ".join(text.split())))
 
 
 def _by_distribution(parts: Sequence[Provenance]) -> dict[str, list[Provenance]]:
-    """What to install, or to run, before the model is loaded, and for which parts."""
+    """Packages to install, or scripts to run, before the model is loaded, and the parts that need them."""
     found: dict[str, list[Provenance]] = {}
     for one in parts:
         package = f"the package {one.distribution} {one.version}"

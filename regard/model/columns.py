@@ -1,4 +1,4 @@
-"""The columns a spec names, made and fitted."""
+"""Creation and fitting of the columns of a spec."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def make_columns(spec: Spec) -> dict[str, Column]:
 
 
 def _asked(spec: Spec, name: str) -> dict[str, Any]:
-    """What the encoder or decoder of a column asks of it, and what others that read it do."""
+    """The requirements of a column's encoder or decoder, and of other decoders that read it."""
     reader = spec.encoder.get(name) if name in spec.inputs else spec.decoder.get(name)
     asked: dict[str, Any] = {} if reader is None else dict(reader.part.column_needs(reader))
     for output, decoder in spec.decoder.items():
@@ -32,7 +32,7 @@ def _asked(spec: Spec, name: str) -> dict[str, Any]:
 
 
 def shared_with(spec: Spec) -> dict[str, str]:
-    """{column: the column whose vocabulary it takes}."""
+    """{column: the column whose vocabulary it uses}."""
     columns = {**spec.inputs, **spec.outputs}
     return {
         name: shared
@@ -42,7 +42,7 @@ def shared_with(spec: Spec) -> dict[str, str]:
 
 
 def fitted_columns(spec: Spec, rows: Iterable[Mapping[str, Any]]) -> dict[str, Column]:
-    """The columns of a spec, fitted to the rows to train on."""
+    """The columns of a spec, fitted to the training rows."""
     columns = make_columns(spec)
     kept = as_rows(rows, columns)
     fit_columns(columns, spec, lambda: kept)
@@ -50,7 +50,7 @@ def fitted_columns(spec: Spec, rows: Iterable[Mapping[str, Any]]) -> dict[str, C
 
 
 def as_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) -> Iterable[Row]:
-    """Rows given in Python, each value as its column writes it; rows that were read stay what they are."""
+    """Rows given in Python, with values in the written form of their columns; rows from files are kept."""
     if isinstance(rows, RowSource):
         return cast(Iterable[Row], rows)
     fields = {column.field: column for column in columns.values()}
@@ -67,7 +67,7 @@ def as_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) ->
 
 
 def refuse_unseen(rows: Iterable[Row], columns: Mapping[str, Column]) -> None:
-    """Refuse rows to learn from whose classes the columns were not fitted to."""
+    """Refuse training rows with classes to which the columns were not fitted."""
     classed = [column for column in columns.values() if type(column).unseen is not Column.unseen]
     for row in rows if classed else ():
         for column in classed:
@@ -80,7 +80,7 @@ def refuse_unseen(rows: Iterable[Row], columns: Mapping[str, Column]) -> None:
 
 
 def _some(values: Iterable[str], column: Column) -> Iterator[str]:
-    """The values, and an error where there is none: then the name of the field is wrong."""
+    """The values; raises an error if there are none, because the name of the field is wrong."""
     count = -1
     for count, value in enumerate(values):  # noqa: B007
         yield value
@@ -93,7 +93,7 @@ def _some(values: Iterable[str], column: Column) -> Iterator[str]:
 
 
 def fit_columns(columns: Mapping[str, Column], spec: Spec, rows: Callable[[], Iterable[Row]]) -> None:
-    """Fit vocabularies, classes and means to the training rows; `rows` gives them anew for each column."""
+    """Fit vocabularies, classes and means to the training rows; `rows` is called again for each column."""
     shared = shared_with(spec)
     for name, column in columns.items():
         if name in shared:

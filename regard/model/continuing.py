@@ -1,4 +1,4 @@
-"""Texts that a language model continues, and how surprising it finds given ones."""
+"""Text generation with a language model, and the surprisal of given texts."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from regard.nn.search.sample import Drawn
 
 NEVER_WRITTEN = (PAD, UNKNOWN, BEGIN, END)
 SPAN = 1024
-"""Tokens of a given text that are read at a time."""
+"""Number of tokens of a given text that are read at a time."""
 LINE = 64
-"""Tokens of a line that are decoded together while it grows."""
+"""Number of tokens of a growing line that are decoded together."""
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the next token is chosen.
+    """The choice of the next token.
 
-    temperature   the logits are divided by it; 0: the most probable token
-    top_k         only among so many most probable tokens; 0: among all
-    top_p         only among the most probable tokens that together have this probability
+    temperature   divides the logits; 0: always the most probable token
+    top_k         draw only among this many most probable tokens; 0: among all
+    top_p         draw only among the most probable tokens that together have this probability
     """
 
     temperature: float = 1.0
@@ -58,7 +58,7 @@ class Piece:
 def continued(
     decoder: Any, column: StreamColumn, prompt: str, sampling: Sampling, device: torch.device
 ) -> Iterator[Piece]:
-    """Tokens after a prompt, without an end."""
+    """An endless sequence of tokens after a prompt."""
     column.refuse_unknown(prompt, "prompt")
     given = torch.as_tensor(column.encode(prompt), dtype=torch.int64, device=device)
     before = torch.cat([given.new_tensor([BEGIN]), given])[None]  # (1, T)
@@ -80,7 +80,10 @@ def continued(
 
 
 class Surprise(NamedTuple):
-    """A token of a text, its −log p in nats, and whether it is in the vocabulary: else it counts as the unknown one."""
+    """A token of a text, its −log p in nats, and whether it is in the vocabulary.
+
+    An unknown token has the −log p of the vocabulary's unknown token.
+    """
 
     token: str
     nats: float
@@ -90,7 +93,7 @@ class Surprise(NamedTuple):
 def surprises(
     decoder: Any, column: StreamColumn, texts: Iterable[str], device: torch.device
 ) -> Iterator[Surprise]:
-    """Every token of a text that is given in stretches, which may be of any number."""
+    """The surprisal of every token of a text that is given in any number of pieces."""
     state, last = None, np.array([BEGIN])
     for text in texts:
         ids = column.encode(text).astype(np.int64)[None]
@@ -106,10 +109,10 @@ def surprises(
 
 
 class Growing:
-    """A text that grows token by token: what each adds to it, as soon as that is certain.
+    """A text that grows token by token, and its new characters as soon as they are final.
 
-    A line is decoded again with each token, since what is around a token decides on spaces and case. Of a long line the
-    last tokens do, where they are decoded as in the whole.
+    A line is decoded again with each token, because the context of a token decides on spaces and case. For a
+    long line only the last tokens are decoded, if this gives the same text.
     """
 
     def __init__(self, column: StreamColumn) -> None:
@@ -119,10 +122,10 @@ class Growing:
         self._longest = LINE
 
     def add(self, token: int) -> str:
-        """What can be shown once the token is there."""
+        """Add a token and return the characters that can be shown now."""
         self._line.append(token)
         text = self.column.decode(self._line)
-        # half of a character, of bytes, is shown when it is whole
+        # wait until the bytes of a character are complete
         if text.endswith("\ufffd") or not text.startswith(self._shown):
             return ""
         new = text[len(self._shown) :]
@@ -138,5 +141,5 @@ class Growing:
         text = self.column.decode(kept)
         if text and self._shown.endswith(text):
             self._line, self._shown, self._longest = kept, text, LINE
-        else:  # its beginning depends on what was before it: try again later
+        else:  # its beginning depends on earlier tokens: try again later
             self._longest = 2 * len(self._line)

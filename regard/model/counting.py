@@ -1,4 +1,4 @@
-"""Parameters of a model that may not have seen its data yet."""
+"""Parameter counts of a model, possibly before its columns are fitted."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from regard.spec import Spec
 def parameter_counts(spec: Spec, columns_file: Path | None) -> tuple[dict[str, str], dict[str, int]]:
     """({part: count}, {column: vocabulary size}).
 
-    Before the data have been seen, the sizes of vocabularies are unknown; the counts are linear in them, so they are
-    printed as `1,234 + 257 V(target)`.
+    Before the columns are fitted, the sizes of the vocabularies are unknown. The counts are linear in these
+    sizes and are shown as `1,234 + 257 V(target)`.
     """
     if columns_file is not None:
         columns = read_columns(columns_file)
@@ -38,9 +38,9 @@ def parameter_counts(spec: Spec, columns_file: Path | None) -> tuple[dict[str, s
 
 
 def parameter_slopes(spec: Spec) -> dict[str, tuple[dict[str, int], int]]:
-    """{column: ({parameter: numbers more for each unit of its vocabulary}, its units in `fitted_to_nothing`)}.
+    """{column: ({parameter: growth per unit of its vocabulary}, its number of units in `fitted_to_nothing`)}.
 
-    Only columns and parameters that grow are there.
+    Only columns and parameters that grow are listed.
     """
 
     def sizes(columns: dict[str, Column]) -> dict[str, int]:
@@ -68,12 +68,12 @@ def _counts(spec: Spec, columns: dict[str, Column]) -> dict[str, int]:
 
 
 def fitted_to_nothing(spec: Spec) -> dict[str, Column]:
-    """Columns fitted to a few made-up units, for a network whose data nobody has seen."""
+    """Columns fitted to a few made-up units, for a network without data."""
     return _fitted(spec, {})
 
 
 def _fitted(spec: Spec, extra: dict[str, int]) -> dict[str, Column]:
-    """Columns fitted to a few made-up units, some with more of them."""
+    """Columns fitted to a few made-up units, plus `extra` units for some columns."""
     columns = make_columns(spec)
     for name, column in columns.items():
         if name in spec.truth or name in shared_with(spec):

@@ -1,4 +1,4 @@
-"""What the positions of an input are and how they looked at each other, as traces show it: trees, words, heads."""
+"""The positions of an input and their attention to each other, for traces: trees, words, attention heads."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from regard.trace import Arcs, HeadLooks, Nodes, SentenceWords
 def with_heads(
     answers: Sequence[Prediction], memories: Mapping[str, Memory], batch: Batch, truth: Mapping[str, str]
 ) -> list[Prediction]:
-    """The answers, their traces holding the best tree and the marginals over each input that has parents.
+    """The answers, with the best tree and the marginals of each input that has parents in their traces.
 
-    truth   {input: column of its true tree}, where the batch holds it
+    truth   {input: column of its true tree}, if it is in the batch
     """
     drawn: dict[str, list[Arcs]] = {}
     for name, memory in memories.items():
@@ -40,7 +40,7 @@ def with_heads(
     shown = []
     for row, answer in enumerate(answers):
         if answer.trace is not None and drawn:
-            # A decoder's own structure over an input is shown before its encoder's.
+            # A decoder's structure over an input takes precedence over its encoder's.
             structures = {name: rows[row] for name, rows in drawn.items()} | dict(answer.trace.structures)
             answer = replace(answer, trace=replace(answer.trace, structures=structures))
         shown.append(answer)
@@ -48,8 +48,7 @@ def with_heads(
 
 
 def with_nodes(answers: Sequence[Prediction], memories: Mapping[str, Memory]) -> list[Prediction]:
-    """The answers, their traces holding the tree of each input whose positions are its nodes, and how much was read of
-    each of them."""
+    """The answers, with the trees of inputs whose positions are nodes, and their weights, in their traces."""
     trees = {name: memory.above.cpu() for name, memory in memories.items() if memory.above is not None}
     shown = []
     for row, answer in enumerate(answers):
@@ -73,10 +72,9 @@ def with_words(
     columns: Mapping[str, Any],
     truth: Mapping[str, str],
 ) -> list[Prediction]:
-    """The answers, their traces holding the words of each input whose positions are sentences of words, and how much
-    was read of each of them.
+    """The answers, with the words of inputs whose positions are sentences, and weights, in their traces.
 
-    truth   {input: column that says where to look at it}
+    truth   {input: column of its true attention}}
     """
     named = {name: memory.parts for name, memory in memories.items() if memory.parts is not None}
     if not named or all(answer.trace is None for answer in answers):
@@ -113,7 +111,7 @@ def with_words(
 
 
 def _both_levels(words: Any, counts: Sequence[int]) -> tuple[Any, Any]:
-    """Of the weights of words (W,) how much of its sentence each word is, and how much each sentence is."""
+    """From weights of words (W,): the share of each word in its sentence, and the weight of each sentence."""
     starts = np.cumsum(counts, dtype=np.int64) - np.asarray(counts, dtype=np.int64)
     sentences = np.add.reduceat(words, starts)
     return words / np.maximum(np.repeat(sentences, counts), 1e-12), sentences
@@ -124,7 +122,7 @@ def _on_cpu(found: Tensor | None) -> Any:
 
 
 def _deciding(pairs: Sequence[tuple[int, int]], counts: Sequence[int]) -> Any:
-    """(W,) 1 for the words that pairs of a sentence and a word name."""
+    """(W,) 1 for the words given by pairs (sentence, word), else 0."""
     starts = np.cumsum(counts) - counts
     found = np.zeros(sum(counts), dtype=np.int64)
     found[[int(starts[sentence]) + word for sentence, word in pairs]] = 1
@@ -134,7 +132,7 @@ def _deciding(pairs: Sequence[tuple[int, int]], counts: Sequence[int]) -> Any:
 def with_self_looks(
     answers: Sequence[Prediction], looks: Mapping[str, Mapping[str, Tensor]]
 ) -> list[Prediction]:
-    """The answers, their traces holding how the positions of each input looked at each other.
+    """The answers, with the self-attention of each input in their traces.
 
     looks   {input: {layer: (B, heads, S, S)}}
     """

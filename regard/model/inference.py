@@ -1,4 +1,4 @@
-"""One batch through a model for one of its outputs: encoded once, then searched, scored and traced."""
+"""Inference on one batch for one output of a model: encode once, then search, score and trace."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from regard.spec import Spec
 
 @dataclass(frozen=True)
 class BatchInference:
-    """spec, columns and network are the model's; the batch is on its device.
+    """spec, columns and network are those of the model; the batch is on the model's device.
 
-    look   the attention to impose, on a batch of one
+    look   an override of the attention, for a batch of one
     """
 
     spec: Spec
@@ -69,9 +69,10 @@ class BatchInference:
         others: Sequence[BatchInference] = (),
         keys: Sequence[int] | None = None,
     ) -> Any:
-        """What the decoder finds: a text by search, anything else at once.
+        """The result of the decoder: a text by search, anything else in one step.
 
-        keys   a number for each row, from which with the seed its samples follow; default: its number in the data
+        keys   a number for each row that, with the seed, determines its samples; default: the row's number in
+               the data
         """
         if not self.decoder.stepwise:
             if others or prefix is not None:
@@ -84,7 +85,7 @@ class BatchInference:
         return search(self.together(others))
 
     def given(self, others: Sequence[BatchInference] = ()) -> Any:
-        """The targets of the batch as if they had been found."""
+        """The targets of the batch in the form of the decoder's result."""
         if others:
             return score_targets(self.together(others), self.batch[self.output])
         return self.decoder.score(self.memories, self.batch[self.output], truth=self.truth)
@@ -93,7 +94,7 @@ class BatchInference:
         return Stepper(self.decoder, self.memories, truth=self.truth)
 
     def together(self, others: Sequence[BatchInference] = ()) -> Stepper:
-        """This model's steps, or where there are others the mean of all."""
+        """The steps of this model, or the mean over all models if there are others."""
         self._check_stepwise()
         for other in others:
             theirs = other.columns.get(self.output)
@@ -107,13 +108,13 @@ class BatchInference:
         return Ensemble([self.stepper(), *(other.stepper() for other in others)])
 
     def answers(self, found: Any, *, trace: bool = True) -> list[Prediction]:
-        """What was found as predictions, with what attention there was."""
+        """Results as predictions, with their attention."""
         predictions: list[Prediction] = self.decoder.predictions(found, self.column, self._view(trace))
         layouts = {name: layout for name in self.spec.encoder if (layout := self.columns[name].layout)}
         return [_laid_out(answer, layouts) for answer in predictions] if layouts else predictions
 
     def _view(self, trace: bool) -> BatchView:
-        """The batch as people read it."""
+        """The batch in readable form."""
         pieces = {}
         for name in self.spec.encoder:
             collated = self.batch[name]
@@ -138,12 +139,12 @@ class BatchInference:
         )
 
     def seen(self, answers: Sequence[Prediction]) -> list[Prediction]:
-        """The answers, their traces holding what the inputs looked like."""
+        """The answers, with the images, videos and audio of the inputs in their traces."""
         truths = self.network.truths[self.output]
         return with_seen(answers, self.batch, self.columns, self.encoded, truths)
 
     def structured(self, answers: Sequence[Prediction], found: Any, samples: int) -> list[Prediction]:
-        """The answers, their traces holding what was selected jointly, and the looks of several heads."""
+        """The answers, with selected structures and the attention of several heads in their traces."""
         answers = with_self_looks(answers, self._self_looks())
         seen = self.decoder.with_structures(
             answers, found, lambda: self.memories, samples=samples, seed=self.spec.training.seed
@@ -158,7 +159,7 @@ class BatchInference:
         return with_heads(seen, self.memories, self.batch, trees)
 
     def _self_looks(self) -> dict[str, dict[str, Tensor]]:
-        """{input: {layer: (B, heads, S, S)}} of the encoders whose positions look at each other."""
+        """{input: {layer: (B, heads, S, S)}} for the encoders with self-attention."""
         found = {name: self.network.reader(name).self_looks(self.batch[name]) for name in self.spec.encoder}
         return {name: looks for name, looks in found.items() if looks}
 
@@ -169,14 +170,14 @@ class BatchInference:
             )
 
     def _forced(self, prefix: str) -> Tokens:
-        """How every output of the batch must begin."""
+        """The prefix of every output of the batch."""
         column = self.column
         reason = column.check_value(prefix)
         if reason is not None:
             raise RegardError(f"the prefix {reason}.", where="prefix")
         ids, device = column.encode(prefix), next(self.network.parameters()).device
         self.decoder.check_prefix(ids.tolist(), self.memories)
-        words = getattr(self.decoder, "begin", BEGIN) == BEGIN  # else it does not choose among a vocabulary
+        words = getattr(self.decoder, "begin", BEGIN) == BEGIN  # else it does not choose from a vocabulary
         for piece, number in zip(column.tokens(prefix), ids.tolist(), strict=True):
             if words and number == UNKNOWN:
                 raise RegardError(
@@ -187,7 +188,7 @@ class BatchInference:
 
 
 def _laid_out(answer: Prediction, layouts: Mapping[str, str]) -> Prediction:
-    """The answer, its trace saying how the positions of some inputs lie."""
+    """The answer, with the layout of the positions of some inputs in its trace."""
     if answer.trace is None:
         return answer
     return replace(answer, trace=replace(answer.trace, layout={**answer.trace.layout, **layouts}))

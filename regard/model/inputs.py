@@ -1,4 +1,4 @@
-"""What a person gives a model to read, as a row of the data."""
+"""Inputs given in Python, as rows of the data."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from regard.parts import Plan
 INPUT_REMEDY = "Correct this input, or leave it out."
 Value = str | PathLike[str] | bytes | NDArray[Any] | Image | tuple[NDArray[Any], int]
 Input = Value | Mapping[str, Value]
-"""One input: its text, or a mapping from the inputs' names where there are several. A picture, film or sound is a path,
-the bytes of a file, or an array; a picture may be a Pillow picture, and samples of a sound come with their rate."""
+"""One input: a text, or a mapping from names if there are several inputs. An image, video or audio is a path,
+the bytes of a file, or an array. An image may also be a Pillow image, and audio samples come with their
+rate."""
 
 
 def one_or_several(inputs: Input | Iterable[Input]) -> tuple[Sequence[Input], bool]:
-    """The inputs, and whether there was one: samples with their rate are one, though a pair.
+    """The inputs as a sequence, and whether there is a single one; samples with their rate, a pair, are one.
 
-    Several are anything that can be gone through: a list, a Series, an array of texts, a generator; of a frame each row
-    is an input. An array of numbers is one input: a picture, a film, a series.
+    Any other iterable is several inputs: a list, a Series, an array of texts, a generator. Each row of a
+    frame is an input. An array of numbers is one input: an image, a video, a series.
     """
     sound = isinstance(inputs, tuple) and len(inputs) == 2 and isinstance(inputs[1], int)
     if sound or isinstance(inputs, str | bytes | bytearray | memoryview | Mapping | PathLike | Image):
@@ -49,7 +50,7 @@ def one_or_several(inputs: Input | Iterable[Input]) -> tuple[Sequence[Input], bo
 
 
 def input_row(value: Input, columns: Mapping[str, Column], number: int = 0) -> Row:
-    """An input as a row; columns: those of the inputs, by name."""
+    """An input as a row; `columns` are those of the inputs, by name."""
     if not isinstance(value, Mapping):
         if len(columns) > 1:
             raise RegardError(
@@ -62,7 +63,7 @@ def input_row(value: Input, columns: Mapping[str, Column], number: int = 0) -> R
         raise RegardError(f"no input {unknown[0]!r}.", fix=f"The inputs are {', '.join(columns)}.")
     read = (
         value if isinstance(value, Row) and value.file else None
-    )  # from a file, whose line a mistake is to name
+    )  # from a file, whose line an error message shows
     values = {}
     for name, one in value.items():
         try:
@@ -79,7 +80,7 @@ def input_row(value: Input, columns: Mapping[str, Column], number: int = 0) -> R
 
 
 def is_files(data: Any) -> bool:
-    """Whether these are names of files rather than rows."""
+    """Whether `data` is a list of file names rather than rows."""
     return isinstance(data, list | tuple) and all(isinstance(one, str | PathLike) for one in data)
 
 
@@ -93,7 +94,7 @@ def given_rows(
     target: str | None = None,
     where: str = "data",
 ) -> list[Row]:
-    """Rows given in Python with the fields that a spec reads, each value as its column writes it."""
+    """Rows given in Python with the fields of a spec, with values in the written form of their columns."""
     by_field = {column.field: column for column in columns.values()}
     needed = [part.field or name for name, part in {**spec.inputs, **spec.outputs}.items()]
     found = records(data, y, source=source, target=target, fields=needed, where=where)
@@ -122,5 +123,5 @@ def given_rows(
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy as Python's own."""
+    """Convert a numpy scalar to a Python number."""
     return value.item() if isinstance(value, np.generic) else value

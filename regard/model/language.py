@@ -1,4 +1,4 @@
-"""What a model of a running text does: it continues a text, and says how surprising one is."""
+"""The methods of a language model: it continues a text, and computes the surprisal of a text."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from regard.prediction import Prediction
 from regard.spec import Spec
 
 GENERATED = 200
-"""Tokens that continue a text, where nobody says how many."""
+"""Default number of generated tokens."""
 
 
 class LanguageModel:
-    """What `Model` answers where it has no input; where it has one, these questions are refused."""
+    """The methods of a `Model` without inputs. A model with inputs refuses them."""
 
     spec: Spec
     columns: dict[str, Column]
@@ -35,16 +35,18 @@ class LanguageModel:
         top_p: float | None = None,
         seed: int | None = None,
     ) -> Prediction:
-        """A text that begins with the prompt and goes on as the model draws it: `.text` is all of it.
+        """Continue a prompt with sampled tokens; `.text` includes the prompt.
 
-        prompt        the beginning; every unit of it must be one that the model has seen
-        length        tokens to draw; default: the spec's `search.max_length`, or 200
-        temperature   the logits are divided by it, 0: always the most probable token; default: the spec's `search`
-        top_k         draw among so many most probable tokens; 0: among all
-        top_p         draw among the most probable tokens that together have this probability
-        seed          the same prompt, options and seed give the same text; default: the spec's `training.seed`
+        prompt        the beginning; every unit must be in the vocabulary of the model
+        length        number of tokens to draw; default: `search.max_length` of the spec, or 200
+        temperature   divides the logits; 0: always the most probable token; default: from the spec's `search`
+        top_k         draw only among this many most probable tokens; 0: among all
+        top_p         draw only among the most probable tokens that together have this probability
+        seed          the same prompt, options and seed give the same text; default: `training.seed` of the
+                      spec
 
-        The score is the log-probability of what was drawn, at temperature 1. The unknown unit is never drawn.
+        The score is the log-probability of the drawn tokens at temperature 1. The unknown token is never
+        drawn.
         """
         pieces = list(
             self._continued(prompt, length, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
@@ -63,7 +65,7 @@ class LanguageModel:
         top_p: float | None = None,
         seed: int | None = None,
     ) -> Iterator[str]:
-        """As `generate`, piece by piece as it is drawn, the prompt first."""
+        """As `generate`, but yields the text piece by piece, the prompt first."""
         pieces = self._continued(prompt, length, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
         growing = Growing(self._stream())
         yield "".join(growing.add(token) for token in self._stream().encode(prompt).tolist())
@@ -71,13 +73,13 @@ class LanguageModel:
             yield growing.add(piece.token)
 
     def surprise(self, text: str) -> list[tuple[str, float]]:
-        """The tokens of a text, each with its −log p (nats) after those before it: how surprising it is."""
+        """The tokens of a text, each with its surprisal: −log p (nats) given the tokens before it."""
         if not text:
             raise RegardError("the text is empty.", where="text", fix="Give a text.")
         return [(one.token, one.nats) for one in self.surprises([text])]
 
     def surprises(self, texts: Iterable[str]) -> Iterator[Surprise]:
-        """As `surprise`, of a text of any length that is given in stretches, one after the other, token by token."""
+        """As `surprise`, token by token, for a text of any length that is given in pieces."""
         decoder = self.network.decoders[next(iter(self.spec.outputs))]
         with answering(self):
             yield from surprises(decoder, self._stream(), texts, self.network.device)

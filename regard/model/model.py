@@ -1,4 +1,4 @@
-"""Model: columns and a network, with one way in (rows) and one way out (predictions)."""
+"""Model: columns and a network; it takes rows and returns predictions."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ DEFAULT_BATCH_COST = 4000
 
 
 class Model(PredictingModel, LanguageModel):
-    """What a spec describes, with its vocabularies and weights.
+    """The model of a spec, with its vocabularies and weights.
 
         model = regard.load("runs/g2p")
         model.predict("attention").text
 
-    spec      what it is
-    columns   the typed fields of its data, fitted
+    spec      its description
+    columns   the fitted, typed fields of its data
     network   the torch module
-    metrics   what was measured when it was trained
-    folder    where it was loaded from, or trained; None where it is in memory alone
+    metrics   the results of its training
+    folder    the folder it was loaded from or trained in; None if it is only in memory
     """
 
     def __init__(self, spec: Spec, columns: Mapping[str, Column], network: Network) -> None:
@@ -73,10 +73,11 @@ class Model(PredictingModel, LanguageModel):
         *,
         rows: Iterable[Mapping[str, Any]] | None = None,
     ) -> Model:
-        """A model with fresh weights, to be trained by `regard.fit` or by a loop of your own.
+        """A model with new weights, to be trained by `regard.fit` or by your own loop.
 
-        columns   the typed fields of its data, fitted; or
-        rows      the rows to fit them to: mappings from fields to values, or what `regard.data.read_rows` returns
+        columns   the fitted, typed fields of its data; or
+        rows      the rows to fit them to: mappings from fields to values, or the result of
+                  `regard.data.read_rows`
         """
         if (columns is None) == (rows is None):
             raise RegardError(
@@ -88,8 +89,8 @@ class Model(PredictingModel, LanguageModel):
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str | None = None, overrides: Sequence[str] = ()) -> Model:
-        """A finished model from its folder, or from the Hub (`hf:owner/name`); `overrides` may change how it
-        searches, not what it is."""
+        """Load a finished model from its folder or the Hub (`hf:owner/name`). `overrides` change only
+        the search."""
         folder = fetched(folder)
         where = named_device(device or best_device())
         spec = read_spec(folder, tuple(overrides))
@@ -99,7 +100,7 @@ class Model(PredictingModel, LanguageModel):
         if missing:
             raise RegardError(f"columns.json lacks {missing[0]!r}, which spec.yaml names.", where=str(folder))
         budget = Budget(folder / WEIGHTS, weight_shapes(folder).values())
-        with torch.random.fork_rng(devices=[]), budget:  # weights that are about to be replaced are drawn
+        with torch.random.fork_rng(devices=[]), budget:  # initial weights are drawn, then replaced
             network = build_network(spec, columns, read_files=False)
         read_weights(folder / WEIGHTS, network)
         model = cls(spec, columns, network)
@@ -107,7 +108,7 @@ class Model(PredictingModel, LanguageModel):
         return model.to(where).eval()
 
     def save(self, folder: str | Path) -> None:
-        """Write the model's folder, each file atomically; refused where a file of another's would be replaced."""
+        """Write the model's folder, each file atomically. Files not written by regard are never replaced."""
         folder = Path(folder).expanduser()
         claim(folder, MODEL_FILES)
         write_columns(folder / COLUMNS, self.columns)
@@ -153,12 +154,13 @@ class Model(PredictingModel, LanguageModel):
         metrics: Sequence[str] = (),
         ensemble: Sequence[Model] = (),
     ) -> Evaluation:
-        """What it does on rows it has not seen: `model.evaluate(data="new.tsv").scores["per"].value`.
+        """Evaluate on unseen rows: `model.evaluate(data="new.tsv").scores["per"].value`.
 
-        split            of the data it learned from; default: test, or where there is none dev, as `remarks` then says
-        data, y          instead of a split: a file or files like those, or rows as `regard.fit` takes them
+        split            of the training data's splits; default: test, or dev if there is no test, which
+                         `remarks` then says
+        data, y          instead of a split: files in the same format, or rows as in `regard.fit`
         source, target   the columns of these rows, as in `regard.fit`
-        metrics          the spec's, or what is usual for the output, where none are named
+        metrics          default: from the spec, or the usual ones for the output
         ensemble         additional models of the ensemble
         """
         from regard.evaluation import measure
@@ -195,10 +197,10 @@ class Model(PredictingModel, LanguageModel):
         seed: int = 0,
         shuffle: bool = True,
     ) -> Batches:
-        """Rows with inputs, outputs and truth as batches for `network`: `for batch in model.batches(rows).epoch(3)`.
+        """Batches of rows with inputs, outputs and truth: `for batch in model.batches(rows).epoch(3)`.
 
-        batch_rows, batch_tokens   limits of a batch, as in the spec's `training`; its own where both are absent
-        seed, shuffle              with the number of the epoch they determine the order
+        batch_rows, batch_tokens   limits of a batch, as in the spec's `training`; default: from the spec
+        seed, shuffle              determine the order, together with the epoch
         """
         training = self.spec.training
         if batch_rows is None and batch_tokens is None:
@@ -218,7 +220,7 @@ class Model(PredictingModel, LanguageModel):
         )
 
     def losses(self, batches: Iterator[Batch]) -> dict[str, tuple[float, float]]:
-        """For each output the summed −log p of the truth, and the number of items."""
+        """For each output, the sum of −log p of the truth, and the number of items."""
         sums: dict[str, tuple[float, float]] = {}
         with torch.inference_mode(), answering(self):
             for batch in batches:
@@ -230,10 +232,10 @@ class Model(PredictingModel, LanguageModel):
 
 
 def best_device() -> str:
-    """cuda where there is one, else cpu."""
+    """cuda if it is available, else cpu."""
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def load(folder: str | Path, *, device: str | None = None) -> Model:
-    """A trained model from its folder, or shared on the Hugging Face Hub: `regard.load("hf:owner/name")`."""
+    """Load a trained model from its folder, or from the Hugging Face Hub: `regard.load("hf:owner/name")`."""
     return Model.load(folder, device=device)

@@ -18,7 +18,7 @@ class HasNetwork(Protocol):
 
 @contextmanager
 def answering(*models: HasNetwork) -> Iterator[None]:
-    """Networks in evaluation mode, and afterwards, part by part, in the mode they were in; see `without_onednn` too."""
+    """Networks in evaluation mode, `without_onednn`; afterwards every module returns to its previous mode."""
     training = [part for model in models for part in model.network.modules() if part.training]
     for model in models:
         if training:

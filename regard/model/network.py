@@ -18,14 +18,14 @@ from regard.nn.memory import Memory
 
 
 class Distillation:
-    """Trained networks whose distributions a network learns from, beside the data; no part of that network."""
+    """Trained networks whose distributions another network learns from, in addition to the data."""
 
     def __init__(self, networks: Sequence[Network], weight: float) -> None:
         self.networks, self.weight = tuple(networks), weight
 
     @torch.no_grad()
     def of(self, output: str, batch: Batch) -> Distilled:
-        """The mean of their distributions over each word of an output."""
+        """The mean of the networks' distributions over each word of an output."""
         found = []
         for network in self.networks:
             encoded = network.to(batch[output].ids.device).encode(batch)
@@ -35,13 +35,13 @@ class Distillation:
 
 
 class Network(nn.Module):
-    """Each input has its encoder, each output its decoder.
+    """One encoder for each input, one decoder for each output.
 
-    shared    for some inputs, the input whose encoder reads them too
-    trees     for some inputs, the column of the tree their encoder is given
-    over      for each output, the inputs its decoder is conditioned on
-    truths    for each output, where its attention over an input is known: {output: {input: truth column}}
-    weights   for each output, how much its loss counts
+    shared    for some inputs, another input whose encoder also reads them
+    trees     for some inputs, the column of the tree that is given to their encoder
+    over      for each output, the inputs that condition its decoder
+    truths    for each output, the columns of its true attention: {output: {input: truth column}}
+    weights   for each output, the weight of its loss
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Network(nn.Module):
         return next(self.parameters()).device
 
     def encode(self, batch: Batch) -> dict[str, Memory]:
-        """Every input's memory, by its name."""
+        """The memory of every input, by name."""
         encoded = {}
         for name, reader in self.readers.items():
             given = {"heads": batch[self.trees[name]].heads} if name in self.trees else {}
@@ -78,24 +78,23 @@ class Network(nn.Module):
         return encoded
 
     def reader(self, name: str) -> Any:
-        """The encoder of an input, its own or another's."""
+        """The encoder of an input, its own or a shared one."""
         return self.encoders[self.readers[name]]
 
     def memories(self, output: str, encoded: Mapping[str, Memory]) -> dict[str, Memory]:
-        """The memories one decoder is conditioned on."""
+        """The memories that condition one decoder."""
         decoder: Any = self.decoders[output]
         return {name: decoder.looked_at(name, encoded[name]) for name in self.over[output]}
 
     def truth(self, output: str, batch: Batch, encoded: Mapping[str, Memory]) -> dict[str, Any] | None:
-        """{input: (B, T, S)} where the true attention is in the batch, or was imposed; places are laid on the
-        memory."""
+        """{input: (B, T, S)}: the true attention or its override; regions become memory positions."""
         found = {}
         for name, column in self.truths[output].items():
             if column in batch:
                 known = batch[column]
                 if isinstance(known, Evidence):
                     if self.decoders[output].stepwise:
-                        continue  # of the whole output, not of its words
+                        continue  # evidence is for the whole output, not for its words
                     known = known.sentences
                 if isinstance(known, Places):
                     memory = encoded[name]
@@ -107,7 +106,7 @@ class Network(nn.Module):
         return {**found, **imposed} or None
 
     def _steps(self, batch: Batch, output: str, places: Places) -> int:
-        """How many looks of an output may have places: its glimpses; or its tokens, as batch or places tell."""
+        """The number of looks of an output that may have regions: its glimpses, or its tokens."""
         decoder: Any = self.decoders[output]
         if decoder.looks is not None:
             return int(decoder.looks)
@@ -133,7 +132,7 @@ class Network(nn.Module):
         return losses
 
     def carried(self) -> dict[str, Tensor]:
-        """What decoders carry from batch to batch in training, by name; empty for most models."""
+        """The states that decoders carry from batch to batch in training, by name; empty for most models."""
         return {
             f"{name}/{place}": part
             for name, decoder in self.decoders.items()
@@ -141,7 +140,7 @@ class Network(nn.Module):
         }
 
     def carry(self, carried: Mapping[str, Tensor]) -> None:
-        """Go on with what was `carried`."""
+        """Continue with states returned by `carried`."""
         for name, decoder in self.decoders.items():
             keys = sorted(
                 (key for key in carried if key.rpartition("/")[0] == name),
@@ -152,17 +151,17 @@ class Network(nn.Module):
                 decoder.carried = tuple(carried[key].to(where) for key in keys)  # type: ignore[assignment]
 
     def counts(self, batch: Batch) -> dict[str, Tensor] | None:
-        """What the losses of a batch will be divided by, from the batch alone; None where a decoder does not say."""
+        """The counts by which the losses are divided, from the batch alone; None if a decoder cannot tell."""
         decoders: Mapping[str, Any] = dict(self.decoders.items())
         found = {name: decoder.count(batch[name]) for name, decoder in decoders.items()}
         return None if any(count is None for count in found.values()) else found
 
     def penalty(self) -> Tensor | None:
-        """What the parts themselves cost, whatever the rows: the sum of every module's `penalty()`; None without any.
+        """The sum of every module's `penalty()`, which does not depend on the rows; None if there is none.
 
-        The trainer adds it to the loss once for each update; a loss measured on dev is free of it.
+        The trainer adds it to the loss once per update. Losses on dev do not include it.
         """
         parts: list[Any] = [module for module in self.modules() if module is not self]
-        # asked of the class: a module takes long to say that it has no such thing
+        # looked up in the class, because a failed lookup in a module is slow
         penalties = [part.penalty() for part in parts if hasattr(type(part), "penalty")]
         return torch.stack(penalties).sum() if penalties else None

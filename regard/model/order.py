@@ -1,4 +1,4 @@
-"""Answers in the order of the rows, however these were cut into batches."""
+"""Answers in the order of the rows, independent of the batches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from regard.prediction import Prediction
 
 
 def in_order(answered: Iterable[tuple[Sequence[int], Sequence[Prediction]]]) -> list[Prediction]:
-    """One answer for each row, from batches of (rows, their answers)."""
+    """One answer for each row, from batches of (rows, answers)."""
     found: dict[int, Prediction] = {}
     for rows, answers in answered:
         found.update(zip(rows, answers, strict=True))

@@ -1,4 +1,4 @@
-"""Overriding the attention: the edit after which one watches what changes."""
+"""Overriding the attention, to see how the answer changes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from regard.nn.memory import Memory
 from regard.prediction import Prediction
 
 Override = str | Mapping[str, str]
-"""Where to look while an output is written, in the forms in which data say it, by the input's name where several are
-looked at: "3-0 4-0" is positions 3 and 4 of the input for piece 0 of the output; "0:0.1,0.2,0.3,0.5" a box of a picture
-for it (left, top, right, bottom), and with two numbers a span of time."""
+"""An override of the attention, in the formats of the data; a mapping from names if several inputs are
+attended to: "3-0 4-0" is positions 3 and 4 of the input for piece 0 of the output; "0:0.1,0.2,0.3,0.5" is a
+region of an image for piece 0 (left, top, right, bottom); two numbers are a span of time."""
 
 
 def check_look(look: Override | None, *, inputs: int, models: int = 1) -> None:
-    """Positions are those of one input, as one model reads it."""
+    """Check that there is one input and one model, because positions depend on both."""
     if look is not None and (inputs != 1 or models != 1):
         raise RegardError(
             f"look works with one input and no ensemble; received {inputs} inputs and {models} models.",
@@ -30,7 +30,7 @@ def check_look(look: Override | None, *, inputs: int, models: int = 1) -> None:
 
 
 def check_reached(look: Override, answer: Prediction) -> None:
-    """Refuse an override of a piece that the output never came to: nothing would have changed."""
+    """Refuse an override for a piece that the output does not have, since it has no effect."""
     if answer.trace is None or answer.trace.single:
         return
     count = len(answer.trace.output)
@@ -45,7 +45,7 @@ def check_reached(look: Override, answer: Prediction) -> None:
 
 
 def check_sampled(answer: Prediction) -> None:
-    """Refuse to draw samples where nothing is selected jointly."""
+    """Refuse to draw samples if the model has no joint selection."""
     found = {} if answer.trace is None else answer.trace.structures
     if all(getattr(one, "samples", None) is None for one in found.values()):
         raise RegardError(
@@ -56,7 +56,7 @@ def check_sampled(answer: Prediction) -> None:
 
 
 def with_override(look: Override, encoded: Mapping[str, Memory], decoder: Any) -> dict[str, Memory]:
-    """The memories of one row, those that are looked at with where to look."""
+    """The memories of one row, with the override in those that are attended to."""
     attended = decoder.attended
     if not attended:
         raise RegardError("this output has no attention to override.", where="look")
@@ -86,7 +86,7 @@ def with_override(look: Override, encoded: Mapping[str, Memory], decoder: Any) -
 
 
 def _table(look: str, name: str, memory: Memory, glimpses: int | None) -> Tensor:
-    """(1, T, S), a row of a label for each of its glimpses."""
+    """(1, T, S); for a label one row for each glimpse."""
     if ":" in look:
         column = PlacesColumn("look", of=(name, "output"))
         places = column.collate([column.encode(look)]).to(memory.mask.device)
@@ -110,7 +110,7 @@ def _table(look: str, name: str, memory: Memory, glimpses: int | None) -> Tensor
 
 
 def _refuse_beyond(look: str, numbers: list[int], glimpses: int | None) -> int:
-    """How many rows there are to be: of a label one for each glimpse, of a text up to the last one named."""
+    """The number of rows: for a label one for each glimpse, for a text up to the largest number given."""
     if glimpses is None:
         return max(numbers, default=-1) + 1
     if max(numbers, default=0) >= glimpses:

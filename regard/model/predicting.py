@@ -1,4 +1,4 @@
-"""What a model with inputs does: it answers them, and says how probable given outputs are."""
+"""The methods of a model with inputs: predictions, and the probability of given outputs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from regard.spec import Spec
 
 PREDICT_ROWS = 64
 Target = str | int | float
-"""An output that is given, as its column writes it."""
+"""A given output, in the written form of its column."""
 Method = Literal["greedy", "beam", "sample"]
 
 
@@ -52,12 +52,12 @@ class PredictOptions(TypedDict, total=False):
 
 
 class PredictingModel:
-    """What `Model` answers where it has inputs; where it continues a text, these questions are refused."""
+    """The methods of a `Model` with inputs. A language model refuses them."""
 
     def __init__(self, spec: Spec, columns: Mapping[str, Column], network: Network) -> None:
         self.spec, self.columns, self.network = spec, dict(columns), network
 
-    @overload  # a str is an iterable of str, and one input here
+    @overload  # a str is an iterable of str, but one input here
     def predict(  # type: ignore[overload-overlap]
         self, inputs: Input, **options: Unpack[PredictOptions]
     ) -> Prediction: ...
@@ -88,22 +88,23 @@ class PredictingModel:
         top_p: float | None = None,
         replace_unknown: bool | None = None,
     ) -> Prediction | list[Prediction]:
-        """Answer one input, or several in the order they came.
+        """Predict the output of one input, or of several inputs in their order.
 
-        inputs        one (a text; a mapping by the inputs' names; a picture, film or sound), or several: a list, an
-                      array of texts, a Series, a frame, a generator
-        output        which output, where the model has several
-        trace         False leaves out where it looked
-        samples       how many segmentations of each step, or trees of a sentence, to draw (`trace.structures`)
-        batch_rows    inputs computed at a time; the answers do not depend on it
-        prefix        how every output must begin
+        inputs        one (a text; a mapping by the inputs' names; an image, video or audio), or several: a
+                      list, an array of texts, a Series, a frame, a generator
+        output        the name of the output, if the model has several
+        trace         False leaves out the attention
+        samples       number of segmentations of each step, or trees of a sentence, to draw
+                      (`trace.structures`)
+        batch_rows    number of inputs computed at a time; it does not change the answers
+        prefix        the beginning of every output
         ensemble      additional models of the ensemble
-        look          the attention to impose, for one input: `Override` of `regard.model.override`
-        seed          of all that is drawn, default: the spec's `training.seed`. With `method="sample"`, the same input
-                      and seed give the same answer, whatever else is in the call; equal inputs in one call, and the
-                      `n_best` samples of one input, are drawn independently
-        method, …     how a text is searched for, as in the spec's `search`; default: as the spec says.
-                      `max_length=None` is the longest that the input's length allows
+        look          an override of the attention, for one input: `Override` of `regard.model.override`
+        seed          of all random draws; default: `training.seed` of the spec. With `method="sample"`, the
+                      same input and seed give the same answer, whatever else is in the call. Equal inputs in
+                      one call, and the `n_best` samples of one input, are drawn independently.
+        method, …     the search for a text, as in the spec's `search`; default: from the spec.
+                      `max_length=None`: the longest that the input's length allows
         """
         self._refuse_stream("predict")
         several, single = one_or_several(inputs)
@@ -199,9 +200,9 @@ class PredictingModel:
         samples: int = 0,
         look: Override | None = None,
     ) -> Prediction | list[Prediction]:
-        """Given outputs as predictions: their log-probabilities, and where the model looks while it writes them.
+        """Given outputs as predictions: their log-probabilities, and the attention of the model.
 
-        output        which output, where the model has several
+        output        the name of the output, if the model has several
         samples       as in `predict`
         look          as in `predict`, for one pair
         """
@@ -252,7 +253,7 @@ class PredictingModel:
         ensemble: Sequence[tuple[PredictingModel, Batch]] = (),
         look: Override | None = None,
     ) -> list[Prediction]:
-        """As `score`, for a batch that holds the targets; with `structures`, traces hold those and what was seen."""
+        """As `score`, for a batch with targets; `structures`: add structures and inputs to the traces."""
         with answering(self, *(other for other, _ in ensemble)):
             inference = self._inference(batch, output, look)
             found = inference.given([other._inference(part, output) for other, part in ensemble])
@@ -272,9 +273,10 @@ class PredictingModel:
         look: Override | None = None,
         keys: Sequence[int] | None = None,
     ) -> list[Prediction]:
-        """Predictions for the rows of a batch; `look` imposes the attention on a batch of one.
+        """Predictions for the rows of a batch; `look` overrides the attention for a batch of one.
 
-        keys   a number for each row, which with the seed determines its samples; default: the row's number in the data
+        keys   a number for each row that, with the seed, determines its samples; default: the row's number in
+               the data
         """
         name = self.output_name(output)
         with answering(self, *(other for other, _ in ensemble)):
@@ -312,7 +314,7 @@ class PredictingModel:
         return input_row(value, {name: self.columns[name] for name in self.spec.inputs}, number)
 
     def dataset(self, rows: Sequence[Row], outputs: Sequence[str] = ()) -> Dataset:
-        """Rows encoded in memory, with the inputs' columns and those of some outputs."""
+        """Rows encoded in memory, with the columns of the inputs and of some outputs."""
         columns = [self.columns[name] for name in (*self.spec.inputs, *outputs)]
         return Dataset.build(rows, columns, remedy=INPUT_REMEDY)
 

@@ -1,8 +1,8 @@
-"""The loss of a small batch on CUDA in one recording, from the words that are read to the cost of those written.
+"""The loss of a small batch on CUDA in one recording, from the input words to the cost of the output.
 
-Where one recurrent encoder reads and one recurrent decoder writes, each can be recorded (`nn.encoders.recorded`,
-`nn.decoders.recorded_loss`). Here both are at once: nothing is copied from one to the other, and half as much is asked
-of the host.
+A recurrent encoder and a recurrent decoder can each be recorded (`nn.encoders.recorded`,
+`nn.decoders.recorded_loss`). Here a model with one of each is recorded as a whole: nothing is copied between
+them, and the host has half as much work.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def knows(network: Network, batch: Batch) -> bool:
-    """One text is read and one written, and nothing else of the batch counts."""
+    """Whether the model reads one text and writes one text, and uses nothing else of the batch."""
     if len(network.readers) != 1 or len(network.decoders) != 1 or network.distillation is not None:
         return False
     (name,), (output,) = network.readers, network.decoders
@@ -42,13 +42,13 @@ def knows(network: Network, batch: Batch) -> bool:
 
 
 def loss(network: Network, batch: Batch) -> Loss:
-    """As the decoder's own, for a network it knows."""
+    """The loss of the decoder, for a network that `knows` accepts."""
     (name,), (output,) = network.readers, network.decoders
 
     def run(ids: Tensor, lengths: Tensor, words: Tensor, counts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         values, summary = recorded.whole(network.reader(name), ids, lengths)
         place = torch.arange(ids.shape[1], device=ids.device)
-        # of a row that was added, the first position may be looked at
+        # the first position of a padding row is unmasked
         mask = place < torch.where(counts < 0, 1, lengths)[:, None]
         memories = {one: Memory(values, mask, summary) for one in network.over[output]}
         return recorded_loss.whole(network.decoders[output], memories, Tokens(words, counts))  # type: ignore[arg-type]
@@ -59,7 +59,7 @@ def loss(network: Network, batch: Batch) -> Loss:
 
 
 def _like(network: Network, output: str, tokens: Tokens) -> dict[str, Memory]:
-    """Memories as the encoder will leave them, without any numbers."""
+    """Memories like those of the encoder, without values."""
     shape = tokens.ids.shape
     values = torch.empty(*shape, 1, device="meta")
     return {name: Memory(values, values[..., 0], values[:, 0]) for name in network.over[output]}

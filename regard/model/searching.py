@@ -1,4 +1,4 @@
-"""SearchSpec → a search."""
+"""From a SearchSpec to a search."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ Search = Greedy | Beam | Sample
 
 
 def searched(spec: Spec, changes: Mapping[str, Any]) -> Spec:
-    """The spec with other search options (`max_length=None`: the default one) and another `seed` (`training.seed`). A
-    beam or a length penalty asks for beam search, more answers than the beam is wide for a wider one."""
+    """The spec with other search options (`max_length=None`: the default) and another `seed`
+    (`training.seed`). A beam or a length penalty selects beam search; an `n_best` above the beam size widens
+    the beam."""
     wanted = dict(changes)
     if set(wanted) & {"beam", "length_penalty"} and "method" not in wanted:
         wanted["method"] = "beam"
@@ -30,16 +31,16 @@ def searched(spec: Spec, changes: Mapping[str, Any]) -> Spec:
         return spec.changed(
             *(f"{paths[key]}={'null' if value is None else value}" for key, value in wanted.items())
         )
-    except RegardError as error:  # the place as it was written: an argument of a call
+    except RegardError as error:  # name the place as the caller wrote it: an argument of a call
         place = error.where.removeprefix("--set ").removeprefix("search.").removeprefix("training.")
         raise RegardError(error.what, where=place, fix=error.fix) from None
 
 
 def sample_keys(contents: Iterable[Mapping[str, str]]) -> list[int]:
-    """A number for each input, from which with the seed its samples follow.
+    """A number for each input that, with the seed, determines its samples.
 
-    It is a digest of the input itself, so that the same input and seed give the same sample wherever the input stands
-    in a call; and of how often the same input came before in the call, so that two equal inputs are sampled twice.
+    It is a digest of the input, so that the same input and seed give the same sample at any place of a call,
+    plus the number of equal inputs before it in the call, so that equal inputs are sampled independently.
     """
     seen: Counter[bytes] = Counter()
     keys = []
@@ -54,10 +55,10 @@ def sample_keys(contents: Iterable[Mapping[str, str]]) -> list[int]:
 def make_search(
     search: SearchSpec, keys: Sequence[int], *, seed: int, prefix: Tokens | None = None
 ) -> Search:
-    """The search a spec names.
+    """The search of a spec.
 
-    keys     a number for each input: a sample depends on the seed and on it, not on the batch
-    prefix   how every output must begin
+    keys     a number for each input: a sample depends on the seed and on this number, not on the batch
+    prefix   the beginning of every output
     """
     limits = Limits(minimum=search.min_length, maximum=search.max_length, prefix=prefix)
     if search.method == "greedy":

@@ -1,4 +1,4 @@
-"""What the inputs of a batch looked like, as traces show them."""
+"""The images, videos and audio of a batch, for traces."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def with_seen(
     encoded: Mapping[str, Memory],
     truths: Mapping[str, str],
 ) -> list[Prediction]:
-    """The answers, their traces holding the pictures, films and sounds they were made from, and how positions lie.
+    """The answers; their traces get the images, videos and audio of the inputs, and the layout of positions.
 
-    truths   {input: the column that says where to look at it}
+    truths   {input: the column of its true attention}}
     """
     shown = [name for name in encoded if type(columns[name]).seen is not Column.seen]
     if not shown:

@@ -1,12 +1,12 @@
-"""A finished model as a folder: weights, spec, columns, card, metrics. Nothing in it is pickled or run.
+"""A finished model as a folder: weights, spec, columns, card, metrics. Nothing in it is pickled or executed.
 
 model.safetensors   the weights
-spec.yaml           what the model is
+spec.yaml           the description of the model
 columns.json        vocabularies and classes
-metrics.json        what was measured, where, with which seed and versions
+metrics.json        the scores, with splits, training, seed and versions
 card.md             the same for people
-parts.json          the parts that are not regard's own, and the package each came from
-manifest.json       which of the files here are regard's
+parts.json          the parts that are not part of regard, and the package of each
+manifest.json       which files of the folder regard has written
 """
 
 from __future__ import annotations
@@ -34,14 +34,13 @@ from regard.version import __version__
 SPEC, COLUMNS, WEIGHTS, METRICS, CARD, PARTS = MODEL_FILES
 FORMAT = 1
 ANSWERING = ("inputs", "outputs", "truth", "encoder", "attention", "decoder", "search")
-"""The keys of a spec that answers depend on."""
+"""The keys of a spec on which answers depend."""
 DAMAGE = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RuntimeError, OverflowError)
-"""What a file that is not as it was written makes its reader raise."""
+"""Exceptions that the reader of a damaged file may raise."""
 
 
 def write_weights(path: Path, network: nn.Module) -> None:
-    """Tied tensors are written once, under the first of their names; with the digests of the spec and the columns that
-    lie beside them."""
+    """Write the weights, with the digests of spec and columns; tied tensors once, under their first name."""
     tensors: dict[str, Tensor] = {}
     seen: set[int] = set()
     for name, tensor in network.state_dict(keep_vars=True).items():
@@ -53,8 +52,8 @@ def write_weights(path: Path, network: nn.Module) -> None:
 
 
 def check_digests(folder: Path) -> None:
-    """Refuse a spec or columns that are not those the weights were saved with. Weights of an earlier version do not say
-    which those are, and are read with what lies beside them."""
+    """Refuse a spec or columns other than those with which the weights were saved. Weights of an earlier
+    version have no digests and are read without this check."""
     said = read_header(folder / WEIGHTS, "the weights").metadata
     found = _digests(folder)
     for name, file, fix in (
@@ -74,7 +73,7 @@ def check_digests(folder: Path) -> None:
 
 
 def weight_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
-    """What the weights say of themselves before they are read."""
+    """The shapes of the weights, from the header of their file."""
     return read_header(folder / WEIGHTS, "the weights").shapes
 
 
@@ -86,7 +85,7 @@ def read_weights(path: Path, network: nn.Module) -> None:
 
 
 def _check_fit(path: Path, network: nn.Module, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
-    """{name in the network: the name its tensor is written under}, where all are there with their shapes."""
+    """{name in the network: name of its tensor in the file}; raises an error if names or shapes differ."""
     known = network.state_dict(keep_vars=True)
     first_name: dict[int, str] = {}
     for name, tensor in known.items():
@@ -112,8 +111,8 @@ def _refuse_not_finite(path: Path, tensors: Mapping[str, Tensor], fix: str) -> N
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    """Of what an answer depends on besides the weights: the columns, and what the spec says of model and search. How it
-    was trained, on what, and what it is called may change, as a resumed run changes it."""
+    """Digests of the columns and of the parts of the spec on which answers depend: model and search.
+    Training, data and name may change, as they do when a run is resumed."""
     written = parse_file(folder / SPEC).data
     spec = json.dumps([[key, written.get(key)] for key in ANSWERING], sort_keys=True, default=str)
     try:
@@ -152,7 +151,7 @@ def read_columns(path: Path) -> dict[str, Column]:
 
 
 def _how_to_make(folder: Path) -> str:
-    """The training that would write to a folder that is not there."""
+    """A remedy for a folder that does not exist: the training that would create it."""
     from regard import zoo
 
     if folder.name in zoo.names() and folder.parent == Path("runs"):
@@ -161,7 +160,7 @@ def _how_to_make(folder: Path) -> str:
 
 
 def read_spec(folder: Path, overrides: tuple[str, ...] = ()) -> Spec:
-    """The spec in a model's folder, or a message about what is missing there."""
+    """The spec in a model's folder; raises an error that names missing files."""
     if not folder.is_dir():
         raise RegardError("no such folder.", where=str(folder), fix=_how_to_make(folder))
     if is_interrupted(folder):
@@ -181,7 +180,7 @@ def read_spec(folder: Path, overrides: tuple[str, ...] = ()) -> Spec:
 
 
 def versions() -> dict[str, str]:
-    """What numbers depend on besides the seed."""
+    """The versions and the device on which results depend besides the seed."""
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine()
     return {
         "regard": __version__,

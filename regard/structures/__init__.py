@@ -1,4 +1,4 @@
-"""Distributions over latent structures: exact inference, differentiable, on their own or behind an attention."""
+"""Distributions over latent structures: exact, differentiable inference, for use alone or in attention."""
 
 from regard.structures.alignment import MonotoneAlignment
 from regard.structures.base import Structure

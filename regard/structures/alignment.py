@@ -1,7 +1,6 @@
-"""Monotone alignments of two sequences: some pairs are matched, in the same order on both sides; the rest is skipped.
+"""Monotone alignments of two sequences: pairs are matched in the same order, other positions are skipped.
 
-    score(z) = Σ match[s, t] over matched pairs + Σ skip_source[s] + Σ skip_target[t] over what is matched with
-    nothing
+    score(z) = Σ match[s, t] over matched pairs + Σ skip_source[s] + Σ skip_target[t] over unmatched positions
 
 (Needleman and Wunsch 1970.) O(S T), in S + T steps along the anti-diagonals.
 """
@@ -37,8 +36,8 @@ class MonotoneAlignment(Structure):
     lengths               a pair (source lengths, target lengths), from 0 to S and from 0 to T
     mask                  True where a match is allowed, broadcastable to match
 
-    A value and `marginals` have the shape of match. An alignment is the set of its matches: the order in which the
-    positions between two matches are skipped makes no difference and is not counted, so that there are (S+T choose S)
+    A value and `marginals` have the shape of match. An alignment is the set of its matches. The order in
+    which the positions between two matches are skipped is not counted, so there are (S+T choose S)
     alignments.
     """
 
@@ -83,10 +82,10 @@ class MonotoneAlignment(Structure):
         return logistic_noise(like, generator)
 
     def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
-        """Cells (s, t) count what has been consumed of each side; on an anti-diagonal s + t = k, s is the index.
+        """Cell (s, t) covers s source and t target positions; on the anti-diagonal s + t = k its index is s.
 
         Between two matches the source is skipped first, then the target: `fresh` cells may still skip source
-        positions, those reached by skipping a target position may not. So each set of matches has one path.
+        positions; cells reached by skipping a target position may not. So each set of matches has one path.
         """
         match, source, target = parts
         sources, targets = match.shape[-2:]
@@ -94,8 +93,8 @@ class MonotoneAlignment(Structure):
         start = torch.cat([one, semiring.zeros_like(one).expand(*one.shape[:-1], sources)], -1)  # (..., S+1)
         fresh, any_before, any_now = start, semiring.zeros_like(start), start
         diagonals = [any_now]
-        # What leads to the cells of an anti-diagonal: a source position (..., S+1), matches and target positions
-        # (..., S+T+2, S+1), of which the k-th belong to the k-th.
+        # The scores that lead to an anti-diagonal: source positions (..., S+1); matches and target positions
+        # (..., S+T+2, S+1), of which row k belongs to anti-diagonal k.
         source = _before(semiring, source)
         match = _before(semiring, _skew(semiring, match, 2))
         target = _skew(semiring, target.unsqueeze(-2).expand(*target.shape[:-1], sources + 1, targets), 1)
@@ -117,12 +116,12 @@ class MonotoneAlignment(Structure):
 
 
 def _before(semiring: Semiring, x: Tensor) -> Tensor:
-    """x along its last axis after a zero element: what belongs to s−1, in the place of s."""
+    """x with a zero element before its last axis: the value of s−1 at index s."""
     return torch.cat([semiring.zeros_like(x.new_zeros(*x.shape[:-1], 1)), x], -1)
 
 
 def _skew(semiring: Semiring, x: Tensor, offset: int) -> Tensor:
-    """(..., rows + columns + offset, rows): entry k, i is x[..., i, k − offset − i], zero where there is none."""
+    """(..., rows + columns + offset, rows): entry k, i is x[..., i, k − offset − i], zero outside of x."""
     rows, columns = x.shape[-2:]
     i = torch.arange(rows, device=x.device)
     j = torch.arange(rows + columns + offset, device=x.device).unsqueeze(-1) - offset - i

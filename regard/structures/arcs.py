@@ -1,4 +1,4 @@
-"""What dependency trees of both kinds are given: scores of arcs between N words and the root symbol at position 0."""
+"""Base class of both dependency trees: scores of arcs between N words and the root symbol at position 0."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LABELS = " If the last axis is labels, pass labelled=True."
 
 
 class DependencyTree(Structure):
-    """A head for every word, without cycles; which trees there are, a subclass says.
+    """A head for every word, without cycles. Subclasses define the set of trees.
 
     arcs[..., h, m]      scores h as the head of word m; (..., N+1, N+1), column 0 and the diagonal ignored
     arcs[..., h, m, c]   the same with a label c on the arc; (..., N+1, N+1, C)
@@ -66,7 +66,7 @@ class DependencyTree(Structure):
 def _prepare(
     arcs: Scores, labelled: bool, lengths: Lengths, mask: Mask | None
 ) -> tuple[Tensor, int, Tensor | None]:
-    """Arcs in one precision, masked, their number of axes, and lengths."""
+    """The masked arcs in one precision, their number of own axes, and the lengths."""
     (arcs,) = as_floats(arcs=arcs)
     own = 3 if labelled else 2
     size = arcs.shape[-own] if arcs.dim() >= own else None
@@ -80,7 +80,7 @@ def _prepare(
 
 
 def _possible(arcs: Tensor, labelled: bool) -> Tensor:
-    """The arcs with those that can be in no tree, into the root symbol and onto itself, at −inf."""
+    """The arcs with −inf for impossible ones: into the root symbol and from a word to itself."""
     positions = torch.arange(arcs.shape[-2 - labelled], device=arcs.device)
     possible = (positions.unsqueeze(-1) != positions) & (positions > 0)
     return torch.where(possible.unsqueeze(-1) if labelled else possible, arcs, NEGATIVE_INFINITY)

@@ -1,12 +1,13 @@
-"""What every structure answers, derived from one dynamic program.
+"""The queries of every structure, derived from one dynamic program.
 
 A structure is a distribution p(z) ∝ exp(Σ of the potentials of the parts in z) over combinatorial objects z.
-Its value z is a 0/1 tensor of `event_shape`, the shape of its first potential (of a linear chain, that of its
-nodes), 1 where the part is in z, 0 beyond the length. Results are float64 for float64 potentials and float32
+Its value z is a 0/1 tensor of `event_shape`, the shape of its first potential (of its nodes for a linear
+chain): 1 where the part is in z, 0 beyond the length. Results are float64 for float64 potentials and float32
 for all others, also under autocast.
 
-A subclass gives its constructor the potentials, made ready by `potentials.py`, and writes `_inside`, its
-program over a semiring. Everything else is here; what a subclass can do faster, it overrides.
+A subclass passes its potentials, prepared by `potentials.py`, to the constructor and implements `_inside`,
+its program over a semiring. Everything else is here; a subclass overrides the queries that it can compute
+faster.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ __all__ = ["Backend", "Shape", "Structure", "gumbel_noise", "logistic_noise"]
 
 
 class Structure(Program):
-    """The queries common to all structures; `Program` says how one is made."""
+    """The queries of all structures; `Program` documents the constructor."""
 
     has_rsample = True
     has_enumerate_support = True
 
     def _fast_log_partition(self) -> Tensor | None:
-        """The log-partition from a kernel, or None where there is none for this device, type and size."""
+        """The log-partition from a kernel, or None if there is none for this device, dtype and size."""
         return None
 
     def _fast_marginals(self) -> Tensor | None:
@@ -78,27 +79,27 @@ class Structure(Program):
 
     @property
     def variance(self) -> Tensor:
-        """Var[z] of each entry by itself."""
+        """Var[z] of each entry."""
         mean = self.mean
         return mean * (1 - mean)
 
     @property
     def mode(self) -> Tensor:
-        """The best structure, ties broken to one of them; all zero on an empty support."""
+        """The best structure, one of them if there are ties; all zero on an empty support."""
         fast = self._fast_mode() if self.backend == "auto" else None
         return self._indicator(MaxSemiring()) if fast is None else fast
 
     @property
     def mode_score(self) -> Tensor:
-        """The score of the mode, max_z score(z): unnormalised, differentiable; its gradient is the mode."""
+        """The score of the mode, max_z score(z): unnormalized, differentiable; its gradient is the mode."""
         mode = self._fast_mode() if self.backend == "auto" else None
         return self._run(MaxSemiring()) if mode is None else self.score(mode)
 
     @recorded
     def topk(self, k: int) -> tuple[Tensor, Tensor]:
-        """The k best, best first: values (k, *batch_shape, *event_shape) and scores (k, *batch_shape).
+        """The k best, sorted: values (k, *batch_shape, *event_shape) and scores (k, *batch_shape).
 
-        All are different. Where fewer than k exist, the rest are all zero and have score −inf. Scores are
+        All are different. If fewer than k exist, the rest are all zero with score −inf. Scores are
         differentiable.
         """
         if k < 1:
@@ -119,12 +120,13 @@ class Structure(Program):
     def rsample(
         self, sample_shape: Shape = (), *, temperature: float = 1.0, generator: torch.Generator | None = None
     ) -> Tensor:
-        """Perturb-and-MAP with a straight-through gradient: exact for `Categorical` and `Bernoulli` alone.
+        """Perturb-and-MAP with a straight-through gradient; exact only for `Categorical` and `Bernoulli`.
 
-        Forwards it is the mode after adding independent Gumbel noise to the value's potentials (for parts
-        that may each be absent, the difference of two: logistic noise). Backwards it is the gradient of the
-        marginals of the same perturbed potentials, all divided by `temperature`: z + m − stop(m). The closer
-        to 0, the closer the gradient comes to that of the mode, and the larger its variance.
+        The forward pass is the mode after adding independent Gumbel noise to the value's potentials (logistic
+        noise, the difference of two, for parts that may each be absent). The backward pass is the gradient of
+        the marginals of the same perturbed potentials, all divided by `temperature`: z + m − stop(m). The
+        closer `temperature` is to 0, the closer the gradient is to that of the mode, and the larger its
+        variance.
         """
         if temperature <= 0:
             raise ValueError(f"rsample needs a temperature above 0, not {temperature}.")
@@ -143,7 +145,7 @@ class Structure(Program):
         return self._divergence(self, relative=False)
 
     def cross_entropy(self, other: Structure) -> Tensor:
-        """−E_p[log q(z)] with p this structure and q the other; inf where p reaches what q excludes."""
+        """−E_p[log q(z)] with p this structure and q the other; inf if q excludes a value that p allows."""
         return self._divergence(other, relative=False)
 
     def _divergence(self, other: Structure, *, relative: bool) -> Tensor:
@@ -169,17 +171,17 @@ class Structure(Program):
     def log_prob(self, value: Tensor) -> Tensor:
         """log p(z) of values (*sample_shape, *batch_shape, *event_shape), 0/1 or Boolean.
 
-        −inf for what is no structure of these lengths, or one that is excluded.
+        −inf for values that are not a structure of these lengths, or that are excluded.
         """
         return self._normalise(self.score(value))
 
     def score(self, value: Tensor) -> Tensor:
-        """The sum of the potentials of a value's parts, not normalised; −inf for what is no structure."""
+        """The sum of the potentials of a value's parts, unnormalized; −inf if it is not a structure."""
         present = self._as_parts("value", value)
         return self._partial_score(present, ~present)
 
     def log_prob_partial(self, required: Tensor | None = None, forbidden: Tensor | None = None) -> Tensor:
-        """log p(z has every required part and no forbidden one); both 0/1 or Boolean in the shape of a value."""
+        """log p(z has all required and no forbidden parts), each 0/1 or Boolean in the shape of a value."""
         nothing = torch.zeros(self.event_shape, dtype=torch.bool, device=self.potentials[0].device)
         needed = nothing if required is None else self._as_parts("required", required)
         excluded = nothing if forbidden is None else self._as_parts("forbidden", forbidden)
@@ -221,7 +223,7 @@ class Structure(Program):
         return mean
 
     def max_marginals(self) -> Tensor:
-        """The best score of any structure with the part, in the shape of the first potential; −inf if none has it."""
+        """The best score of a structure with each part, in the shape of the first potential; −inf if none."""
         dims = self.event_dims[0]
         potential = self.potentials[0]
         batch, event = potential.shape[: potential.dim() - dims], potential.shape[potential.dim() - dims :]
@@ -238,7 +240,7 @@ class Structure(Program):
         return torch.cat(scores).movedim(0, -1).reshape(*batch, *event)
 
     def count(self) -> Any:
-        """The number of structures not excluded: an exact int, or nested lists of them in the batch shape."""
+        """The number of allowed structures: an exact int, or nested lists of ints in the batch shape."""
         allowed = [potential.detach() > NEGATIVE_INFINITY for potential in self.potentials]
         counted = [torch.where(where, 0.0, NEGATIVE_INFINITY).double() for where in allowed]
         log_count = self._run(LogSemiring(), counted)
@@ -246,10 +248,10 @@ class Structure(Program):
         return combine_residues(self._run(CountingSemiring(primes), counted), primes)
 
     def enumerate_support(self, expand: bool = True, *, limit: int = 4096) -> Tensor:
-        """Every structure (count, *batch_shape, *event_shape), best first; refuses to list more than `limit`.
+        """All structures (count, *batch_shape, *event_shape), best first; raises an error above `limit`.
 
-        Where the counts of a batch differ, the rest is all zero. `expand` is there for `torch.distributions`:
-        the batch dimensions are always expanded.
+        If the counts of a batch differ, the rest is all zero. `expand` exists for compatibility with
+        `torch.distributions`: the batch dimensions are always expanded.
         """
         largest = _largest(self.count())
         if largest > limit:
@@ -262,7 +264,7 @@ class Structure(Program):
 
 
 def gumbel_noise(like: Tensor, generator: torch.Generator | None) -> Tensor:
-    """Noise under which the best of several alternatives is a sample of them."""
+    """Noise with which the best of several alternatives is a sample."""
     return -torch.empty_like(like).exponential_(generator=generator).log()
 
 

@@ -1,4 +1,4 @@
-"""Linear chains: one of C states at each of N positions, scored by neighbouring pairs.
+"""Linear chains: one of C states at each of N positions, scored by neighboring pairs.
 
     score(z) = start[z_0] + Σ_n nodes[n, z_n] + Σ_n edges[n, z_n, z_{n+1}] + end[z_{N−1}]
 
@@ -40,10 +40,12 @@ class LinearChain(StateSequence):
     start[..., c]         scores beginning in state c
     end[..., c]           scores ending in state c, at the last position of each length
     lengths               (...,) from 0 to N
-    mask                  True where an edge is allowed, broadcastable to edges; to exclude a state give its node −inf
+    mask                  True where an edge is allowed, broadcastable to edges; to exclude a state set its
+                          node to −inf
 
-    A value z is (N, C), one-hot at each position, zero beyond the length: unlike edges it can tell the states apart
-    when N is 1. `marginals` is (..., N−1, C, C), p(z_n = i, z_{n+1} = j); `node_marginals` is (..., N, C).
+    A value z is (N, C), one-hot at each position, zero beyond the length. Unlike edges, it distinguishes the
+    states if N is 1. `marginals` is (..., N−1, C, C), p(z_n = i, z_{n+1} = j); `node_marginals` is (..., N,
+    C).
     """
 
     value_index = 1
@@ -100,12 +102,12 @@ class LinearChain(StateSequence):
         return self.node_marginals
 
     def states(self, value: Tensor) -> Tensor:
-        """The states (..., N) of a value (..., N, C), −1 beyond the length: what a tagger prints."""
+        """The states (..., N) of a value (..., N, C), −1 beyond the length: the tags of a tagger."""
         present = self._as_parts("value", value)
         return torch.where(present.any(-1), present.to(torch.uint8).argmax(-1), -1)
 
     def value_of(self, states: Tensor) -> Tensor:
-        """The value (..., N, C) of states (..., N), zero beyond the length: what `log_prob` of a tagging takes."""
+        """The value (..., N, C) of states (..., N), zero beyond the length: the argument of `log_prob`."""
         states = as_tensor("states", states, device=self._given[0].device)
         value = states.unsqueeze(-1) == torch.arange(self.event_shape[-1], device=states.device)
         value = value & self._inside_length().unsqueeze(-1)
@@ -126,7 +128,7 @@ class LinearChain(StateSequence):
         return torch.where(valid, total, NEGATIVE_INFINITY)
 
     def max_marginals(self) -> Tensor:
-        """The best score of any sequence with the edge, (..., N−1, C, C): Viterbi from both ends, O(N C²)."""
+        """The best score of any sequence with an edge, (..., N−1, C, C): Viterbi from both ends, O(N C²)."""
         edges, nodes = self.potentials
         semiring = MaxSemiring()
         if edges.shape[-3] == 0:
@@ -152,7 +154,7 @@ class LinearChain(StateSequence):
         return forward_algorithm(semiring, edges, nodes, self.lengths)
 
     def _folded(self, kernel: str) -> tuple[Tensor | None, Tensor, Tensor | None] | None:
-        """The kernels' form: init (B, C), edges (B, N−1, C, C) with the nodes inside, lengths (B,); None: no kernel."""
+        """For the kernels: init (B, C), edges and nodes (B, N−1, C, C), lengths (B,); None without kernel."""
         edges, nodes = self._given
         if self.backend != "auto" or not kernels.available(kernel, edges):
             return None
@@ -173,7 +175,7 @@ class LinearChain(StateSequence):
 def _complete(
     edges: Scores, nodes: Scores, start: Scores, end: Scores
 ) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]:
-    """Edges for every step, and what else is given, in one precision."""
+    """Edges for every step, and the other scores, in one precision."""
     edges, nodes, start, end = as_floats(edges=edges, nodes=nodes, start=start, end=end)
     check_axes("edges", edges, "CC", [edges.shape[-1] if edges.dim() else None] * 2)
     if nodes is None and edges.dim() < 3:
@@ -199,7 +201,7 @@ def _complete(
 def _with_ends(
     nodes: Tensor | None, start: Tensor | None, end: Tensor | None, longest: int, lengths: Tensor | None
 ) -> Tensor:
-    """Nodes (..., N, C) with the scores of the first state and of the last added at their positions."""
+    """Nodes (..., N, C) with the start and end scores added at the first and last positions."""
     ends = [] if start is None else [_at(0, longest, start)]
     if end is not None:
         ends.append(_at(longest - 1 if lengths is None else lengths - 1, longest, end))

@@ -33,7 +33,8 @@ _LABELS = " If the last axis is labels, pass labelled=True."
 class BinaryTree(Structure):
     """A binary constituency tree over N positions.
 
-    spans[..., i, j]      scores the span from i to j inclusive; (..., N, N), what lies below the diagonal is ignored
+    spans[..., i, j]      scores the span from i to j inclusive; (..., N, N), entries below the diagonal are
+                          ignored
     spans[..., i, j, c]   the same with a label c on the span; (..., N, N, C)
     labelled              whether the last axis is labels
     lengths               (...,) from 0 to N

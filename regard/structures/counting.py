@@ -1,4 +1,4 @@
-"""Exact big integers from residues: a count is computed modulo primes and put together afterwards."""
+"""Exact big integers from residues: a count is computed modulo several primes and combined afterwards."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def primes_for(log_count: float) -> list[int]:
 
 
 def combine_residues(residues: Tensor, primes: list[int]) -> Any:
-    """Residues (primes, *batch) to the numbers below the product of the primes: an int, or nested lists in
+    """The numbers below the product of the primes with residues (primes, *batch): an int, or nested lists in
     the batch shape.
 
     The Chinese remainder theorem, one prime at a time: x ← x + m · ((r − x) · m⁻¹ mod p), m the product of

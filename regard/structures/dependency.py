@@ -19,20 +19,22 @@ from regard.structures.spans import SpanChart
 
 
 def eisner(semiring: Semiring, arcs: Tensor, single_root: bool) -> Tensor:
-    """(..., N+1): for each n, the sum over the projective trees of the first n words, from arcs (..., N+1, N+1).
+    """(..., N+1): for each n, the sum over projective trees of the first n words; arcs are (..., N+1, N+1).
 
-    Over the span from i to j there are four kinds of half-trees, headed at one of its ends:
+    A span from i to j has four kinds of half-trees, headed at one of its ends:
 
-    rightward   headed at i, whose last modifier is j; j has taken nothing on its right yet
-    leftward    its mirror image, headed at j
+    rightward   headed at i, with last modifier j; j has no modifiers on its right yet
+    leftward    the mirror image, headed at j
+    right       headed at i and complete: no word in it takes further modifiers
+    left        the mirror image, headed at j
     right       headed at i and complete: nothing in it will take any more
     left        its mirror image, headed at j
     """
     single = semiring.one(arcs, 2).unsqueeze(-1).expand(arcs.shape[:-1])  # (..., N+1): spans of one position
     right, left = SpanChart(single), SpanChart(single)
     rightward, leftward = SpanChart(semiring.zeros_like(single)), SpanChart(semiring.zeros_like(single))
-    # What may stand left of the gap into which a new arc's two halves are joined. With a single root, the root symbol
-    # comes there with no word yet, so that its arc is its only one.
+    # The half-trees that may stand on the left when a new arc joins two halves. With a single root the root
+    # symbol joins only without modifiers, so that it has a single arc.
     joinable = SpanChart(single) if single_root else right
     for width in range(1, arcs.shape[-1]):
         joined = semiring.sum(semiring.times(joinable.left_parts(), left.right_parts()), -1)
@@ -49,12 +51,12 @@ def eisner(semiring: Semiring, arcs: Tensor, single_root: bool) -> Tensor:
 
 
 def _after(chart: SpanChart) -> Tensor:
-    """The cells just grown and all that begin with them, widths 1 and up."""
+    """The newest cells and all cells with the same start, of width 1 and more."""
     return chart.by_start[..., 1:]
 
 
 def _before(chart: SpanChart) -> Tensor:
-    """The cells just grown and all that end with them, from wide to narrow, widths 1 and up."""
+    """The newest cells and all cells with the same end, of width 1 and more, from wide to narrow."""
     return chart.by_end[..., 1:].flip(-1)
 
 
@@ -85,8 +87,8 @@ class ProjectiveTree(DependencyTree):
         (scores,) = self.potentials
         if self.backend != "auto" or not kernels.available("projective", scores):
             return super().entropy()
-        # Each word has one head, so that a word's scores may all be shifted: log Z − E[score] then has little to
-        # cancel.
+        # Each word has one head, so the scores of a word can be shifted by a constant, such that log Z −
+        # E[score] loses few digits.
         highest = scores.detach().amax((-3, -1) if self.labelled else -2, keepdim=True)
         centred = self._with_potentials([scores - torch.where(highest == NEGATIVE_INFINITY, 0.0, highest)])
         marginals = centred.marginals
@@ -103,13 +105,13 @@ class ProjectiveTree(DependencyTree):
         return totals[..., -1] if self.lengths is None else pick(totals, self.lengths)
 
     def _flat(self, kernel: str, arcs: Tensor) -> tuple[Tensor, Tensor | None, bool] | None:
-        """The kernels' form: unlabelled arcs (B, N+1, N+1), lengths (B,) and the kind of root; None: no kernel."""
+        """For the kernels: unlabeled arcs (B, N+1, N+1), lengths (B,), single_root; None without a kernel."""
         if not kernels.available(kernel, arcs):
             return None
         return flatten_batch(arcs, self.batch_shape, 2), self._flat_lengths(), self.single_root
 
     def _fast_log_partition(self) -> Tensor | None:
-        # The kernels pass over arcs that can be in no tree, so that the scores go there as they were given.
+        # The kernels ignore impossible arcs, so the scores are passed as they were given.
         arcs = logsumexp(self.potentials[0], -1) if self.labelled else self._given[0]
         flat = self._flat("projective", arcs)
         return (
@@ -147,15 +149,15 @@ class ProjectiveTree(DependencyTree):
 
 
 def is_projective(arcs: Tensor, words: Tensor, single_root: bool) -> Tensor:
-    """Whether Boolean arcs (..., N+1, N+1) are a projective tree of the words (..., N) that exist."""
+    """Whether Boolean arcs (..., N+1, N+1) are a projective tree over the unpadded words (..., N)."""
     one_head = (arcs[..., 1:].sum(-2) == words).all(-1) & ~arcs[..., 0].any(-1)
     rules = arcs | torch.eye(
         arcs.shape[-1], dtype=torch.bool, device=arcs.device
-    )  # h rules m, itself included
+    )  # h dominates m, itself included
     for _ in range(arcs.shape[-1].bit_length()):
         rules = rules.float() @ rules.float() > 0
     connected = (rules[..., 0, 1:] | ~words).all(-1)
-    # The head of an arc must rule all positions between its ends: count them with running sums.
+    # The head of an arc must dominate all positions between its ends: count them with running sums.
     positions = torch.arange(arcs.shape[-1], device=arcs.device)
     ends = (
         torch.stack(torch.broadcast_tensors(positions.unsqueeze(-1), positions)).sort(0).values

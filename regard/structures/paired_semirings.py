@@ -1,4 +1,4 @@
-"""Semirings whose elements are pairs or triples: a weight, and something carried along with it in a leading axis."""
+"""Semirings whose elements are pairs or triples, in a leading axis: a weight and accompanying values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regard.structures.semirings import NEGATIVE_INFINITY, Semiring, logsumexp, 
 
 
 class _Additive(Semiring):
-    """Elements with a log weight and companions in a leading axis; products add every component."""
+    """Elements with a log weight and other components in a leading axis; products add every component."""
 
     def times(self, a: Tensor, b: Tensor) -> Tensor:
         return a + b
@@ -21,10 +21,10 @@ class _Additive(Semiring):
 
 
 class ExpectationSemiring(_Additive):
-    """(log w, mean): total weight, and the weighted mean of a sum of `weights[part]` over parts.
+    """(log w, mean): the total weight, and the weighted mean of the sum of `weights[part]` over parts.
 
-    The mean is kept in the linear domain, where it is bounded by the largest total, has either sign and is
-    differentiable through zero.
+    The mean is in the linear domain, where it is bounded by the largest sum, can be negative, and is
+    differentiable at zero.
     """
 
     def __init__(self, index: int, weights: Tensor) -> None:
@@ -51,8 +51,8 @@ class DivergenceSemiring(_Additive):
     """(log p, log q, d): two weightings of the same structures, and the divergence of the second from the first.
 
     d is E_p[−log q] (`relative=False`: cross-entropy; entropy when q is p) or E_p[log p − log q]
-    (`relative=True`: Kullback-Leibler), where p and q are normalised within the cell. Differences are taken
-    cell by cell, so nothing large is ever subtracted from anything large.
+    (`relative=True`: Kullback-Leibler), where p and q are normalized within the cell. Differences are taken
+    cell by cell, so large numbers are never subtracted from each other.
     """
 
     def __init__(self, other: Sequence[Tensor], *, relative: bool) -> None:
@@ -82,10 +82,10 @@ class DivergenceSemiring(_Additive):
 
 
 class PartialSemiring(_Additive):
-    """(required parts present, log weight): the most present wins, ties add their weights.
+    """(required parts present, log weight): the largest number present wins, ties add their weights.
 
-    Afterwards the log weight is that of the structures with every required part if the number present is the
-    number required.
+    If the final number present equals the number required, the log weight is that of the structures with
+    every required part.
     """
 
     def __init__(self, index: int, required: Tensor) -> None:
@@ -109,13 +109,13 @@ class PartialSemiring(_Additive):
 
 
 class ContainsSemiring(Semiring):
-    """(best score without the part, best score with it); a second leading axis holds the parts asked about."""
+    """(best score without a part, best score with it); a second leading axis holds the requested parts."""
 
     def __init__(self, index: int, asked: Tensor) -> None:
         self.index, self.asked = (
             index,
             asked,
-        )  # (parts asked, 1..., *own axes of the potential), one True in each
+        )  # (requested parts, 1..., *own axes of the potential), one True in each
 
     def lift(self, index: int, potential: Tensor) -> Tensor:
         nowhere = self.asked.new_zeros(len(self.asked), *[1] * potential.dim())
@@ -138,7 +138,7 @@ class ContainsSemiring(Semiring):
 
 
 class SignedLogSemiring(Semiring):
-    """Real numbers x of either sign as (log |x|, sign x): products may be negative, and larger than any float."""
+    """Real numbers x of either sign as (log |x|, sign x): products may be negative or exceed floats."""
 
     def __init__(self, index: int, factors: Tensor) -> None:
         self.index, self.factors = index, factors

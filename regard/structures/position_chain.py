@@ -1,4 +1,4 @@
-"""K positions in order out of a memory of S, repeats allowed: first this supporting fact, then that one.
+"""An ordered choice of K out of S memory positions, with repeats: for example supporting facts in order.
 
     score(z) = Σ_k scores[k, z_k] + Σ_k transitions[z_k, z_{k+1}]
 
@@ -33,7 +33,7 @@ from regard.structures.recording import recorded
 from regard.structures.scaled import OutOfRange, ScaledTransitions
 from regard.structures.semirings import NEGATIVE_INFINITY, LogSemiring, MaxSemiring, Semiring
 
-TILE = 2**20  # elements of (batch, S, part of S) that exist at one time
+TILE = 2**20  # elements of (batch, S, part of S) in memory at a time
 
 
 class PositionChain(Structure):
@@ -41,14 +41,14 @@ class PositionChain(Structure):
 
     scores[..., k, s]        scores position s as the k-th choice; (..., K, S)
     transitions[..., i, j]   scores a choice of i followed by j: (S, S) or (..., S, S);
-                             or a pair of non-negative factors (..., S, R) and (..., R, S), whose product is exp
-                             transitions; or absent: then the choices are independent
-    lengths                  (...,) how many choices, from 0 to K
+                             or a pair of non-negative factors (..., S, R) and (..., R, S), whose product is
+                             exp transitions; absent: the choices are independent
+    lengths                  (...,) the number of choices, from 0 to K
     mask                     True where a position may be chosen, broadcastable to scores; (..., 1, S) for padding
 
-    A value and `marginals` have the shape of scores: p(z_k = s). Transitions shared by a batch stay (S, S): the
-    (batch, S, S) of all pairs exists only in tiles, whatever is asked and differentiated. Factors are multiplied out
-    for queries other than `log_partition` and `marginals`.
+    A value and `marginals` have the shape of scores: p(z_k = s). Transitions shared by a batch stay (S, S):
+    the (batch, S, S) scores of all pairs are computed in tiles, for every query and derivative. Factors are
+    multiplied out for queries other than `log_partition` and `marginals`.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class PositionChain(Structure):
         return semiring.product(torch.where(chosen, totals, semiring.ones_like(totals)))
 
     def _forward(self, semiring: Semiring, scores: Tensor, step: Callable[[Tensor], Tensor]) -> Tensor:
-        """The forward algorithm, where step(prefix) is Σ_i prefix[..., i] transitions[..., i, j]."""
+        """The forward algorithm; step(prefix) is Σ_i prefix[..., i] transitions[..., i, j]."""
         prefix = scores[..., 0, :]
         for k in range(1, scores.shape[-2]):
             extended = semiring.times(step(prefix), scores[..., k, :])
@@ -107,7 +107,7 @@ class PositionChain(Structure):
         return or_empty(semiring, self.lengths, semiring.sum(prefix, -1))
 
     def max_marginals(self) -> Tensor:
-        """The best score of any choice with the position, (..., K, S): Viterbi from both ends."""
+        """The best score of any choice that contains a position, (..., K, S): Viterbi from both ends."""
         scores, *transitions = self.potentials
         if scores.shape[-2] == 0:
             return scores
@@ -129,12 +129,12 @@ class PositionChain(Structure):
         return torch.where(inside.unsqueeze(-1), best, NEGATIVE_INFINITY)
 
     def _scaled(self, scores: Tensor) -> Tensor:
-        """The log-partition by products of scaled exponentials; OutOfRange where their range does not suffice."""
+        """The log-partition by products of scaled exponentials; OutOfRange if their range is too small."""
         with torch.autocast(scores.device.type, enabled=False):
             return self._forward(LogSemiring(), scores, ScaledTransitions(self._given[1:]).step)
 
     def _can_scale(self) -> bool:
-        # Whether the scaled range suffices depends on the numbers, which a compiler does not have.
+        # Whether the scaled range suffices depends on the values, which a compiler does not know.
         return len(self._given) > 1 and self._given[0].shape[-2] > 1 and not torch.compiler.is_compiling()
 
     def _fast_log_partition(self) -> Tensor | None:
@@ -155,7 +155,7 @@ class PositionChain(Structure):
 
 
 def _tiled_step(semiring: Semiring, prefix: Tensor, transitions: Tensor) -> Tensor:
-    """Σ_i prefix[..., i] transitions[..., i, j], (..., S), for some j at a time."""
+    """Σ_i prefix[..., i] transitions[..., i, j], (..., S), computed for some j at a time."""
     tiles = transitions.split(max(1, TILE // max(1, prefix.numel())), -1)
     step = partial(_step, semiring)
     if len(tiles) == 1 or not semiring.deterministic:

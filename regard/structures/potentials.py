@@ -1,4 +1,4 @@
-"""Potentials as given by the caller, made ready: one precision, one batch shape, masks as −inf."""
+"""Preparation of the caller's potentials: one precision, one batch shape, masks as −inf."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from regard.structures.semirings import NEGATIVE_INFINITY
 
 Lengths = Tensor | NDArray[Any] | Sequence[int] | int | None
 Scores = Any
-"""A tensor, an array of numpy, or nested lists. An array keeps its precision; lists become float32."""
+"""A tensor, a numpy array, or nested lists. An array keeps its precision; lists become float32."""
 Mask = Any
-"""The same, of Booleans."""
+"""The same with Booleans."""
 
 
 def as_tensor(name: str, value: Any, *, device: torch.device | None = None) -> Tensor:
-    """A tensor as it is; an array or nested lists as a tensor."""
+    """Convert an array or nested lists to a tensor; return a tensor unchanged."""
     if isinstance(value, Tensor):
         return value
     try:
         array = value if isinstance(value, np.ndarray) else None
-        # torch shares the memory of an array, and warns of one that must not be written
+        # torch shares the memory of an array, and warns if the array is read-only
         tensor = torch.tensor(value) if array is None or not array.flags.writeable else torch.as_tensor(array)
     except (TypeError, ValueError, RuntimeError):
         raise ValueError(
@@ -36,14 +36,14 @@ def as_tensor(name: str, value: Any, *, device: torch.device | None = None) -> T
 
 
 def as_scores(name: str, value: Any) -> Tensor:
-    """A potential as a tensor; whole numbers of arrays and lists as float32."""
+    """A potential as a tensor; integers of arrays and lists become float32."""
     tensor = as_tensor(name, value)
     whole = not isinstance(value, Tensor) and not tensor.is_floating_point() and not tensor.is_complex()
     return tensor.float() if whole else tensor
 
 
 def as_floats(**potentials: Scores | None) -> list[Any]:
-    """All potentials in one precision: float64 if any has it, else float32, to which half precision is raised.
+    """All potentials in one precision: float64 if any potential is float64, else float32.
 
     Arrays and lists go to the device of the first potential that is a tensor.
     """
@@ -70,7 +70,7 @@ def _is_single(potential: object) -> bool:
 def check_axes(
     name: str, potential: Tensor, axes: Sequence[str], sizes: Sequence[int | None], hint: str = ""
 ) -> None:
-    """The trailing axes of a potential must have these sizes (None: any); a message calls them by their letters."""
+    """Check that the trailing axes have these sizes (None: any); an error names them by their letters."""
     received = tuple(potential.shape)
     trailing = received[max(0, len(received) - len(sizes)) :]
     if trailing == tuple(sizes):
@@ -84,7 +84,7 @@ def check_axes(
 
 
 def joint_batch(**shapes: Sequence[int]) -> torch.Size:
-    """The batch shape everything broadcasts to."""
+    """The batch shape to which all shapes broadcast."""
     some = {torch.Size(shape) for shape in shapes.values() if len(shape)}
     if len(some) <= 1:
         return next(iter(some), torch.Size())
@@ -102,7 +102,7 @@ def as_lengths(lengths: Lengths, longest: int, device: torch.device, name: str =
     tensor = torch.as_tensor(lengths, device=device)
     if tensor.is_floating_point() or tensor.dtype == torch.bool:
         raise ValueError(f"{name} must be whole numbers, not {tensor.dtype}; for a Boolean mask use mask=.")
-    # On an accelerator the check would make the host wait for the device, and a compiler has no numbers to check.
+    # On an accelerator the check would synchronize host and device, and a compiler has no values to check.
     checked = tensor.device.type == "cpu" and tensor.numel() > 0 and not torch.compiler.is_compiling()
     if checked and not _within(tensor, longest):
         low, high = int(tensor.min()), int(tensor.max())
@@ -111,12 +111,12 @@ def as_lengths(lengths: Lengths, longest: int, device: torch.device, name: str =
 
 
 def shape_of(lengths: Tensor | None) -> torch.Size:
-    """The batch shape that lengths ask for."""
+    """The batch shape of lengths."""
     return torch.Size() if lengths is None else lengths.shape
 
 
 def flatten_batch(potential: Tensor, batch_shape: Sequence[int], event_dim: int) -> Tensor:
-    """(B, own axes), the batch dimensions in one, as the kernels take potentials."""
+    """(B, own axes): the batch dimensions flattened, for the kernels."""
     own = potential.dim() - event_dim
     if own == 1 and len(batch_shape) == 1 and potential.shape[0] == batch_shape[0]:
         return potential
@@ -124,7 +124,7 @@ def flatten_batch(potential: Tensor, batch_shape: Sequence[int], event_dim: int)
 
 
 def restore_batch(flat: Tensor, batch_shape: Sequence[int]) -> Tensor:
-    """The inverse: the first axis parted into the batch dimensions."""
+    """The inverse of `flatten_batch`: split the first axis into the batch dimensions."""
     return flat if len(batch_shape) == 1 else flat.view((*batch_shape, *flat.shape[1:]))
 
 
@@ -154,7 +154,7 @@ def apply_mask(potential: Tensor, mask: Mask | None, event_dim: int) -> Tensor:
 
 
 def expand_batch(potential: Tensor, batch_shape: Sequence[int], event_dim: int) -> Tensor:
-    """A view with all of the batch dimensions."""
+    """A view with all batch dimensions."""
     if potential.shape[: potential.dim() - event_dim] == tuple(batch_shape):
         return potential
     return potential.expand(*batch_shape, *potential.shape[potential.dim() - event_dim :])

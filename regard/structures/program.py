@@ -1,4 +1,4 @@
-"""A distribution given by potentials and one dynamic program, ready to be run over any semiring."""
+"""A distribution defined by potentials and one dynamic program, which runs over any semiring."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ Shape = Sequence[int]
 class Program(Distribution):
     """Potentials, and the sum over all structures of the product of their parts.
 
-    potentials   tensors (*batch_shape, *own axes), −inf where a part is not allowed; marginals have the first's shape
-    value_index  which of them has the shape of a value z
-    event_dims   how many trailing axes of each are not batch axes
-    options      whatever else tells two structures of this class apart: only equal options can be compared
+    potentials   tensors (*batch_shape, *own axes), −inf where a part is not allowed; marginals have the shape
+                 of the first
+    value_index  index of the potential that has the shape of a value z
+    event_dims   number of trailing axes of each potential that are not batch axes
+    options      other settings that distinguish structures of this class; comparisons require equal options
     lengths      None, or tensors that broadcast to the batch shape
     backend      "auto": a fast path where one exists; "reference": always the semiring program
-    event_shape  of a value, where its potential is not given but made by the subclass's `potentials` when asked for
+    event_shape  of a value, if the subclass's `potentials` creates its potential on demand
     """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
@@ -57,14 +58,14 @@ class Program(Distribution):
 
     @property
     def potentials(self) -> tuple[Tensor, ...]:
-        """Log scores of parts; `_inside` takes them, lifted, in this order."""
+        """Log scores of parts; `_inside` receives them, lifted, in this order."""
         return self._given
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(batch_shape={tuple(self.batch_shape)}, event_shape={tuple(self.event_shape)})"
 
     def __getitem__(self, index: Any) -> Self:
-        """Some of the batch, as indexing a tensor of its shape gives them: `chain[0]`, `chain[2:5]`, `chain[mask]`."""
+        """Index the batch like a tensor of its shape: `chain[0]`, `chain[2:5]`, `chain[mask]`."""
         if not self.batch_shape:
             raise IndexError(f"{type(self).__name__} has no batch dimensions to index.")
         places = torch.arange(self.batch_shape.numel(), device=self._given[0].device).view(self.batch_shape)
@@ -77,7 +78,7 @@ class Program(Distribution):
         return self._rebatched(chosen, places.shape)
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Self:
-        """The same in a larger batch, without a copy, as in `torch.distributions`."""
+        """Expand to a larger batch shape without a copy, as in `torch.distributions`."""
         shape, own = torch.Size(batch_shape), self.batch_shape
         trailing = shape[max(len(shape) - len(own), 0) :]
         if len(own) > len(shape) or any(o not in (1, n) for o, n in zip(own, trailing, strict=True)):
@@ -85,7 +86,7 @@ class Program(Distribution):
         return self._rebatched(lambda values, own: expand_batch(values, shape, own), shape)
 
     def to(self, *where: Any, **options: Any) -> Self:
-        """On another device or in another precision: whatever `Tensor.to` takes."""
+        """Move to another device or precision; takes the arguments of `Tensor.to`."""
         given: list[Any] = [None if one is None else one.to(*where, **options) for one in self._given]
         wanted = next(one.dtype for one in given if one is not None)
         if wanted not in (torch.float32, torch.float64):
@@ -95,7 +96,7 @@ class Program(Distribution):
         return self._with_lengths(lengths)._with_potentials(given)
 
     def _rebatched(self, change: Callable[[Tensor, int], Tensor], batch_shape: Shape) -> Self:
-        """A copy of another batch shape; change(values, own axes). What all of the batch share stays as it is."""
+        """A copy with another batch shape, by change(values, own axes). Unbatched potentials are kept."""
         dims = (*self.event_dims, *[self.event_dims[-1]] * (len(self._given) - len(self.event_dims)))
         given = [
             values if values is None or values.dim() == own else change(values, own)
@@ -116,18 +117,18 @@ class Program(Distribution):
         return copy
 
     def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
-        """The sum over all structures of the product of their parts, which are indexed from the right only."""
+        """The sum over all structures of the product of their parts. Index parts from the right only."""
         raise NotImplementedError
 
     def _run(self, semiring: Semiring, potentials: Sequence[Tensor] | None = None, rank: int = 0) -> Tensor:
-        """The program over a semiring, with at least `rank` batch dimensions."""
+        """Run the program over a semiring, with at least `rank` batch dimensions."""
         aligned = self._aligned(self.potentials if potentials is None else potentials, rank)
         with torch.autocast(self.potentials[0].device.type, enabled=False):
             parts = [semiring.lift(i, potential) for i, potential in enumerate(aligned)]
             return semiring.goal(self._inside(semiring, *parts))
 
     def _aligned(self, potentials: Sequence[Tensor], rank: int) -> list[Tensor]:
-        """Potentials with one number of batch dimensions, so that axes put before them broadcast."""
+        """Potentials with the same number of batch dimensions, so that leading axes broadcast."""
         ranks = [potential.dim() - own for potential, own in zip(potentials, self.event_dims, strict=True)]
         rank = max(rank, *ranks)
         return [potential[(None,) * (rank - has)] for potential, has in zip(potentials, ranks, strict=True)]
@@ -139,14 +140,14 @@ class Program(Distribution):
 
     @recorded
     def _marginals_of(self, index: int) -> Tensor:
-        """The gradient of the log-partition in one potential."""
+        """The gradient of the log-partition with respect to one potential."""
         inside = self._with_respect_to(index, LogSemiring())
         gradient: Tensor = torch.func.grad(lambda potential: inside(potential).sum())(self.potentials[index])
         return gradient
 
     @recorded
     def _indicator(self, semiring: Semiring, sample_shape: Shape = ()) -> Tensor:
-        """The value that a path-tracing semiring's gradient marks, one for each entry of `sample_shape`."""
+        """The gradient of a path-tracing semiring, which is a value; one for each entry of `sample_shape`."""
         inside = self._with_respect_to(self.value_index, semiring)
         potential = self.potentials[self.value_index].detach()
         with torch.no_grad():
@@ -156,26 +157,26 @@ class Program(Distribution):
         return value
 
     def _with_value(self, value: Tensor, sample_shape: Shape) -> Self:
-        """The same structure with another value potential, in a batch `sample_shape` larger."""
+        """The same structure with another value potential, with `sample_shape` before the batch shape."""
         at = self.value_index
         copy = self._with_potentials((*self._given[:at], value, *self._given[at + 1 :]))
         copy._batch_shape = torch.Size([*sample_shape, *self.batch_shape])
         return copy
 
     def _with_potentials(self, potentials: Sequence[Tensor]) -> Self:
-        """A copy with other potentials in the place of those given."""
+        """A copy with other potentials."""
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy._given = tuple(potentials)
         return copy
 
     def _flat_lengths(self) -> Tensor | None:
-        """One length for each entry of the flattened batch, as the kernels take them; None: all are full."""
+        """One length for each entry of the flattened batch, for the kernels; None: all have full length."""
         (lengths,) = self._lengths
         return None if lengths is None else lengths.expand(self.batch_shape).reshape(-1).contiguous()
 
     def _as_parts(self, name: str, value: Tensor) -> Tensor:
-        """A value (a tensor, an array or lists) as Booleans, its shape checked."""
+        """A value (a tensor, an array or lists) as Booleans, after a check of its shape."""
         value = as_tensor(name, value, device=self._given[0].device)
         dims = len(self.event_shape)
         if value.shape[value.dim() - dims :] != self.event_shape or value.dim() < dims:

@@ -1,4 +1,4 @@
-"""Trading time for memory: results that are computed again when they are differentiated."""
+"""Trade time for memory: recompute results in the backward pass."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from torch import Tensor
 
 
 def recomputed(function: Callable[..., Any], *inputs: Tensor) -> Any:
-    """function(*inputs), keeping only the inputs for the backward pass; so for its derivatives, at every order.
+    """function(*inputs), keeping only the inputs for the backward pass, also for derivatives of any order.
 
-    The function must be deterministic, and differentiable in its inputs alone.
+    The function must be deterministic, and differentiable in its inputs only.
     """
     return _Recomputed.apply(function, *inputs)
 

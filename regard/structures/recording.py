@@ -1,4 +1,4 @@
-"""Queries that are gradients, asked for in inference mode, where torch records none."""
+"""Support inference mode, in which torch records no gradients, for queries that are gradients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def recorded(method: Method) -> Method:
-    """Answer a query outside inference mode, in which torch before 2.13 says that every gradient is zero."""
+    """Run a query outside inference mode, in which torch before 2.13 returns zero gradients."""
 
     @wraps(method)
     def answer(structure: Any, *arguments: Any, **options: Any) -> Any:
@@ -28,7 +28,7 @@ def recorded(method: Method) -> Method:
 
 
 def _ordinary(value: Any) -> Any:
-    """Tensors made in inference mode cannot be recorded: their copies can."""
+    """Copy tensors made in inference mode: autograd cannot record them, but can record copies."""
     if isinstance(value, Tensor):
         return value.clone() if value.is_inference() else value
     if type(value) is tuple:

@@ -1,4 +1,4 @@
-"""A step of a chain as a matrix product: exponentials scaled by their largest, and a watch on what that loses."""
+"""A step of a chain as a matrix product of scaled exponentials, with a check of their range."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from regard.structures.semirings import NEGATIVE_INFINITY
 
 
 class OutOfRange(ArithmeticError):
-    """Scaled exponentials do not reach: the sum must be done in the log domain."""
+    """The range of scaled exponentials does not suffice: the sum must be computed in the log domain."""
 
 
 class ScaledTransitions:
-    """exp transitions as a matrix scaled column by column, or as the product of two non-negative factors.
+    """exp transitions as a matrix with scaled columns, or as the product of two non-negative factors.
 
     given   [transitions (..., S, S)]; or [left (..., S, R), right (..., R, S)], with product exp transitions
     """
@@ -39,11 +39,10 @@ class ScaledTransitions:
         return torch.where(some, torch.where(some, product, 1.0).log(), NEGATIVE_INFINITY)
 
     def step(self, prefix: Tensor) -> Tensor:
-        """log Σ_i exp(prefix[..., i] + transitions[..., i, j]), (..., S); OutOfRange if a sum leaves the type's
-        range.
+        """log Σ_i exp(prefix[..., i] + transitions[..., i, j]), (..., S); OutOfRange if a sum is too small.
 
-        All terms are at most 1 after scaling. One that vanishes is lost, which is right so long as what remains is so
-        much larger that the lost could not have been seen in its last digit.
+        All terms are at most 1 after scaling. A term that underflows is lost, which has no effect if the sum
+        is so large that the term would not change its last digit.
         """
         highest = prefix.detach().amax(-1, keepdim=True)
         highest = torch.where(highest == NEGATIVE_INFINITY, 0.0, highest)
@@ -58,7 +57,7 @@ class ScaledTransitions:
         )
 
     def _reachable(self, prefix: Tensor) -> Tensor:
-        """Where the sum is not truly zero."""
+        """Where the exact sum is not zero."""
         if len(self.given) == 1:
             possible = [self.given[0].detach() > NEGATIVE_INFINITY]
         else:
@@ -69,7 +68,7 @@ class ScaledTransitions:
 
     @staticmethod
     def _through(row: Tensor, matrices: Sequence[Tensor]) -> Tensor:
-        """Rows (..., S) times matrices, as one product where the matrices are shared by the batch."""
+        """Rows (..., S) times matrices; a single product if the batch shares the matrices."""
         for matrix in matrices:
             row = row @ matrix if matrix.dim() == 2 else (row.unsqueeze(-2) @ matrix).squeeze(-2)
         return row

@@ -1,4 +1,4 @@
-"""Segmental attention: each of N positions is inside a segment or outside, neighbours attracting or repelling.
+"""Segmental attention: each of N positions is inside or outside a segment, and neighbors attract or repel.
 
     score(z) = Σ_n scores[n] z_n + Σ_n transitions[z_n, z_{n+1}],  z_n ∈ {0, 1}
 
@@ -33,7 +33,7 @@ from regard.structures.states import StateSequence, forward_algorithm
 
 
 class Segmentation(StateSequence):
-    """A 0/1 labelling of N positions.
+    """A 0/1 labeling of N positions.
 
     scores[..., n]          scores position n being inside (1); outside (0) scores 0
     transitions[..., i, j]  (..., 2, 2) scores label i at n followed by j at n+1, shared by all n
@@ -92,7 +92,7 @@ class Segmentation(StateSequence):
         return self.backend == "auto" and scores.shape[-1] > 1 and kernels.available(kernel, transitions)
 
     def _folded(self, kernel: str) -> tuple[Tensor, Tensor, Tensor | None] | None:
-        """The form of chains: init (B, 2), edges (B, N−1, 2, 2) with the scores in them, lengths (B,), or None."""
+        """For the chain kernels: init (B, 2), edges plus scores (B, N−1, 2, 2), lengths (B,); or None."""
         scores, transitions = self.potentials
         if not self._has_kernel(kernel):
             return None

@@ -1,6 +1,6 @@
-"""Semi-Markov chains: a sequence is cut into labelled segments of at most D positions.
+"""Semi-Markov chains: a sequence is cut into labeled segments of at most D positions.
 
-    score(z) = Σ segments[n, d, c] over the segments + Σ transitions[c, c'] over neighbouring segments
+    score(z) = Σ segments[n, d, c] over the segments + Σ transitions[c, c'] over neighboring segments
 
 (Sarawagi and Cohen 2004, Semi-Markov conditional random fields.) O(N (D C + C²)).
 """
@@ -28,10 +28,11 @@ from regard.structures.semirings import Semiring
 
 
 class SemiMarkov(Structure):
-    """A segmentation of N positions into labelled segments.
+    """A segmentation of N positions into labeled segments.
 
-    segments[..., n, d, c]    scores label c over positions n .. n+d, d+1 of them; (..., N, D, C)
-    transitions[..., c, c']   scores a segment labelled c followed by one labelled c'; (..., C, C); absent: 0
+    segments[..., n, d, c]    scores label c over the d+1 positions n .. n+d; (..., N, D, C)
+    transitions[..., c, c']   scores a segment with label c followed by one with label c'; (..., C, C);
+                              absent: 0
     lengths                   (...,) from 0 to N; a segment that would reach beyond is impossible
     mask                      True where a segment is allowed, broadcastable to segments
 
@@ -65,7 +66,7 @@ class SemiMarkov(Structure):
         segments, transitions = parts
         positions, longest = segments.shape[-3:-1]
         empty = semiring.one(segments, 3)
-        totals = [empty]  # of the ways to segment the first n positions
+        totals = [empty]  # the sum over segmentations of the first n positions
         ready = [
             empty.unsqueeze(-1).expand(*empty.shape, segments.shape[-1])
         ]  # the same, with the next label known

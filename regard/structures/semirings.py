@@ -1,7 +1,7 @@
-"""The algebras a dynamic program is written over: one program, one answer per algebra.
+"""The algebras over which dynamic programs run: one program answers one query for each algebra.
 
-A structure's program only ever multiplies parts that occur together and sums over alternatives. Reading
-"product" and "sum" in another semiring answers another question:
+A structure's program multiplies parts that occur together and sums over alternatives. Each semiring
+interprets "product" and "sum" differently and so answers a different query:
 
     LogSemiring           log Σ exp score                       log_partition; its gradient is the marginals
     MaxSemiring           max score                             its gradient is the best structure
@@ -9,7 +9,7 @@ A structure's program only ever multiplies parts that occur together and sums ov
     SamplingSemiring      log Σ exp score                       its "gradient" is an exact sample
     CountingSemiring      number of structures, modulo primes   count
 
-and, in `paired_semirings.py`, those whose elements are pairs of such things:
+and, in `paired_semirings.py`, semirings whose elements are pairs or triples:
 
     ExpectationSemiring   (log Σ exp score, E[Σ weight])        expectation
     DivergenceSemiring    (log p, log q, E_p[... log q])        entropy, cross_entropy, kl_divergence
@@ -17,10 +17,10 @@ and, in `paired_semirings.py`, those whose elements are pairs of such things:
     ContainsSemiring      (best without a part, best with it)   max_marginals
     SignedLogSemiring     (log |x|, sign x)                     expected_product, with factors of either sign
 
-An element is a tensor; algebras with several components hold them in one or two leading axes, so a program
+An element is a tensor. Algebras with several components hold them in one or two leading axes, so a program
 must index from the right only.
 
-Zero weight is a true −inf: no operation here turns it into NaN, forwards or backwards, at any order of
+Zero weight is −inf. No operation here turns it into NaN, forward or backward, at any order of
 differentiation.
 """
 
@@ -35,11 +35,11 @@ NEGATIVE_INFINITY = -torch.inf
 
 
 def logsumexp(x: Tensor, dim: int) -> Tensor:
-    """log Σ exp x along `dim`, whose gradient is exactly zero at −inf even where everything is −inf."""
+    """log Σ exp x along `dim`; its gradient is exactly zero at −inf, even if everything is −inf."""
     highest = x.detach().amax(dim, keepdim=True)
     highest = torch.where(highest == NEGATIVE_INFINITY, 0.0, highest)
     total = (x - highest).exp().sum(dim)
-    some = total != 0  # NaN is something too
+    some = total != 0  # also true for NaN
     return torch.where(some, torch.where(some, total, 1.0).log() + highest.squeeze(dim), NEGATIVE_INFINITY)
 
 
@@ -51,7 +51,7 @@ def softmax_weights(x: Tensor, log_total: Tensor, dim: int) -> tuple[Tensor, Ten
 
 
 class Semiring:
-    """What a dynamic program may do with elements. A `dim` is negative: leading axes belong to the algebra."""
+    """Operations of a dynamic program on elements. `dim` is negative: leading axes belong to the algebra."""
 
     deterministic = True
 
@@ -79,11 +79,11 @@ class Semiring:
         return x.squeeze(-1)
 
     def one(self, parts: Tensor, event_dim: int) -> Tensor:
-        """The empty product, for each entry of the batch of parts with so many trailing axes of their own."""
+        """The empty product for each entry of the batch; the parts have `event_dim` trailing axes."""
         return self.ones_like(parts.new_zeros(parts.shape[: parts.dim() - event_dim]))
 
     def goal(self, x: Tensor) -> Tensor:
-        """The program's answer: what was multiplied by −inf at the very end leaves no gradient and no mean behind."""
+        """The program's result; zero weight gets neither a gradient nor a mean."""
         return x
 
     def ones_like(self, x: Tensor) -> Tensor:
@@ -94,7 +94,7 @@ class Semiring:
 
 
 class LogSemiring(Semiring):
-    """(logsumexp, +). The parent of the algebras whose element is one log weight."""
+    """(logsumexp, +); the base class of algebras whose element is one log weight."""
 
     def lift(self, index: int, potential: Tensor) -> Tensor:
         return potential
@@ -116,7 +116,7 @@ class LogSemiring(Semiring):
 
 
 def take(x: Tensor, index: Tensor, dim: int) -> Tensor:
-    """x at one index along `dim`; the gradient goes to that entry alone, or nowhere if it is −inf.
+    """x at one index along `dim`; only that entry gets a gradient, and none does if it is −inf.
 
     Following the gradient back from the goal therefore traces one structure, and none on an empty support.
     """
@@ -125,17 +125,17 @@ def take(x: Tensor, index: Tensor, dim: int) -> Tensor:
 
 
 class MaxSemiring(LogSemiring):
-    """(max, +), ties broken to one winner so that the gradient is always a single structure."""
+    """(max, +), with ties broken, so that the gradient is always a single structure."""
 
     def sum(self, x: Tensor, dim: int) -> Tensor:
         return take(x, x.detach().argmax(dim), dim)
 
 
 class SamplingSemiring(LogSemiring):
-    """The log semiring with another gradient: each sum sends it to one term, drawn in proportion to its weight.
+    """The log semiring with another gradient: each sum passes it to one term, drawn by its weight.
 
-    A cell of the chart is visited at most once in a derivation, so the cells' draws, made independently on
-    the way forward, make the path followed backwards from the goal an exact ancestral sample.
+    A derivation visits a cell of the chart at most once. The cells draw independently in the forward pass, so
+    the path that the backward pass follows from the goal is an exact ancestral sample.
     """
 
     deterministic = False
@@ -147,7 +147,7 @@ class SamplingSemiring(LogSemiring):
         weights = x.detach()
         noise = torch.empty_like(weights).exponential_(generator=self.generator)
         chosen = take(x, (weights - noise.log()).argmax(dim), dim)
-        # The value is the log of the sum, the gradient that of the chosen term, which must not be −inf − (−inf).
+        # The value is the log of the sum, the gradient that of the chosen term; −inf − (−inf) must not occur.
         reachable = chosen.detach() > NEGATIVE_INFINITY
         through = torch.where(reachable, chosen, 0.0)
         return torch.where(
@@ -156,7 +156,7 @@ class SamplingSemiring(LogSemiring):
 
 
 class KBestSemiring(Semiring):
-    """The k largest scores in descending order along a leading axis, −inf where there are fewer.
+    """The k largest scores in descending order along a leading axis, −inf if there are fewer.
 
     In a product of two sorted lists the pair (i, j), counted from 0, is beaten by at least (i+1)(j+1)−1
     others, so only pairs with (i+1)(j+1) ≤ k can count: k log k candidates instead of k².
@@ -189,10 +189,9 @@ class KBestSemiring(Semiring):
 
 
 class CountingSemiring(Semiring):
-    """(+, ×) on integers modulo several primes below 2³¹, one to an entry of the leading axis.
+    """(+, ×) on integers modulo several primes below 2³¹, one for each entry of the leading axis.
 
-    Products of residues fit in 64 bits, and the Chinese remainder theorem puts the exact number together
-    afterwards.
+    Products of residues fit in 64 bits, and the Chinese remainder theorem recovers the exact number.
     """
 
     def __init__(self, primes: Sequence[int]) -> None:

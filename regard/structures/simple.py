@@ -1,4 +1,4 @@
-"""The two selections without structure between their parts, in the interface of the structured ones."""
+"""The two selections with independent parts, in the interface of structures."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from regard.structures.semirings import NEGATIVE_INFINITY, Semiring
 
 
 class _Positions(Structure):
-    """What both share: scores (..., S) over positions, of which the first `lengths` count.
+    """Scores (..., S) over positions, of which the first `lengths` count.
 
     scores[..., s]   the score of choosing position s
-    lengths          (...,) how many positions there are
+    lengths          (...,) the number of positions
     mask             broadcastable to scores, True where a position may be chosen
     """
 
@@ -52,9 +52,7 @@ class _Positions(Structure):
 
 
 class Categorical(_Positions):
-    """One position of S: p(z = s) ∝ exp scores[..., s]; a value is one-hot. Length 0 has the empty choice.
-    Cost O(S).
-    """
+    """One position of S: p(z = s) ∝ exp scores[..., s]; a value is one-hot, empty for length 0. O(S)."""
 
     def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
         (scores,) = parts
@@ -64,7 +62,7 @@ class Categorical(_Positions):
 
 
 class Bernoulli(_Positions):
-    """Any subset of S positions, each by itself: p(s ∈ z) = σ(scores[..., s]); a value is 0/1. Cost O(S)."""
+    """Any subset of S independent positions: p(s ∈ z) = σ(scores[..., s]); a value is 0/1. O(S)."""
 
     def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
         (scores,) = parts

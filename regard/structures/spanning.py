@@ -2,10 +2,10 @@
 
     score(tree) = Σ_m arcs[head(m), m]
 
-They have no dynamic program. The matrix-tree theorem gives the log-partition as a determinant and the marginals from
-an inverse, O(N³) (Koo et al. 2007; Smith and Smith 2007; McDonald and Satta 2007); Edmonds' algorithm the best tree,
-Lawler's partition over it the best k, Wilson's random walks exact samples, and Kirchhoff's theorem in whole numbers
-the count.
+There is no dynamic program. The matrix-tree theorem gives the log-partition as a determinant and the
+marginals from an inverse, O(N³) (Koo et al. 2007; Smith and Smith 2007; McDonald and Satta 2007). Edmonds'
+algorithm gives the best tree, Lawler's partition the k best, Wilson's random walks exact samples, and
+Kirchhoff's theorem in integers the count.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class SpanningTree(DependencyTree):
     labelled             whether the last axis is labels
     lengths              (...,) the number of words, from 0 to N
     mask                 True where an arc is allowed, broadcastable to arcs
-    backend              there for likeness: both are the matrix-tree theorem
+    backend              without effect: both values use the matrix-tree theorem
 
     A value and `marginals` have the shape of arcs: p(h is the head of m).
     """
 
     @property
     def log_partition(self) -> Tensor:
-        # The kernels pass over arcs that can be in no tree, so that the scores go there as they were given.
+        # The kernels ignore impossible arcs, so the scores are passed as they were given.
         return self._log_partition_of(self.potentials[0] if self.labelled else self._given[0])
 
     @property
@@ -87,7 +87,7 @@ class SpanningTree(DependencyTree):
         return self._tree(heads, (scores + noise).argmax(-1))
 
     def max_marginals(self) -> Tensor:
-        """The best score of any tree with the arc; −inf where none has it. One search for each arc."""
+        """The best score of any tree that contains an arc; −inf if none does. One search for each arc."""
         from regard.kernels.cpu import arborescence
 
         (scores,) = self.potentials
@@ -136,7 +136,7 @@ class SpanningTree(DependencyTree):
         return counts if self.batch_shape else counts[0]
 
     def _log_partition_of(self, scores: Tensor) -> Tensor:
-        """log Z of other scores in the shape of this one's, perhaps with batch dimensions before it."""
+        """log Z of other scores in the shape of these, possibly with more batch dimensions."""
         arcs = self._unlabelled(scores)
         batch = arcs.shape[:-2]
         return restore_batch(kernels.spanning_log_partition(*self._sparse(arcs)), batch)
@@ -149,7 +149,7 @@ class SpanningTree(DependencyTree):
         theirs = torch.where(reached, theirs, 0.0)
         score = torch.where(reached, mine, 0.0) - theirs if relative else -theirs
         expected = self._over_parts(torch.where(reached, marginals * score, 0.0))
-        # An arc that the other excludes may have a zero gradient, but not a finite divergence.
+        # The divergence is infinite if the other excludes an arc that this one allows.
         expected = torch.where(
             (reached & (theirs == NEGATIVE_INFINITY)).flatten(-self.event_dims[0]).any(-1),
             torch.inf,
@@ -161,7 +161,7 @@ class SpanningTree(DependencyTree):
 
     def _partial_score(self, required: Tensor, forbidden: Tensor) -> Tensor:
         required, forbidden, scores = torch.broadcast_tensors(required, forbidden, self.potentials[0])
-        # A required arc leaves its word no other: what stands beside it, label or head, is forbidden.
+        # A required arc forbids all other heads and labels of its word.
         axes = (-3, -1) if self.labelled else (-2,)
         wanted = required.sum(axes, keepdim=True)
         allowed = ~forbidden & torch.where(wanted == 0, True, required & (wanted == 1))
@@ -177,13 +177,13 @@ class SpanningTree(DependencyTree):
         return logsumexp(scores, -1) if self.labelled else scores
 
     def _sparse(self, arcs: Tensor) -> tuple[Tensor, Tensor | None, bool]:
-        """Arcs (B, N+1, N+1), lengths (B,), None if full, and the kind of root, as the kernels take them."""
+        """For the kernels: arcs (B, N+1, N+1), lengths (B,) or None if all are full, and single_root."""
         batch = arcs.shape[:-2]
         lengths = None if self.lengths is None else self.lengths.expand(batch).reshape(-1).contiguous()
         return flatten_batch(arcs, batch, 2), lengths, self.single_root
 
     def _flat(self, arcs: Tensor) -> tuple[Tensor, Tensor, bool]:
-        """The same with lengths in any case."""
+        """As `_sparse`, with lengths that are never None."""
         flat, lengths, single_root = self._sparse(arcs)
         return flat, full_lengths(flat, lengths), single_root
 
@@ -220,7 +220,7 @@ class SpanningTree(DependencyTree):
         return tree.to(scores.dtype)
 
     def _score_of(self, values: Tensor, scores: Tensor) -> Tensor:
-        """The scores of values again, as functions of the potentials; −inf where there is no tree."""
+        """The scores of values as differentiable functions of the potentials; −inf if there is no tree."""
         sums = self._over_parts(torch.where(values > 0, self.potentials[0], 0.0))
         return torch.where(scores > NEGATIVE_INFINITY, sums, NEGATIVE_INFINITY)
 

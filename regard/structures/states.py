@@ -1,4 +1,4 @@
-"""What everything that is a sequence of states has in common, whatever its potentials."""
+"""Base class of sequences of states, independent of their potentials."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from regard.structures.semirings import Semiring
 
 
 class StateSequence(Structure):
-    """A sequence of N states whose neighbours are scored together: its queries in the kernels' form.
+    """A sequence of N states with scores for neighboring pairs: its queries through the chain kernels.
 
-    `_folded` gives that form, `value_of` what a sequence of states is as a value of the structure.
+    `_folded` returns the scores in the form of the kernels, `value_of` converts states to a value.
     """
 
     @abstractmethod
@@ -26,7 +26,7 @@ class StateSequence(Structure):
 
     @abstractmethod
     def _folded(self, kernel: str) -> tuple[Tensor | None, Tensor, Tensor | None] | None:
-        """init (B, C), edges (B, N−1, C, C) with all other scores inside, lengths (B,); None: no such kernel."""
+        """init (B, C), edges (B, N−1, C, C) including other scores, lengths (B,); None without a kernel."""
 
     def entropy(self) -> Tensor:
         folded = self._folded("chain")
@@ -59,7 +59,7 @@ def forward_algorithm(semiring: Semiring, edges: Tensor, nodes: Tensor, lengths:
     """The sum over state sequences of the product of their edges (..., N−1, C, C) and nodes (..., N, C)."""
     if nodes.shape[-2] == 0:
         return semiring.one(nodes, 2)
-    prefix = nodes[..., 0, :]  # (..., C): the total of all beginnings that are in each state
+    prefix = nodes[..., 0, :]  # (..., C): the sum over all prefixes that end in each state
     for n in range(1, nodes.shape[-2]):
         pairs = semiring.times(prefix.unsqueeze(-1), edges[..., n - 1, :, :])  # (..., C from, C to)
         extended = semiring.times(semiring.sum(pairs, -2), nodes[..., n, :])
@@ -68,7 +68,7 @@ def forward_algorithm(semiring: Semiring, edges: Tensor, nodes: Tensor, lengths:
 
 
 def chain_entropy(first: Tensor, pairs: Tensor) -> Tensor:
-    """H(z_0) + Σ_n H(z_{n+1} | z_n), (B,), from marginals (B, C) and (B, N−1, C, C): no large scores to cancel."""
+    """H(z_0) + Σ_n H(z_{n+1} | z_n), (B,), from marginals (B, C) and (B, N−1, C, C), without cancellation."""
     conditional = _x_log_x(pairs).sum((-1, -2)) - _x_log_x(pairs.sum(-1)).sum(-1)  # (B, N−1)
     return -(_x_log_x(first).sum(-1) + conditional.sum(-1))
 
@@ -78,7 +78,7 @@ def sample_states(
 ) -> Tensor:
     """States (*sample_shape, B, N) drawn from a chain's marginals (B, C) and (B, N−1, C, C), from left to right.
 
-    −1 beyond the length and on an empty support, where all marginals are zero.
+    A state is −1 beyond the length and on an empty support, where all marginals are zero.
     """
     weights = first.expand(*sample_shape, *first.shape)
     drawn = [_draw(weights, generator)]
@@ -90,7 +90,7 @@ def sample_states(
 
 
 def _draw(weights: Tensor, generator: torch.Generator | None) -> Tensor:
-    """An index in proportion to the weights (..., C), not normalised; −1 where all are zero."""
+    """Draw an index in proportion to the unnormalized weights (..., C); −1 if all are zero."""
     chosen = (weights / torch.empty_like(weights).exponential_(generator=generator)).argmax(-1)
     return torch.where(weights.any(-1), chosen, -1)
 

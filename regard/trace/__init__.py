@@ -1,15 +1,16 @@
-"""Traces: where a model looked, as numbers and the readable pieces they belong to.
+"""Traces: the attention of a model, as numbers and the readable pieces to which they belong.
 
-    trace        all of one prediction
+    trace        everything about one prediction
     glimpses     several looks for one answer
-    heads        the looks of several heads, layer by layer
-    pointed      which positions of an input an output points at
-    structures   what was selected jointly: arcs, segments, hops, nodes of a tree; the words of sentences
+    heads        the attention of several heads, layer by layer
+    pointed      the positions of an input that an output points at
+    structures   structures that were selected: arcs, segments, hops, nodes of a tree; the words of sentences
     tape         where the heads of an external memory wrote and read
-    seen         what a figure draws of inputs that are no texts: pictures, films, sounds, points
+    seen         inputs that are not texts, as figures draw them: images, videos, audio, points
 
-A trace draws nothing itself: its methods hand it to `regard.inspect`, which is imported only then. Nothing here needs
-torch, and all of it is JSON both ways: what was written on one machine can be drawn on another.
+A trace draws nothing itself: its methods pass it to `regard.inspect`, which is imported only then. Nothing
+here needs torch, and everything can be written to and read from JSON, so that a trace can be drawn on another
+machine.
 """
 
 from regard.trace.glimpses import Glimpses

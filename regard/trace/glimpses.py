@@ -16,9 +16,9 @@ from regard.trace.numbers import Array
 class Glimpses:
     """Several looks at one input, all for one answer. K glimpses, S positions.
 
-    weights   (K, S), those of each glimpse
-    truth     (K, S) where each should have looked; None where that is not known
-    names     of the glimpses, the words of another input that asked; empty where they are only numbered
+    weights   (K, S) of each glimpse
+    truth     (K, S) the true attention of each glimpse; None if it is not known
+    names     of the glimpses: the words of another input from which the queries come; empty if there are none
     """
 
     weights: Array

@@ -1,4 +1,4 @@
-"""The looks of several heads, layer by layer."""
+"""The attention of several heads, layer by layer."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from regard.trace.numbers import Array
 
 @dataclass(frozen=True, eq=False)
 class HeadLooks:
-    """What the H heads of one layer looked at. T queries, S positions.
+    """The attention of the H heads of one layer. T queries, S positions.
 
-    over      the input whose positions they are; empty where the output looks at itself
+    over      the input that is attended to; empty for self-attention of the output
     weights   (H, T, S)
-    queries   the readable pieces the T queries belong to
+    queries   the readable pieces of the T queries
     keys      the readable pieces of the S positions
     """
 
@@ -28,7 +28,7 @@ class HeadLooks:
     keys: Sequence[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        put = object.__setattr__  # frozen: settled once, here
+        put = object.__setattr__  # frozen: fields are set only here
         put(self, "weights", np.asarray(self.weights, dtype=np.float64))
         put(self, "queries", [str(piece) for piece in self.queries])
         put(self, "keys", [str(piece) for piece in self.keys])
@@ -49,7 +49,7 @@ class HeadLooks:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> HeadLooks:
-        # What has no heads, queries or positions loses its other dimensions in JSON.
+        # In JSON an array without heads, queries or positions loses its other dimensions.
         shape = (len(values["weights"]), len(values["queries"]), len(values["keys"]))
         weights = values["weights"] if all(shape) else np.zeros(shape)
         return cls(values["over"], weights, values["queries"], values["keys"])

@@ -1,4 +1,4 @@
-"""Numbers of a trace, from whatever they came as, and as JSON has them."""
+"""Conversion of the numbers of a trace to arrays, and to and from JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def arrays(values: Mapping[str, Any]) -> dict[str, Array]:
 
 
 def to_json(score: float) -> float | None:
-    """JSON has no minus infinity, which is the score of what cannot be."""
+    """None for minus infinity, the score of an impossible output, which JSON does not have."""
     return float(score) if math.isfinite(score) else None
 
 

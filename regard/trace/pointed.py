@@ -1,4 +1,4 @@
-"""The positions of an input that an output points at, and what they make together."""
+"""The positions of an input that an output points at, and the figure they form."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from regard.errors import RegardError
 
 
 def written(places: Sequence[int], form: str) -> str:
-    """Places from 0 as data write them: positions from 1, a semicolon between triangles."""
+    """Places from 0 in the format of the data: positions from 1, a semicolon between triangles."""
     words = [str(place + 1) for place in places]
     if form != "triangles":
         return " ".join(words)
@@ -21,8 +21,8 @@ def written(places: Sequence[int], form: str) -> str:
 class Pointed:
     """
     places   the positions, from 0, in their order
-    truth    the true ones; None where they are not known
-    form     what they make: a "sequence", a closed "polygon" or "tour", or "triangles" of three positions each
+    truth    the true positions; None if they are not known
+    form     their figure: a "sequence", a closed "polygon" or "tour", or "triangles" of three positions each
     """
 
     places: Sequence[int]
@@ -30,7 +30,7 @@ class Pointed:
     form: str = "sequence"
 
     def __str__(self) -> str:
-        """As data write them: positions from 1, a semicolon between triangles."""
+        """The format of the data: positions from 1, a semicolon between triangles."""
         return written(self.places, self.form)
 
     def check_against(self, name: str, positions: int) -> None:

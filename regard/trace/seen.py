@@ -1,4 +1,4 @@
-"""What a figure draws of an input that is no text: a picture, a film, a sound. Plain arrays, and JSON both ways."""
+"""Inputs that are not texts, as figures draw them: images, videos, audio. Plain arrays, to and from JSON."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def _unpacked(values: Mapping[str, Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class SeenPicture:
-    """A picture, and what is known of it.
+    """An image, its grid of positions, and its true regions.
 
     pixels   (H, W, 3) uint8
-    grid     rows and columns of the positions that can be looked at
-    places   (look, left, top, right, bottom) of what each look should have seen, as fractions of width and height
+    grid     rows and columns of the positions that can be attended to
+    places   (look, left, top, right, bottom): the true region of each look, in fractions of width and height
     """
 
     kind: ClassVar[str] = "picture"
@@ -49,7 +49,7 @@ class SeenPicture:
 
 @dataclass(frozen=True, eq=False)
 class SeenFilm:
-    """frames (T, H, W, 3) uint8; each is a position that can be looked at."""
+    """frames (T, H, W, 3) uint8; each is a position that can be attended to."""
 
     kind: ClassVar[str] = "film"
     frames: NDArray[np.uint8]
@@ -60,9 +60,9 @@ class SeenFilm:
 
 @dataclass(frozen=True, eq=False)
 class SeenSeries:
-    """values (T, D): vectors in time, such as the log-mel frames of a sound; seconds: its length, 0 where unknown.
+    """values (T, D): vectors in time, such as log-mel frames of audio; seconds: the duration, 0 if unknown.
 
-    The positions that can be looked at share the duration evenly; there may be fewer of them than vectors.
+    The positions that can be attended to divide the duration evenly. There may be fewer of them than vectors.
     """
 
     kind: ClassVar[str] = "series"
@@ -75,7 +75,7 @@ class SeenSeries:
 
 @dataclass(frozen=True, eq=False)
 class SeenPoints:
-    """points (S, 2) in the plane; each is a position that can be looked at."""
+    """points (S, 2) in the plane; each is a position that can be attended to."""
 
     kind: ClassVar[str] = "points"
     points: NDArray[np.float64]
@@ -88,7 +88,7 @@ Seen = SeenPicture | SeenFilm | SeenSeries | SeenPoints
 
 
 def seen_from_dict(values: Mapping[str, Any]) -> Seen:
-    """The inverse of `to_dict`, of whichever kind."""
+    """The inverse of `to_dict`, for all kinds."""
     kind = values.get("kind")
     if kind == SeenPicture.kind:
         rows, columns = values["grid"]

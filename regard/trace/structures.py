@@ -1,14 +1,14 @@
-"""The structures a trace holds: what was selected jointly, as plain numbers that `regard.inspect` can draw.
+"""The structures in a trace: joint selections, as plain numbers that `regard.inspect` can draw.
 
     Arcs       a head for each token of an input: a dependency tree, or the soft parents of self-attention
-    Segments   for each output piece, which positions of an input are inside the segments it looked at
-    Hops       which positions of an input were read, one after another: the supporting facts of an answer
-    Nodes      the tree whose nodes the positions of an input are, with how much was read of each, and their labels
-    SentenceWords  the words of the sentences that are the positions of an input, with how much was read of each
+    Segments   for each output piece, the positions of an input that are inside its segments
+    Hops       the positions of an input that were read one after another: the supporting facts of an answer
+    Nodes      the tree whose nodes are the positions of an input, with the weight and the label of each
+    SentenceWords  the words of the sentences that are the positions of an input, with the weight of each
 
-Every kind can hold four things: marginals p(part is in z), the best structure, samples, and the true structure where
-it is known; what is not known is None or empty. Arrays are numpy's (lists, and tensors on a CPU, are turned into them).
-Nothing here needs torch, and `to_dict` is JSON.
+A structure can have marginals p(part is in z), the best structure, samples, and the true structure; unknown
+ones are None or empty. Lists and CPU tensors are converted to numpy arrays. Nothing here needs torch, and
+`to_dict` is JSON.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Places = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True, eq=False)
 class _Structure:
-    """Fields are settled and checked once, when made; the names of the fields are the keys of the JSON."""
+    """Fields are converted and checked in the constructor; their names are the keys of the JSON."""
 
     kind: ClassVar[str]
     _arrays: ClassVar[Mapping[str, type]]
@@ -53,7 +53,7 @@ class _Structure:
         raise NotImplementedError
 
     def _expect(self, name: str, shape: tuple[int | None, ...], why: str) -> None:
-        """Refuse an array of another shape; None in `shape` is any size."""
+        """Refuse an array of another shape; None in `shape` means any size."""
         value = getattr(self, name)
         if value is None:
             return
@@ -74,7 +74,7 @@ class _Structure:
             )
 
     def _one_each(self, names: Sequence[str], count: int, what: str) -> None:
-        """Refuse texts that are neither none nor one for each of so many."""
+        """Refuse fields of texts whose number is neither 0 nor `count`."""
         for name in names:
             found = len(getattr(self, name))
             if found not in (0, count):
@@ -83,7 +83,7 @@ class _Structure:
                 )
 
     def check_against(self, name: str, outputs: int, positions: int) -> None:
-        """Refuse what does not belong to the `outputs` pieces written and the `positions` of input `name`."""
+        """Refuse a structure that does not fit the output pieces and the positions of input `name`."""
         raise NotImplementedError
 
     def _refuse(self, name: str, found: int, what: str, expected: int, of: str) -> None:
@@ -91,14 +91,14 @@ class _Structure:
             raise RegardError(f"the {self.kind} over {name!r} are for {found} {what}, but {of} {expected}.")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, strings and numbers, for JSON; what is not known is left out."""
+        """Plain lists, strings and numbers, for JSON, without unknown values."""
         values: dict[str, Any] = {"kind": self.kind}
         for one in fields(self):
             value = getattr(self, one.name)
             if isinstance(value, np.ndarray):
                 values[one.name] = value.tolist()
                 if 0 in value.shape:
-                    values[f"{one.name}_shape"] = list(value.shape)  # lists of nothing forget their shape
+                    values[f"{one.name}_shape"] = list(value.shape)  # empty lists lose their shape
             elif value:
                 values[one.name] = list(value)
         return values
@@ -108,10 +108,10 @@ class _Structure:
 class Arcs(_Structure):
     """A head for each of N tokens; tokens are counted from 1, and 0 is the root symbol, as in `regard.structures`.
 
-    heads           (N,) `heads[m - 1]` is the head of token m: 0 to N; −1 where none was found
+    heads           (N,) `heads[m - 1]` is the head of token m: 0 to N; −1 if there is none
     marginals       (N+1, N+1) `marginals[h, m]` is p(h is the head of m); column 0 and the diagonal are not read
     relations       N names, `relations[m - 1]` of the arc to token m
-    true_heads      (N,) as heads; −1 where not known
+    true_heads      (N,) as heads; −1 if not known
     true_relations  N names
     samples         (K, N) the heads of K samples
     """
@@ -147,7 +147,7 @@ class Arcs(_Structure):
 
 @dataclass(frozen=True, eq=False)
 class Segments(_Structure):
-    """Which of S positions of an input each of T output pieces looked at.
+    """The segments of S positions of an input that each of T output pieces attended to.
 
     weights   (T, S) p(position s is inside, for output piece t): the marginals before any rescaling
     best      (T, S) 0 or 1: the most probable segmentation
@@ -187,7 +187,7 @@ class Hops(_Structure):
     best       (K,) the positions of the most probable reading, from 0; −1 for none
     truth      the true positions in their order, as many as there are: the supporting facts
     samples    (M, K) the positions of M samples
-    positions  S texts, where the positions are not the pieces of the input: the sentences of a story
+    positions  S texts, if the positions are not the pieces of the input: the sentences of a story
     """
 
     kind: ClassVar[str] = "hops"
@@ -224,9 +224,9 @@ class Nodes(_Structure):
     """A tree over words whose N nodes, in post-order, are the positions of an input.
 
     parents      (N,) the place of each node's parent, from 0; −1 for the root
-    labels       N names that were found, or none
+    labels       N predicted names, or none
     true_labels  N names; empty for a node whose label is not known
-    weights      (N,) how much was read of each node
+    weights      (N,) the attention to each node
     """
 
     kind: ClassVar[str] = "nodes"
@@ -255,11 +255,11 @@ class Nodes(_Structure):
 class SentenceWords(_Structure):
     """A document: the W words of the S sentences that are the positions of an input.
 
-    words       all of them, one sentence after another
+    words       all words, one sentence after another
     counts      (S,) words of each sentence
-    weights     (W,) how much of its sentence each word is; None where no attention chose it
-    sentences   (S,) how much of the answer each sentence is; None where no attention chose it
-    truth       (W,) 1 for the words that decide, 0 for others; None where they are not known
+    weights     (W,) the weight of each word in its sentence; None without such an attention
+    sentences   (S,) the weight of each sentence; None without such an attention
+    truth       (W,) 1 for the words that decide the answer, 0 for others; None if not known
     """
 
     kind: ClassVar[str] = "words"
@@ -284,12 +284,12 @@ class SentenceWords(_Structure):
         self._expect("truth", (total,), "0 or 1 for each word")
 
     def check_against(self, name: str, outputs: int, positions: int) -> None:
-        if positions != len(self.words):  # its words may be looked at themselves
+        if positions != len(self.words):  # words may be attended to directly
             self._refuse(name, len(self.counts), "sentences", positions, "that input has")
 
     @property
     def shares(self) -> Numbers | None:
-        """(W,) how much of the answer each word is: the product of the two levels; None without any attention."""
+        """(W,) the weight of each word, the product of the two levels; None without any attention."""
         if self.weights is None and self.sentences is None:
             return None
         own = np.ones(len(self.words)) if self.weights is None else self.weights
@@ -297,7 +297,7 @@ class SentenceWords(_Structure):
 
     @property
     def bounds(self) -> list[tuple[int, int]]:
-        """The first word of each sentence and the one behind its last."""
+        """The index of the first word of each sentence, and of the word after its last."""
         ends = np.cumsum(self.counts)
         return list(zip((ends - self.counts).tolist(), ends.tolist(), strict=True))
 
@@ -309,7 +309,7 @@ _KINDS: Mapping[str, type[Arcs] | type[Segments] | type[Hops] | type[Nodes] | ty
 
 
 def structure_from_dict(values: Mapping[str, Any]) -> TracedStructure:
-    """The inverse of `to_dict`, of whichever kind."""
+    """The inverse of `to_dict`, for all kinds."""
     kind = _KINDS.get(values.get("kind", ""))
     if kind is None:
         raise RegardError(

@@ -14,12 +14,13 @@ from regard.trace.numbers import Array
 
 @dataclass(frozen=True, eq=False)
 class Tape:
-    """H heads that write and K that read, at each of S steps of an input, over N slots.
+    """H write heads and K read heads over N slots, at each of the S steps of an input.
 
-    writes       (H, S, N) the weights of the heads that write
-    reads        (K, S, N) of those that read
-    link         (N, N) `link[a, b]`: slot a was written after slot b, at the end; where the memory keeps that
-    write_path   (H, S, 2) the points where the heads were, and `read_path` (K, S, 2); where they move in a plane
+    writes       (H, S, N) the weights of the write heads
+    reads        (K, S, N) the weights of the read heads
+    link         (N, N) at the end, `link[a, b]`: slot a was written after slot b; for memories that record it
+    write_path   (H, S, 2) the positions of the write heads, and `read_path` (K, S, 2) of the read heads; for
+                 heads that move in a plane
     """
 
     writes: Array
@@ -59,7 +60,7 @@ class Tape:
             raise RegardError(f"the tape of {name!r} has {self.steps} steps, but that input has {positions}.")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, for JSON; what is not known is left out."""
+        """Plain lists, for JSON, without unknown values."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         return {name: value.tolist() for name, value in values.items() if value is not None}
 

@@ -1,4 +1,4 @@
-"""Everything a model looked at while it answered."""
+"""The attention of a model, and other details of one prediction."""
 
 from __future__ import annotations
 
@@ -25,35 +25,37 @@ if TYPE_CHECKING:
     from regard.inspect.scene import Scene
 
 SEQUENCES = ("text", "tags", "tree", "bits")
-"""Kinds of outputs that are one piece after another; anything else is one answer for the whole input."""
+"""Kinds of outputs that are sequences of pieces. All others are one answer for the whole input."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace:
-    """What was looked at while one prediction was made. T output pieces, S positions of an input.
+    """The details of one prediction. T output pieces, S positions of an input.
 
     input       the pieces of each input, by its name
-    output      the T pieces that were written; the last may be "</s>"
-    attention   (T, S) for each input that was attended to: `attention[name][t, s]` is how much of the context
-                of output piece t came from position s of that input
-    layout      how the positions of an input lie ("line" where nothing is said): `regard.nn.memory.Layout`
-    truth       (T, S) where the output should have looked, for the inputs where that is known; or empty
+    output      the T output pieces; the last may be "</s>"
+    attention   (T, S) for each attended input: `attention[name][t, s]` is the share of position s of that
+                input in the context of output piece t
+    layout      the layout of the positions of an input (default: "line"): `regard.nn.memory.Layout`
+    truth       (T, S) the true attention, for the inputs for which it is known; or empty
     scores      (T,) log-probability of each output piece; or empty
     hypotheses  the n-best list, best first, as pairs of text and total log-probability
     gates       further numbers per output piece, (T,) or (T, D), by name
-    seen        what a figure draws of inputs that are no texts: pictures, films, sounds
-    structures  what was selected jointly (`Arcs`, `Segments`, `Hops`), by the name of the input it is over
-    kind        what the output is: a "text" (one row per piece), "tags" (one for each position of the input), a
-                "tree" (a head for each position of the input, as "2:nsubj" or "2"), "bits" (a vector for each blank
-                step of the input), or by any other name one answer for the whole input (one row): a "label", a
-                "number"
-    glimpses    the looks of an answer that looked at an input several times; `attention` is their mean then
-    heads       the looks of each head of a layer, by the layer's name, where a part looks with several heads
-    pointed     the positions that the output points at, by the name of the input, where it is made of them
-    copied      (T, S) for an input that words were copied from: `copied[name][t, s]` is the probability that output
-                piece t came from position s, given that it was written; the rest of a row came from the vocabulary
+    seen        inputs that are not texts, as figures draw them: images, videos, audio
+    structures  selected structures (`Arcs`, `Segments`, `Hops`, …), by the name of the input
+    kind        the kind of output: a "text" (one row per piece), "tags" (one for each position of the input),
+                a "tree" (a head for each position of the input, as "2:nsubj" or "2"), "bits" (a vector for
+                each blank step of the input), or any other name for one answer for the whole input (one row):
+                a "label", a "number"
+    glimpses    the looks of an answer that attends to an input several times; `attention` is then their mean
+    heads       the attention of each head of a layer, by the layer's name, for attention with several heads
+    pointed     the positions that the output points at, by the name of the input, for outputs made of
+                positions
+    copied      (T, S) for an input from which words are copied: `copied[name][t, s]` is the probability that
+                output piece t was copied from position s, given that it was written; the rest of a row is the
+                probability that it came from the vocabulary
     tapes       where the heads of an external memory wrote and read at each step of an input
-    overridden  the inputs whose attention was imposed: there `truth` is what was imposed
+    overridden  the inputs whose attention was overridden; their `truth` is the override
     """
 
     input: Mapping[str, Sequence[str]]
@@ -75,7 +77,7 @@ class Trace:
     copied: Mapping[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        put = object.__setattr__  # frozen: this is the one place where the fields are settled
+        put = object.__setattr__  # frozen: fields are set only here
         put(self, "input", {name: [str(piece) for piece in pieces] for name, pieces in self.input.items()})
         put(self, "output", [str(piece) for piece in self.output])
         put(self, "attention", arrays(self.attention))
@@ -95,7 +97,7 @@ class Trace:
         self._check()
 
     def _check(self) -> None:
-        """Refuse numbers that do not belong to the pieces: a figure of them would lie."""
+        """Refuse numbers that do not fit the pieces: a figure of them would be wrong."""
         for kind, looks in (("attention", self.attention), ("truth", self.truth), ("copied", self.copied)):
             for name, weights in looks.items():
                 self._know(kind, name)
@@ -134,7 +136,7 @@ class Trace:
 
     @property
     def probabilities(self) -> Array | None:
-        """(T,) probability of each output piece, or None where scores are not known."""
+        """(T,) probability of each output piece, or None if scores are not known."""
         if self.kind == "number" or not len(self.output) or len(self.scores) != len(self.output):
             return None  # the score of a number is a density
         return np.exp(self.scores)
@@ -145,30 +147,29 @@ class Trace:
         return self.kind not in SEQUENCES
 
     def plot(self, *, heads: bool = False, layers: Layers = None) -> Scene:
-        """The figure of this trace; a notebook draws it, `.save(path)` writes it.
+        """The figure of this trace. A notebook displays it; `.save(path)` writes it.
 
-        heads    draw what each head of each layer looked at instead
-        layers   only these layers' heads, by name or by number from 1
+        heads    draw the attention of each head of each layer instead
+        layers   draw only the heads of these layers, by name or by number from 1
         """
         from regard.inspect import figure, heads_figure
 
         return heads_figure(self, layers) if heads or layers is not None else figure(self)
 
     def html(self, title: str | None = None) -> str:
-        """A web page of its own with the figure, complete in one file."""
+        """A web page with the figure, complete in one file."""
         from regard.inspect import trace_page
 
         return trace_page(self, title=title)
 
     def print(self, console: Console | None = None, *, heads: bool = False, layers: Layers = None) -> None:
-        """The figure in the terminal; with `heads` or `layers` as `plot` takes them."""
+        """Print the figure in the terminal; `heads` and `layers` as in `plot`."""
         from regard.console import safe_console
 
         (console or safe_console()).print(self.plot(heads=heads, layers=layers))
 
     def save(self, path: str | PathLike[str], *, heads: bool = False, layers: Layers = None) -> None:
-        """Write the figure as .svg, .html, .png or .pdf, by the ending of the name; with `heads` or `layers` as `plot`
-        takes them."""
+        """Write the figure as .svg, .html, .png or .pdf, by extension; `heads` and `layers` as in `plot`."""
         from regard.inspect import save
 
         page = str(path).lower().endswith((".html", ".htm")) and not heads and layers is None
@@ -228,7 +229,7 @@ class Trace:
         output: list[str] = values["output"]
 
         def looks(arrays: Mapping[str, Any]) -> dict[str, Array]:
-            # An output or input without pieces loses its other dimension in JSON, hence the reshape.
+            # In JSON an array without output or input pieces loses its other dimension, hence the reshape.
             return {
                 name: np.asarray(rows, dtype=np.float64).reshape(len(output), len(inputs[name]))
                 for name, rows in arrays.items()

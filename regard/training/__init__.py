@@ -1,6 +1,6 @@
-"""The training loop and what it stands on.
+"""The training loop and its components.
 
-Names are loaded when first used: a spec asks for the schedules of this folder, and needs nothing else of it.
+Names are loaded at first use: a spec needs only the schedules of this folder.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Callbacks: functions that a training calls after updates and evaluations."""
+"""Callbacks: methods that are called after updates and evaluations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Callback:
-    """Derive from it and override what you want to hear of; each gets a plain dict.
+    """Base class of callbacks. Override the methods that you need; each receives a plain dict.
 
         class Watch(regard.training.Callback):
             def on_evaluation(self, figures):
@@ -15,22 +15,23 @@ class Callback:
 
         regard.fit(data, callbacks=[Watch()])
 
-    Of several processes only the first calls it. What it raises ends the training; the last checkpoint stays.
+    If there are several processes, only the first calls it. An exception ends the training; the last
+    checkpoint remains.
     """
 
     def on_step(self, figures: dict[str, Any]) -> None:
-        """Every ten updates, and before each evaluation: what log.csv has of them (step, epoch, seconds, loss, rate,
-        gradient_norm, tokens_per_second, …)."""
+        """Called every ten updates, and at each evaluation before `on_evaluation`, with the figures of
+        log.csv (step, epoch, seconds, loss, rate, gradient_norm, tokens_per_second, …)."""
 
     def on_evaluation(self, figures: dict[str, Any]) -> None:
-        """The development set has been measured: step, epoch, seconds, each metric, and whether it is `improved`."""
+        """Called after each evaluation on dev, with step, epoch, seconds, all metrics, and `improved`."""
 
     def on_end(self, figures: dict[str, Any]) -> None:
-        """The training came to its end: steps, epochs, seconds, kept, stopped_because, metrics."""
+        """Called at the end of training, with steps, epochs, seconds, kept, stopped_because, metrics."""
 
 
 def tell(callbacks: Sequence[Any], event: str, figures: Mapping[str, Any]) -> None:
-    """Call the method of each callback that has one; each gets a dict of its own."""
+    """Call this method of each callback that has it, with a separate dict for each."""
     for callback in callbacks:
         method = getattr(callback, event, None)
         if method is not None:

@@ -1,7 +1,7 @@
 """Training state in one file: tensors as safetensors, everything else as JSON in its header. Nothing is pickled.
 
-One file, so that one rename makes it valid: whatever moment the process dies at, the file on disk is a whole
-checkpoint, the old one or the new one.
+A single file is replaced by one rename: whenever the process dies, the file on disk is a complete checkpoint,
+the old one or the new one.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from regard.manifest import STATE_FILE
 from regard.tensors import VALUES, read_tensors, write_tensors
 
 STATE = STATE_FILE
-"""Where a run keeps its training state."""
+"""The file of the training state, in the folder of a run."""
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
-    """Replaces `path` atomically."""
+    """Replace `path` atomically."""
     write_tensors(path, _separate(tensors), {VALUES: json.dumps(values)})
 
 
 def read(path: Path, *, own: bool = True) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What `write` wrote, its digest checked; own: see `read_tensors`."""
+    """Read the result of `write` and check its digest; own: see `read_tensors`."""
     tensors, metadata = read_tensors(path, "this checkpoint", own=own)
     with understanding(path):
         return tensors, dict(json.loads(metadata.get(VALUES, "{}")))
@@ -38,7 +38,7 @@ def read(path: Path, *, own: bool = True) -> tuple[dict[str, Tensor], dict[str, 
 
 @contextmanager
 def understanding(path: Path) -> Iterator[None]:
-    """A checkpoint that can be read, and is not what this version writes."""
+    """Turn exceptions into an error: the checkpoint is readable, but not in the format of this version."""
     try:
         yield
     except RegardError:
@@ -60,7 +60,7 @@ def understanding(path: Path) -> Iterator[None]:
 
 
 def _separate(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """On the CPU, contiguous, no two sharing memory: tied weights are written twice and tie again when loaded."""
+    """Contiguous CPU tensors without shared memory: tied weights are written twice and tied when loaded."""
     seen: set[int] = set()
     separate = {}
     for name, tensor in tensors.items():
@@ -81,7 +81,7 @@ def without_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tens
 
 
 def pack_optimizer(optimizer: Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """An optimiser's state as tensors named PARAMETER/KEY, and its plain numbers in the same way."""
+    """An optimizer's state: tensors named PARAMETER/KEY, and plain numbers with names in the same form."""
     tensors: dict[str, Tensor] = {}
     values: dict[str, Any] = {}
     for index, entries in optimizer.state_dict()["state"].items():
@@ -94,7 +94,7 @@ def pack_optimizer(optimizer: Optimizer) -> tuple[dict[str, Tensor], dict[str, A
 
 
 def unpack_optimizer(optimizer: Optimizer, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
-    """Puts the state back; the groups and their options stay those the optimiser was made with."""
+    """Restore the state. The parameter groups and their options stay as they are."""
     state: dict[int, dict[str, Any]] = {}
     for name, value in [*tensors.items(), *values.items()]:
         index, _, key = name.partition("/")
@@ -104,6 +104,6 @@ def unpack_optimizer(optimizer: Optimizer, tensors: Mapping[str, Tensor], values
 
 @torch.no_grad()
 def copy_into(target: Mapping[str, Tensor], source: Mapping[str, Tensor]) -> None:
-    """Overwrites the tensors of `target` in place, keeping device and ties."""
+    """Overwrite the tensors of `target` in place, keeping device and ties."""
     for name, tensor in target.items():
         tensor.copy_(source[name])

@@ -1,4 +1,4 @@
-"""Accelerate, which carries devices, precision and processes; asked once, at the start of a run."""
+"""Accelerate, which manages devices, precision and processes; set up once, at the start of a run."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from regard.private import forget_accelerator
 
 
 def make_accelerator(precision: str = "fp32", device: str | None = None) -> Accelerator:
-    """The device named, or the best there is: every process of a launch gets its own.
+    """The named device, or the best available one; every process of a launch has its own.
 
-    Accelerate remembers its first answer for the life of the process. Outside a launch it is made to forget it, so
-    that a notebook may train on another device, or with another precision, the next time.
+    Accelerate keeps its first state for the life of the process. Outside a launch the state is reset, so that
+    a notebook can train on another device, or with another precision, the next time.
     """
     if device is not None:
         named_device(device)
@@ -35,7 +35,7 @@ def make_accelerator(precision: str = "fp32", device: str | None = None) -> Acce
         raise RegardError(
             f"there is no {device} on this machine, only {accelerator.device.type}.", where="device"
         )
-    # what half precision leaves in single precision, recurrences say, has still more digits in tf32
+    # operations that stay in single precision, such as recurrences, still have more digits in tf32
     torch.set_float32_matmul_precision("highest" if precision == "fp32" else "high")
     if precision == "fp16" and accelerator.device.type == "cpu":
         raise RegardError("fp16 needs a GPU.", where="training.precision", fix="Use bf16 or fp32 on a CPU.")
@@ -44,7 +44,7 @@ def make_accelerator(precision: str = "fp32", device: str | None = None) -> Acce
 
 @contextmanager
 def _named_device(device: str | None) -> Iterator[None]:
-    """Accelerate takes a particular device ("cuda:1") from the environment only."""
+    """Set the device in the environment: Accelerate reads a particular one ("cuda:1") only from there."""
     name = "ACCELERATE_TORCH_DEVICE"
     before = os.environ.get(name)
     if device is not None and ":" in device:

@@ -2,7 +2,7 @@
 
     ā_t = d_t · ā_{t−1} + (1 − d_t) · a_t,    d_t = min(decay, (1 + t) / (10 + t))
 
-The smaller decay of the first steps keeps the random first weights from lingering.
+The smaller decay of the first steps reduces the influence of the random initial weights.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from regard.training.checkpoint import copy_into
 
 
 class MovingAverage:
-    """Averages the floating-point weights of `network`; `applied` lends them to it.
+    """Averages of the floating-point weights of `network`; `applied` loads them temporarily.
 
-    What a normalisation over batches remembers of them is averaged with the weights it belongs to.
+    The running statistics of batch normalization are averaged together with the weights.
     """
 
     def __init__(self, network: nn.Module, decay: float) -> None:
@@ -35,12 +35,12 @@ class MovingAverage:
         self.averages = {name: parameter.detach().clone() for name, parameter in self.weights.items()}
 
     def share(self, step: int) -> float:
-        """1 − d of update number `step` = 1, 2, …"""
+        """1 − d for update number `step` = 1, 2, …"""
         return 1 - min(self.decay, (1 + step) / (10 + step))
 
     @torch.no_grad()
     def update(self, step: int, names: Iterable[str] | None = None) -> None:
-        """After update number `step`, of all weights or of some."""
+        """Update the averages of all weights, or of some, after update number `step`."""
         chosen = list(self.weights if names is None else names)
         if chosen:
             averages, weights = ([some[name] for name in chosen] for some in (self.averages, self.weights))
@@ -48,7 +48,7 @@ class MovingAverage:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """The network has the averaged weights inside, its own again afterwards."""
+        """Use the averaged weights inside the context, and restore the network's weights afterwards."""
         own = {name: weight.detach().clone() for name, weight in self.weights.items()}
         copy_into(self.weights, self.averages)
         try:

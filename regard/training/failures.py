@@ -1,4 +1,4 @@
-"""What a run says when the numbers or the memory give out."""
+"""Errors for values that are not finite and for running out of memory."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", 
 
 @dataclass(frozen=True)
 class BatchPlace:
-    """A global batch: its epoch and number (both from 0), the update it belongs to, its rows and cost here.
+    """A global batch: its epoch and number (both from 0), its update, and its rows and cost in this process.
 
-    locate   says where a row of the dataset came from ("train.tsv:17"), where the data know it
+    locate   gives the origin of a row of the dataset ("train.tsv:17"), if it is known
     """
 
     epoch: int
@@ -62,7 +62,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 @contextmanager
 def explain_out_of_memory(place: BatchPlace, options: TrainingSpec) -> Iterator[None]:
-    """Turns running out of memory into advice: half of this batch's cost, and twice the accumulation."""
+    """Turn an out-of-memory error into advice: half of this batch's size, and twice the accumulation."""
     try:
         yield
     except (RuntimeError, MemoryError) as error:

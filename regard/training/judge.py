@@ -1,4 +1,4 @@
-"""Evaluation: which weights are the best, whether to go on, and what the finished model is made of."""
+"""Evaluation: it decides which weights are best, whether to continue, and which weights the model gets."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Evaluate = Callable[[], dict[str, float]]
 
 
 class Judge:
-    """Measures the network on the first process, and tells the others.
+    """Evaluates the network in the first process and sends the metrics to the others.
 
-    Measuring leaves the generators where they were: the weights do not depend on how often one looks at them.
+    Evaluation restores the random generators, so the weights do not depend on its frequency.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Judge:
         self.main = state.accelerator.is_main_process
 
     def judge(self) -> tuple[dict[str, float], bool]:
-        """Measures, keeps the best, tells patience and schedule; gives the metrics and whether they are better."""
+        """Evaluate, keep the best weights, inform patience and schedule; returns metrics and `improved`."""
         state, step = self.state, self.state.position.step
         with self._judged_weights():
             metrics = self._measure()
@@ -52,7 +52,7 @@ class Judge:
         return metrics, improved
 
     def finish(self, *, average: bool) -> tuple[dict[str, float], str]:
-        """Leaves the network with the best weights, or the mean of the kept ones if that is no worse, and saves it."""
+        """Load the best weights, or the mean of the kept ones if it is not worse, and save the network."""
         snapshots = self.state.snapshots
         best = snapshots.best
         metrics, name = (best.metrics, f"step {best.step}") if best else ({}, "the first weights")

@@ -1,4 +1,4 @@
-"""The figures of the last updates, left on the device until somebody wants to read them."""
+"""The figures of the last updates, which stay on the device until they are needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from regard.training.failures import BatchPlace, not_finite
 
 @dataclass
 class Interval:
-    """Sums since the last row of the log: per output the total loss and the count; parts, penalties, norms, updates."""
+    """Sums since the last row of the log: losses and counts of outputs, parts, penalties, norms, updates."""
 
     totals: list[float] = field(default_factory=list)
     counts: list[float] = field(default_factory=list)
@@ -44,11 +44,11 @@ class Interval:
         self.updates += 1
 
     def figures(self, outputs: Mapping[str, float], whose: Mapping[str, str]) -> dict[str, float]:
-        """What a row of the log says of them, for outputs {name: weight}; empty when there was no update.
+        """The figures for a row of the log, for outputs {name: weight}; empty if there was no update.
 
-        `loss` is what the updates made small, per item; with several outputs each has a `loss.NAME` too. A `penalty`
-        is part of it, and stands beside it where there is one; so do the named parts of an output's loss, per item
-        and before they are weighted; `whose` says of which output they are.
+        `loss` is the objective of the updates, per item; several outputs also have a `loss.NAME` each. A
+        `penalty` is part of the loss and is listed separately if there is one. So are the named parts of an
+        output's loss, per item and unweighted; `whose` maps each part to its output.
         """
         if self.updates == 0:
             return {}
@@ -71,10 +71,10 @@ class Interval:
 
 
 class Ledger:
-    """Keeps the device's figures of each update until `settle` fetches them all in one transfer.
+    """Keeps the figures of each update on the device until `settle` fetches all of them in one transfer.
 
-    Checking every loss at once would make the CPU wait for the accelerator at every step; checking in
-    groups still finds the first bad batch, and a checkpoint is never written before the check.
+    Checking every loss immediately would make the CPU wait for the accelerator at every step. Checking in
+    groups still finds the first bad batch, and no checkpoint is written before the check.
     """
 
     def __init__(self, *, allow_overflow: bool = False) -> None:
@@ -88,16 +88,16 @@ class Ledger:
     def add(
         self, figures: Tensor, place: BatchPlace, outputs: Mapping[str, float], parts: Mapping[str, str]
     ) -> None:
-        """The figures of one update, (2·O + P + 2,): totals, counts, parts, penalty, gradient norm.
+        """Add the figures of one update, (2·O + P + 2,): totals, counts, parts, penalty, gradient norm.
 
-        outputs   {name: weight}, and `parts` {name: its output}, in the order of the figures
+        outputs   {name: weight}, and `parts` {name: output}, in the order of the figures
         """
         self.outputs, self.parts = dict(outputs), dict(parts)
         self._pending.append((figures, place))
 
     def settle(self, until: int | None = None) -> None:
-        """Adds up the figures of all updates, or of those up to number `until`. Raises RegardError at the first one
-        whose loss or gradient is not a finite number."""
+        """Add up the figures of all updates, or of those up to number `until`. Raises RegardError at the
+        first update whose loss or gradient is not finite."""
         if self._pending:
             rows = torch.stack([figures for figures, _ in self._pending]).tolist()
             self._fetched += zip(rows, (place for _, place in self._pending), strict=True)

@@ -1,4 +1,4 @@
-"""The log of a run: a CSV file always, and the loggers that were asked for."""
+"""The log of a run: a CSV file, and the configured loggers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ FILE = "log.csv"
 
 
 class Log:
-    """RUN/log.csv, one row per `write`. Metrics that appear later get a column of their own.
+    """RUN/log.csv, one row per `write`. Metrics that appear later get new columns.
 
-    A resumed run says how many rows its checkpoint knows; later ones are cut. `run` None, as in the other
-    processes of a launch: nothing is written.
+    A resumed run passes the number of rows at its checkpoint; later rows are removed. `run` is None in the
+    other processes of a launch, where nothing is written.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Log:
             logger.write(values)
 
     def move(self, run: Path) -> None:
-        """The file is in another folder now."""
+        """Continue in another folder, to which the file has been moved."""
         if self._path is None:
             return
         self._path = run / FILE
@@ -68,7 +68,7 @@ class Log:
         return kept
 
     def _replace(self, path: Path, rows: list[dict[str, str]]) -> None:
-        """Writes the whole file anew in one step, under the present columns."""
+        """Replace the whole file atomically, with the current columns."""
         text = io.StringIO(newline="")
         writer = csv.DictWriter(text, self.columns, restval="", lineterminator="\n")
         writer.writeheader()
@@ -77,7 +77,7 @@ class Log:
         self.rows = len(rows)
 
     def sync(self) -> None:
-        """On disk before a checkpoint counts the rows."""
+        """Flush the file to disk before a checkpoint records the number of rows."""
         if self._path is not None:
             with naming(self._path), self._path.open("rb") as file:
                 os.fsync(file.fileno())
@@ -94,7 +94,7 @@ def _written(values: Mapping[str, float | int]) -> dict[str, str]:
 
 
 def read_curve(run: Path, metric: str, most: int = 60) -> dict[str, Any]:
-    """{metric, steps, values} of the evaluations in RUN/log.csv, thinned to at most so many."""
+    """{metric, steps, values} of the evaluations in RUN/log.csv, thinned to at most `most`."""
     path = run / FILE
     if not path.is_file():
         return {}

@@ -36,17 +36,17 @@ from regard.training.weights import set_weights, start_from
 
 
 class BatchSource(Protocol):
-    """Where batches come from: the same ones for the same epoch, from any batch on, the part of one process."""
+    """A source of batches: always the same ones for an epoch, from any batch on, for one process."""
 
     def epoch(self, epoch: int, start: int = 0, *, rank: int = 0) -> Iterator[Batch]: ...
 
 
 @dataclass(frozen=True)
 class Result:
-    """How a run ended.
+    """The result of a run.
 
-    metrics           of the weights that were kept; empty when nothing was evaluated
-    kept              which weights these are: "step 300" or "mean of steps 100, 200, 300"
+    metrics           of the final weights; empty if nothing was evaluated
+    kept              the origin of the final weights: "step 300" or "mean of steps 100, 200, 300"
     stopped_because   "epochs", "steps" or "patience"
     """
 
@@ -74,25 +74,25 @@ def fit(
     settle: Callable[[], Path] | None = None,
     callbacks: Sequence[Any] = (),
 ) -> Result:
-    """Trains `network`, whose forward maps a Batch to {output: Loss}, and leaves it with the best weights.
+    """Train `network`, whose forward maps a Batch to {output: Loss}, and load its best weights at the end.
 
-    batches      gives the batches of each epoch
-    run          the folder of the run: log.csv, state/, and what `save_model` writes there
-    save_model   writes the network as it is then: after each better evaluation, and at the end
-    evaluate     measures the network as it is then; `options.metric` names the one that decides
-    resume       goes on from the last checkpoint in `run`, or from the start if there is none yet
-    locate       says where a row of the data came from, for messages
-    settle       called once, in every process, when the first checkpoint is written: gives the folder in which the run
-                 goes on, to which it has moved all that was written until then
-    callbacks    told what happens, see `Callback`
+    batches      the source of the batches of each epoch
+    run          the folder of the run: log.csv, state/, and the files of `save_model`
+    save_model   saves the current network: called after each improvement, and at the end
+    evaluate     evaluates the current network; `options.metric` names the metric that decides
+    resume       continue from the last checkpoint in `run`, or from the start if there is none yet
+    locate       gives the origin of a row of the data, for messages
+    settle       called once, in every process, after the first checkpoint: moves all files written so far,
+                 and returns the folder in which the run continues
+    callbacks    see `Callback`
 
-    Seeds are the caller's: the network was built before this is called (see `seed_everything`).
+    The caller sets the seeds, because it builds the network before the call (see `seed_everything`).
     """
     training = Training(network, batches, options, Path(run), locate, checkpoint_minutes * 60.0)
     training.settle, training.callbacks = settle, callbacks
     training.start(evaluate, save_model, progress=progress, device=device, resume=resume)
     try:
-        # in half precision oneDNN is the one that has the products, where a CPU has them
+        # only oneDNN has half-precision products on CPUs that support them
         with nullcontext() if options.precision in ("bf16", "fp16") else without_onednn():
             return training.run_to_end()
     finally:
@@ -140,7 +140,7 @@ class Training:
         self.update = Updater(
             self.accelerator, network, self.state.optimizer, options.clip, self.state.average
         )
-        if self.accelerator.num_processes > 1:  # with one seed every process would drop the same units
+        if self.accelerator.num_processes > 1:  # with the same seed every process would drop the same units
             seed_everything(options.seed + self.accelerator.process_index)
         if not resume and self.state.path.exists():
             raise RegardError(
@@ -193,7 +193,7 @@ class Training:
             self._evaluate()
 
     def _updates(self, batches: Iterator[Batch]) -> bool:
-        """An update from each batch; whether there is reason to go on after the last."""
+        """Make an update from each batch; returns whether to continue after the last."""
         position, schedule = self.state.position, self.state.schedule
         while pieces := list(itertools.islice(batches, self.options.accumulate)):
             place = BatchPlace.of(position.epoch, position.batch, position.step + 1, pieces, self.locate)
@@ -224,7 +224,7 @@ class Training:
             raise Interrupted(signal)
 
     def _requests(self) -> tuple[int, bool]:
-        """The signal that came, and whether a checkpoint is overdue. Several processes agree on it now and then."""
+        """The received signal, and whether a checkpoint is due. Several processes agree every few steps."""
         signal, overdue = self.signals.received, time.monotonic() - self.saved > self.checkpoint_seconds
         if self.accelerator.num_processes > 1:
             if self.state.position.step % LOG_EVERY:
@@ -234,7 +234,7 @@ class Training:
         return signal, bool(overdue)
 
     def _evaluate(self) -> None:
-        self.report.refresh()  # the time of an evaluation is not the time of the updates before it
+        self.report.refresh()  # the time of an evaluation must not count as time of the updates before it
         self.state.check_finite()
         metrics, improved = self.judge.judge()
         self.report.lap()
@@ -247,7 +247,7 @@ class Training:
         self._checkpoint()
 
     def _checkpoint(self) -> None:
-        """Only after every figure has been checked, so that the last checkpoint is always a good one."""
+        """Save a checkpoint after checking every figure, so that the last checkpoint is always good."""
         self.report.catch_up()
         self.state.check_finite()
         self.report.lap()
@@ -259,7 +259,7 @@ class Training:
             self._move(settle())
 
     def _move(self, run: Path) -> None:
-        """Go on in another folder, to which all files have been moved."""
+        """Continue in another folder, to which all files have been moved."""
         self.run = self.judge.run = run
         self.state.move(run)
         self.log.move(run)
@@ -280,7 +280,7 @@ class Training:
 
 @contextmanager
 def ended(batches: Iterator[Batch]) -> Iterator[None]:
-    """Whatever happens inside, no thread goes on making batches afterwards."""
+    """Close the batches in any case, so that no thread goes on making batches."""
     try:
         yield
     finally:
@@ -290,7 +290,7 @@ def ended(batches: Iterator[Batch]) -> Iterator[None]:
 
 
 def total_steps(batches: BatchSource, options: TrainingSpec) -> int | None:
-    """Updates of the whole run, where the batches of an epoch can be counted."""
+    """Number of updates of the whole run; None if it is not known in advance."""
     if options.passes is None or not isinstance(batches, Sized):
         return options.steps
     each = batches.counts(options.passes) if isinstance(batches, Batches) else [len(batches)] * options.passes

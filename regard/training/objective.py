@@ -1,13 +1,13 @@
-"""The quantity that is made small: Σ over outputs of weight · total / count, with the counts of the whole global batch.
+"""The training objective: Σ over outputs of weight · total / count, with the counts of the global batch.
 
-A process sees only its part of a global batch, and with accumulation only one piece at a time. If each divided by
-its own count, short and long parts would weigh the same, and two processes would train another model than one.
-So every total is divided by the count of the *global* batch:
+A process sees only its part of a global batch, and with accumulation only one piece at a time. If each
+divided by its own count, short and long parts would have the same weight, and two processes would train a
+different model than one. So every total is divided by the count of the *global* batch:
 
     gradient = Σ_o w_o · ∇(Σ_parts total_o) / (Σ_parts count_o)
 
-which does not depend on how the batch was cut. To this comes the penalty of the network's own parts
-(`Network.penalty`), once for each update: it knows nothing of rows.
+which does not depend on how the batch is split. The penalty of the network's parts (`Network.penalty`) is
+added once per update, because it does not depend on rows.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from regard.training.optimizers import Descent
 
 
 class Objective(nn.Module):
-    """Turns a network's {output: Loss} into two vectors over the O outputs, totals and counts, and its penalty ().
+    """Turns a network's {output: Loss} into totals and counts, vectors over the O outputs, and a penalty ().
 
-    `outputs` holds each output's name and weight once a batch has been seen. The penalty is None for networks that
-    have none; it is computed in here, so that several processes agree on its gradient too. `parts` names the sums
-    that went into a total, and whose: {name in the log: output}, where there is more than the likelihood.
+    `outputs` holds each output's name and weight after the first batch. The penalty is None for networks
+    without one. It is computed here, so that several processes also agree on its gradient. `parts` maps the
+    name of each part of a total in the log to its output; it is empty if the likelihood is the only part.
     """
 
     def __init__(self, network: nn.Module) -> None:
@@ -68,13 +68,12 @@ class Objective(nn.Module):
 
     @torch.no_grad()
     def counts(self, batch: Batch, device: torch.device) -> Tensor:
-        """(O,) the counts alone, before any loss: from `network.counts(batch)` where that says them, else from a
-        forward pass."""
+        """(O,) the counts: from `network.counts(batch)` if it returns them, else from a forward pass."""
         known = getattr(self.network, "counts", lambda _: None)(batch)
         if known is not None:
             counts = [torch.as_tensor(count, dtype=torch.float32, device=device) for count in known.values()]
             return torch.stack(counts) * (0.0 if batch.idle else 1.0)
-        self.network.eval()  # no dropout: the generators stay where they are
+        self.network.eval()  # no dropout, so the random generators do not advance
         try:
             return self.forward(batch)[1]
         finally:
@@ -84,9 +83,9 @@ class Objective(nn.Module):
 class Updater:
     """One update of the weights from one global batch: forward, backward, clip, step, average.
 
-    Returns the figures of the update as one tensor (2·O + P + 2,) on the device: the outputs' totals, counts and the
-    parts of their totals over all processes, the penalty (0 where there is none), and the norm of the gradient before
-    clipping. Nothing waits for the device here.
+    Returns the figures of the update as one tensor (2·O + P + 2,) on the device: the totals, counts and parts
+    of the outputs over all processes, the penalty (0 if there is none), and the norm of the gradient before
+    clipping. It does not wait for the device.
     """
 
     def __init__(
@@ -106,7 +105,7 @@ class Updater:
         self.several = accelerator.num_processes > 1
 
     def __call__(self, pieces: Sequence[Batch], rate: float, step: int) -> Tensor:
-        """step   the number of the update, from 1"""
+        """step: the number of the update, from 1"""
         device = self.accelerator.device
         batches = [piece if device.type == "cpu" else piece.to(device) for piece in pieces]
         for group in self.optimizer.param_groups:
@@ -127,7 +126,7 @@ class Updater:
         return figures, penalty
 
     def _accumulate(self, batches: Sequence[Batch]) -> tuple[Tensor, Tensor | None]:
-        """The same of several batches that make one update."""
+        """As `_whole`, for several batches that make one update."""
         device = self.accelerator.device
         counts = torch.stack([self.objective.counts(batch, device) for batch in batches]).sum(0)
         counts = self._over_processes(counts)
@@ -142,9 +141,9 @@ class Updater:
         return torch.cat([figures[: len(counts)], counts, figures[len(counts) :]]), penalty
 
     def _backward(self, totals: Tensor, counts: Tensor, penalty: Tensor | None) -> None:
-        """Gradients are averaged over processes, while a sum is wanted: hence the factor.
+        """Backward pass. Accelerate averages gradients over processes, but a sum is needed, hence the factor.
 
-        The penalty is the same in every process, so that its average is what is wanted.
+        The penalty is the same in every process, so its average is correct.
         """
         weights = list(self.objective.outputs.values())
         scale = self.accelerator.num_processes / counts.clamp(min=1.0)
@@ -156,7 +155,7 @@ class Updater:
         self.accelerator.backward(loss)
 
     def _step(self, step: int) -> Tensor:
-        scaler = self.accelerator.scaler  # fp16 alone has one
+        scaler = self.accelerator.scaler  # only fp16 has one
         if scaler is None:
             norm = self.descent(step)
         else:

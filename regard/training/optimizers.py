@@ -1,4 +1,4 @@
-"""The optimisers, fused where the device has a fused kernel, and their steps."""
+"""The optimizers, fused if the device has a fused kernel, and their steps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FUSED = {"cpu", "cuda"}
 
 
 def make_optimizer(network: nn.Module, options: TrainingSpec) -> Optimizer:
-    """Over all parameters that want a gradient. `adam` adds the decay to the gradient, `adamw` to the step."""
+    """The optimizer. `adam` adds the weight decay to the gradient, `adamw` applies it to the weights."""
     parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
     if not parameters:
         raise RegardError("the network has no parameters to train: all are frozen.", where="training")
@@ -39,8 +39,7 @@ class Descent:
         self.quick = QuickAdam(optimizer, average) if QuickAdam.knows(optimizer) else None
 
     def __call__(self, step: int) -> Tensor:
-        """Update number `step` = 1, 2, …: scales all gradients together to the norm `clip` where they are longer. The
-        norm before."""
+        """Clip the gradients to the norm `clip` and make update `step` = 1, 2, …; returns the norm before."""
         if self.quick is not None and self.quick.ready():
             return self.quick(self.clip, step)
         norm = nn.utils.clip_grad_norm_(self.parameters, self.clip)
@@ -53,16 +52,17 @@ class Descent:
             self.average.update(step)
 
     def forget(self) -> None:
-        """The gradients."""
+        """Release the gradients."""
         for parameter in self.parameters:
             parameter.grad = None
 
 
 class QuickAdam:
-    """Steps of Adam and AdamW on CUDA, in one kernel with the clipping before and the average after: all other ways
-    read the weights three times, and ask so much of the host that the device waits.
+    """Steps of Adam and AdamW on CUDA in one kernel, with the clipping before and the average after. Separate
+    kernels read the weights three times and need so much of the host that the device waits.
 
-    The first step is the optimizer's own, because it makes what is remembered; that stays in the optimizer's state.
+    The first step is the optimizer's own, because it creates the optimizer's state, in which the moments
+    stay.
     """
 
     def __init__(self, optimizer: Optimizer, average: MovingAverage | None) -> None:
@@ -88,7 +88,7 @@ class QuickAdam:
         )
 
     def ready(self) -> bool:
-        """Every weight has a gradient, and the optimizer has taken as many steps for each."""
+        """Whether every weight has a gradient and the same number of optimizer steps."""
         if not self.optimizer.state or any(parameter.grad is None for parameter in self.parameters):
             return False
         first = self.optimizer.state[self.parameters[0]]["exp_avg"]

@@ -1,10 +1,10 @@
-"""Early stopping: how many evaluations in a row brought nothing better."""
+"""Early stopping: counts the evaluations in a row without improvement."""
 
 from __future__ import annotations
 
 
 class Patience:
-    """limit   evaluations without a better metric after which the run stops; None: never"""
+    """limit: evaluations without a better metric after which the run stops; None: never"""
 
     def __init__(self, limit: int | None) -> None:
         self.limit = limit

@@ -1,4 +1,4 @@
-"""Which process this is, before Accelerate is asked: torchrun and accelerate launch say it in the environment."""
+"""The rank of this process, as torchrun and accelerate launch set it in the environment."""
 
 from __future__ import annotations
 

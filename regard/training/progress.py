@@ -1,4 +1,4 @@
-"""What a person sees while a model trains: a bar in a terminal, lines elsewhere, or nothing."""
+"""Display of the training progress: a bar in a terminal, lines elsewhere, or nothing."""
 
 from __future__ import annotations
 
@@ -13,33 +13,32 @@ from regard.console import safe_console
 from regard.data_progress import make_bar
 
 WARMUP = 5
-"""Updates that the time left is not estimated from: kernels are compiled and files first read in them."""
+"""Updates ignored by the estimate of the time left, because they compile kernels and first read files."""
 KEPT = 256
-"""Moments that are remembered; of more, every other one."""
+"""Maximum number of recorded times. Above it every other one is dropped."""
 
 
 class Progress:
-    """Shows nothing; the others say more. `total` is the last step, None when nobody knows it yet."""
+    """Shows nothing; subclasses show more. `total` is the last step, None if it is not known."""
 
     def start(self, step: int, total: int | None) -> None:
-        """The run begins, or begins again, after `step` updates."""
+        """The run starts or is resumed after `step` updates."""
 
     def update(self, step: int, epoch: int, loss: float, tokens_per_second: float) -> None:
         """Figures of the last few updates."""
 
     def evaluated(self, step: int, metrics: Mapping[str, float], improved: bool) -> None:
-        """The development set has been measured."""
+        """The development set has been evaluated."""
 
     def note(self, text: str) -> None:
-        """Something a person should know."""
+        """Show a message."""
 
     def stop(self) -> None:
-        """The run is over, one way or another."""
+        """The run has ended, successfully or not."""
 
 
 class Estimate:
-    """How long the rest takes, from the pace of the later half of the updates: shapes that come for the first time are
-    compiled and recorded in the earlier one."""
+    """Estimate of the time left from the later half of the updates: the earlier half compiles new shapes."""
 
     def __init__(self) -> None:
         self.total: int | None = None
@@ -57,7 +56,7 @@ class Estimate:
             self._marks = [*self._marks[:-1:2], self._marks[-1]]
 
     def left(self, now: float) -> float | None:
-        """Seconds; None while nobody can know."""
+        """Seconds left; None if it cannot be estimated yet."""
         if self.total is None or len(self._marks) < 2:
             return None
         latest, step = self._marks[-1]
@@ -76,7 +75,7 @@ def clock(seconds: float) -> str:
 
 
 class LineProgress(Progress):
-    """A line now and then, for logs and pipes."""
+    """A line every few seconds, for logs and pipes."""
 
     def __init__(self, console: Console | None = None, *, every: float = 10.0) -> None:
         self.console = console or safe_console(stderr=True)
@@ -108,7 +107,7 @@ class LineProgress(Progress):
 
 
 class BarProgress(Progress):
-    """One bar with what each of its figures is, gone when the run ends."""
+    """One bar with labeled figures, which disappears when the run ends."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or safe_console(stderr=True)
@@ -138,7 +137,7 @@ class BarProgress(Progress):
         self._bar.update(self._task, completed=step)
 
     def _tell(self) -> str:
-        """As it is at this moment: the clock goes on between two updates."""
+        """The current text: the clock advances between two updates."""
         now = time.monotonic()
         left = self._estimate.left(now)
         times = [f"elapsed {clock(now - self._began)}", *([] if left is None else [f"left {clock(left)}"])]
@@ -156,7 +155,7 @@ class BarProgress(Progress):
 
 
 class _Told:
-    """A text that is made when it is formatted."""
+    """A text that is created when it is formatted."""
 
     def __init__(self, make: Callable[[], str]) -> None:
         self._make = make
@@ -172,7 +171,7 @@ def describe_metrics(metrics: Mapping[str, float]) -> str:
 def make_progress(
     kind: Literal["auto", "bar", "lines", "silent"] = "auto", console: Console | None = None
 ) -> Progress:
-    """`auto`: a bar where there is a terminal to draw it on, lines otherwise."""
+    """`auto`: a bar in a terminal, lines otherwise."""
     console = console or safe_console(stderr=True)
     if kind == "silent":
         return Progress()

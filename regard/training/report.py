@@ -1,4 +1,4 @@
-"""Where a run's figures go: from the ledger to the log and to the person watching."""
+"""Passes a run's figures from the ledger to the log and the progress display."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from regard.training.state import TrainingState
 LOG_EVERY = 10
 """Updates per row of the log."""
 REFRESH = 0.5
-"""Seconds after which the figures are fetched from the device and shown, where one process alone is at work."""
+"""Seconds after which the figures are fetched from the device and shown, if there is only one process."""
 
 
 @dataclass(frozen=True)
 class Due:
-    """A row of the log that waits for its figures, and the seconds since the one before it."""
+    """A row of the log that waits for its figures, and the seconds since the previous row."""
 
     row: dict[str, float]
     seconds: float
 
 
 class Report:
-    """Keeps the time, checks the figures, writes the rows.
+    """Measures time, checks the figures, and writes the rows.
 
-    To fetch the figures is to wait for the device, which then waits for its host in turn: on an accelerator rows are
-    written late, several at a time.
+    Fetching the figures makes the host wait for the device, and then the device for the host. On an
+    accelerator rows are therefore written late, several at a time.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Report:
         self._clock = self._refreshed = time.monotonic()
 
     def updated(self) -> None:
-        """After each update. Raises RegardError when a loss was not a number."""
+        """Called after each update. Raises RegardError if a loss was not finite."""
         if self.state.position.step % LOG_EVERY == 0:
             if not self.late:
                 self.row()
@@ -54,12 +54,12 @@ class Report:
             self.refresh()
 
     def row(self, metrics: Mapping[str, float] | None = None) -> None:
-        """A row of the log: the figures since the last one, and the metrics where there was an evaluation."""
+        """Write a row of the log: the figures since the last row, and the metrics after an evaluation."""
         figures = self.refresh()
         self._write(self._place() | figures, metrics or {})
 
     def refresh(self) -> dict[str, float]:
-        """Fetches and checks the figures of the last updates, and shows them."""
+        """Fetch, check and show the figures of the last updates."""
         self.catch_up()
         ledger, position = self.state.ledger, self.state.position
         self._refreshed = time.monotonic()
@@ -71,7 +71,7 @@ class Report:
         return figures
 
     def catch_up(self) -> None:
-        """Fetches and checks all figures, and writes the rows that waited for them."""
+        """Fetch and check all figures, and write the rows that waited for them."""
         ledger, due, self._due = self.state.ledger, self._due, []
         for one in due:
             ledger.settle(int(one.row["step"]))
@@ -101,7 +101,7 @@ class Report:
         )
 
     def lap(self) -> float:
-        """Seconds since the last lap, added to those of the run."""
+        """Seconds since the last lap, which are added to the time of the run."""
         before, self._clock = self._clock, time.monotonic()
         self.state.position.seconds += self._clock - before
         return self._clock - before

@@ -1,5 +1,4 @@
-"""Every generator of random numbers: set before anything is built, captured with the training state, put back; and
-what else belongs to the caller."""
+"""All random number generators: seeded before anything is built, saved with the training state, restored."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from torch import Tensor
 
 
 def seed_everything(seed: int) -> None:
-    """Python, numpy and torch (all devices) start from `seed`."""
+    """Seed Python, numpy and torch (all devices)."""
     random.seed(seed)
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)
@@ -62,7 +61,7 @@ class Generators:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Generators, precision of matrix products and environment are afterwards what they were before."""
+    """Restore the generators, the precision of matrix products and the environment afterwards."""
     generators, precision, environment = (
         Generators.capture(),
         torch.get_float32_matmul_precision(),

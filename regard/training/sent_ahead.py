@@ -1,4 +1,4 @@
-"""Batches on their way to a GPU while it is at the batch before, on a stream of their own."""
+"""Copies of batches to a GPU on a separate stream, while it computes the previous batch."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from regard.data.batch import Batch
 
 
 def sent_ahead(batches: Iterator[Batch], device: torch.device) -> Iterator[Batch]:
-    """The same batches, in order; for CUDA each is there, or will be when it is read, once it is given out."""
+    """The same batches, in order. On CUDA a yielded batch has arrived, or arrives before it is read."""
     if device.type != "cuda":
         yield from batches
         return
     side = torch.cuda.Stream(device)
     waiting: tuple[Batch, torch.cuda.Event] | None = None
     for batch in batches:
-        # Memory of a batch is given to the one after the next: all that read it has been launched by now.
+        # The batch after the next reuses the memory of a batch. All kernels that read it have been launched
+        # by now.
         side.wait_stream(torch.cuda.current_stream(device))
         with torch.cuda.stream(side):
             sent = batch.to(device), side.record_event()

@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C ask the run to stop at the next step; a second Ctrl-C does not ask."""
+"""SIGTERM and Ctrl-C stop the run at the next step; a second Ctrl-C stops it immediately."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Interrupted(SystemExit):
-    """The run was asked to stop, wrote a checkpoint and left; exit code 128 + the signal's number, as in a shell."""
+    """The run stopped after a signal and a checkpoint; exit code 128 + the signal's number, as in a shell."""
 
     def __init__(self, number: int) -> None:
         self.signal = signal.Signals(number)
@@ -17,9 +17,9 @@ class Interrupted(SystemExit):
 
 
 class Signals:
-    """Inside `with Signals() as signals`, `signals.received` is the number of the signal that came, or 0.
+    """Inside `with Signals() as signals`, `signals.received` is the number of the received signal, or 0.
 
-    Python lets only the main thread listen; elsewhere this listens to nothing.
+    Python allows signal handlers only in the main thread; in other threads this has no effect.
     """
 
     WATCHED = (signal.SIGTERM, signal.SIGINT)

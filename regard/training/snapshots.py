@@ -1,4 +1,4 @@
-"""The weights worth keeping: the best so far, and the k best (or, without evaluations, the last k) to average."""
+"""Snapshots of weights: the best so far, and the k best (or, without evaluations, the last k) to average."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Snapshot:
     step: int
     metrics: dict[str, float]
     value: float | None
-    """The metric that decides, None where nothing was evaluated."""
+    """The metric that decides; None without an evaluation."""
 
 
 class Snapshots:
-    """Keeps the weights of the `count` best moments in RUN/state/kept, the best first.
+    """Keeps the `count` best weights in RUN/state/kept, the best first.
 
-    A file is written whole before the training state names it, and removed only after the training state has
-    stopped naming it, so that a run killed in between finds all it needs.
+    A file is written completely before the training state refers to it, and removed only after the training
+    state no longer refers to it, so that a run killed in between finds all its files.
     """
 
     def __init__(self, run: Path, *, count: int, higher_is_better: bool) -> None:
@@ -41,26 +41,26 @@ class Snapshots:
         return self.kept[0] if self.kept else None
 
     def better(self, value: float) -> bool:
-        """Whether `value` beats the best so far. Nothing beats by being NaN."""
+        """Whether `value` is better than the best so far. NaN is never better."""
         if self.best is None or self.best.value is None:
             return value == value
         return value > self.best.value if self.higher else value < self.best.value
 
     def offer(self, network: nn.Module, kept: Snapshot, *, write_files: bool) -> None:
-        """Keeps these weights if they are among the best; equal values go to the earlier step."""
+        """Keep these weights if they are among the best; of equal values the earlier step is kept."""
         self.kept = sorted([*self.kept, kept], key=self._rank)[: self.count]
         if kept in self.kept and write_files:
             write(self._file(kept.step), network.state_dict(), {"step": kept.step, "metrics": kept.metrics})
 
     def _rank(self, kept: Snapshot) -> tuple[float, int]:
         if kept.value is None:
-            return 0.0, -kept.step  # nothing measured: the later the better
+            return 0.0, -kept.step  # no evaluation: later is better
         if kept.value != kept.value:
             return float("inf"), kept.step
         return (-kept.value if self.higher else kept.value), kept.step
 
     def prune(self) -> None:
-        """Removes the snapshots nothing names any more, and no other file."""
+        """Remove snapshots that are no longer referred to, and no other files."""
         named = {self._file(kept.step) for kept in self.kept}
         for file in self.folder.glob("step-*.safetensors"):
             if OWN.fullmatch(file.name) and file.is_file() and file not in named:
@@ -72,7 +72,7 @@ class Snapshots:
             copy_into(network.state_dict(), read(self._file(self.best.step))[0])
 
     def load_average(self, network: nn.Module) -> None:
-        """The mean of the kept weights, summed in double precision; whole numbers are the best one's."""
+        """Load the mean of the kept weights, summed in double precision. Integers are taken from the best."""
         sums: dict[str, Tensor] = {}
         for kept in self.kept:
             for name, tensor in read(self._file(kept.step))[0].items():

@@ -1,4 +1,4 @@
-"""All a run has to remember to go on as if nothing had happened."""
+"""The complete state of a run, from which it can be resumed without a difference."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from regard.training.snapshots import Snapshots
 
 @dataclass
 class Position:
-    """Where a run is.
+    """The progress of a run.
 
     step           updates made
-    epoch, batch   where in the data the next one begins, both from 0
+    epoch, batch   the position of the next update in the data, both from 0
     evaluated      the step of the last evaluation
-    seconds        spent, evaluations included
+    seconds        elapsed, including evaluations
     """
 
     step: int = 0
@@ -47,7 +47,7 @@ class Position:
 
 
 class TrainingState:
-    """Weights, optimiser, schedule, averages, patience, generators and the place in the data, written as one file."""
+    """Weights, optimizer, schedule, averages, patience, generators and data position, saved as one file."""
 
     def __init__(
         self,
@@ -72,8 +72,7 @@ class TrainingState:
         self.ledger = Ledger(allow_overflow=options.precision == "fp16")
 
     def save(self) -> None:
-        """Every process takes part, since each has generators of its own, and what it carries from batch to batch; the
-        first one writes."""
+        """Save the state. Each process has its own generators and carried states; the first one writes."""
         carried = {name: part.cpu() for name, part in _carried(self.network).items()}
         mine = Generators.capture(), carried
         everyone = gather_object([mine]) if self.accelerator.num_processes > 1 else [mine]
@@ -102,7 +101,7 @@ class TrainingState:
         self.snapshots.prune()
 
     def check_finite(self) -> None:
-        """Refuse weights that are not finite numbers: no checkpoint is made of them, and none is replaced."""
+        """Raise an error if weights are not finite, so that they never replace a checkpoint."""
         weights = self.network.state_dict()
         if self.average is not None:
             weights |= checkpoint.prefixed("average", self.average.state())
@@ -115,12 +114,12 @@ class TrainingState:
             )
 
     def move(self, run: Path) -> None:
-        """The files are in another folder now."""
+        """Continue in another folder, to which the files have been moved."""
         self.path = run / checkpoint.STATE
         self.snapshots.move(run)
 
     def load(self) -> bool:
-        """Takes up the last checkpoint; False when the run had not come to its first one."""
+        """Restore the last checkpoint; False if there is none yet."""
         if not self.path.exists():
             return False
         tensors, values = checkpoint.read(self.path)
@@ -158,7 +157,7 @@ class TrainingState:
         checkpoint.copy_into(own, weights)
 
     def _restore_generators(self, tensors: dict[str, Any], values: list[dict[str, Any]]) -> None:
-        """A run taken up by more processes than wrote it gives the new ones the seeds they started with."""
+        """Restore the generators. Additional processes of a resumed run keep their initial seeds."""
         rank = self.accelerator.process_index
         if rank < len(values):
             mine = checkpoint.without_prefix(f"generators/{rank}", tensors)

@@ -1,4 +1,4 @@
-"""First weights: those of another model that fit by name and shape, or some that were set by hand."""
+"""Initial weights: weights of another model that match by name and shape, or weights given in the spec."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Transfer:
 
 
 def start_from(network: nn.Module, path: Path | str) -> Transfer:
-    """Copies into `network` every weight of the model folder (or safetensors file) that fits it."""
+    """Copy into `network` every matching weight of the model folder (or safetensors file)."""
     path = Path(path)
     file = path / MODEL if path.is_dir() else path
     if not file.exists():
@@ -85,10 +85,10 @@ def start_from(network: nn.Module, path: Path | str) -> Transfer:
 
 
 def set_weights(network: nn.Module, weights: str | Mapping[str, Any]) -> list[str]:
-    """Copies weights set by hand into `network`, and gives their names.
+    """Copy given weights into `network`, and return their names.
 
-    weights   a file (JSON: name → numbers, or safetensors), or the mapping itself; each name must be known and each
-              shape right, and weights that are not named stay as they are
+    weights   a file (JSON: name → numbers, or safetensors), or the mapping itself; each name must be known
+              and each shape must match; other weights stay as they are
     """
     where = weights if isinstance(weights, str) else "training.weights"
     source = _read(weights) if isinstance(weights, str) else weights

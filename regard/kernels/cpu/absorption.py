@@ -1,16 +1,16 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
-"""Spanning trees without subtraction, for scores whose best heads form cycles: slower, and right to the last digits.
+"""Spanning trees without subtraction, if the best heads form cycles: slower, accurate to the last digits.
 
 Let a walker at word k step to head i with chance W[i, k] / Σ_i W[i, k]. By Wilson's theorem the head of m is h with
 probability
 
     M[h, m] ∝ W[h, m] · x(h),   x(h) = the chance that the walker from h reaches the root symbol before m
 
-and x follows from elimination: taking word k out of the graph adds W[i, k] · W[k, j] / d_k to W[i, j], with d_k =
-Σ_i W[i, k] over those still in it, and Z is the product of all d_k. Only sums, products and quotients of positive
-numbers occur (Grassmann, Taksar and Heyman 1985), as wide numbers, each with the derivative D of its logarithm along
-G, which gives the backward pass. A single root is the limit of root weights scaled by 2^−SINGLE: so small that a
-second root never counts.
+and x follows from elimination: removing word k from the graph adds W[i, k] · W[k, j] / d_k to W[i, j], where
+d_k = Σ_i W[i, k] over the nodes still in the graph. Z is the product of all d_k. Only sums, products and
+quotients of positive numbers occur (Grassmann, Taksar and Heyman 1985). All are wide numbers (see `wide`),
+each with the derivative D of its logarithm along G, which gives the backward pass. A single root is the limit
+of root weights scaled by 2^−SINGLE, which is so small that a second root never counts.
 
 The words are halved again and again, so that all m share most eliminations: O(N³) in all.
 """
@@ -66,10 +66,10 @@ def load(arcs: Array, G: Array, n: int, single_root: bool, W: Array) -> None:
 
 @part
 def eliminate(W: Array, first: int, last: int, kept_first: int, kept_last: int) -> tuple[float, float]:
-    """Take words first .. last − 1 out, of a graph that keeps kept_first .. kept_last − 1 and the root symbol.
+    """Remove words first .. last − 1 from a graph that keeps kept_first .. kept_last − 1 and the root symbol.
 
-    Column k stays as it was when k went. Returns the product of all d_k as its exponent (−inf if a word can be
-    reached from nowhere) and the logarithm of its mantissa.
+    Column k keeps its values from the moment of its removal. Returns the product of all d_k as its exponent
+    (−inf if a word has no possible head) and the logarithm of its mantissa.
     """
     exponent, log_mantissa = 0.0, 0.0
     for k in range(first, last):
@@ -91,9 +91,7 @@ def eliminate(W: Array, first: int, last: int, kept_first: int, kept_last: int) 
 def _bypass(
     W: Array, k: int, a: int, b: int, c: int, f: int, first: int, last: int, m: float, e: float, d: float
 ) -> None:
-    """W[i, j] += W[i, k] · W[k, j] / d_k for j in first .. last − 1 and i the root symbol, a .. b − 1 and c .. f −
-    1.
-    """
+    """W[i, j] += W[i, k] · W[k, j] / d_k for first ≤ j < last, i = 0, a ≤ i < b and c ≤ i < f."""
     for j in range(first, last):
         if W[0, k, j] == 0.0:
             continue
@@ -125,7 +123,7 @@ def _log_z(arcs: Array, G: Array, n: int, single_root: bool, W: Array) -> float:
 
 @part
 def reach(W: Array, k: int, x: Array, known: Array, count: int) -> None:
-    """x(k), from the x of the words that were still there when k went."""
+    """x(k), from x of the words that were still in the graph when k was removed."""
     m, e, d = 0.0, -np.inf, 0.0
     total, f, g = 0.0, -np.inf, 0.0
     for index in range(count):
@@ -171,8 +169,9 @@ def _copy_block(graph: Array, onto: Array, first: int, last: int) -> None:
 def _all_heads(n: int, graphs: Array, tangent: bool, x: Array, known: Array, plan: Array, out: Array) -> None:
     """Every column of the answer, from graphs[0].
 
-    plan[level] = (first, last, stage, gone_first, gone_last): graphs[level] keeps first .. last − 1, and gone_first
-    .. gone_last − 1 left it on the way from the level above. Depth first, one half eliminated and then the other.
+    plan[level] = (first, last, stage, gone_first, gone_last): graphs[level] keeps words first .. last − 1.
+    Words gone_first .. gone_last − 1 were removed on the way from the level above. The traversal is depth
+    first and removes one half, then the other.
     """
     plan[0, 0], plan[0, 1], plan[0, 2] = 1, n + 1, 0
     level = 0
@@ -200,7 +199,7 @@ def _all_heads(n: int, graphs: Array, tangent: bool, x: Array, known: Array, pla
 def _column(
     n: int, graphs: Array, level: int, plan: Array, m: int, tangent: bool, x: Array, known: Array, out: Array
 ) -> None:
-    """x for the word m that is left alone with the root symbol, in the reverse order of elimination, and column m."""
+    """Column m, from x for the only word m left besides the root symbol, in reverse order of elimination."""
     x[0, 0], x[1, 0], x[2, 0] = 1.0, 0.0, 0.0
     x[0, m], x[1, m], x[2, m] = 0.0, -np.inf, 0.0
     known[0], known[1] = 0, m

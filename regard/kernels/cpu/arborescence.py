@@ -1,13 +1,13 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
-"""The best spanning tree on the CPU: Chu-Liu and Edmonds' algorithm by contraction, O(N²), exact with a single
-root.
+"""The best spanning tree on the CPU, with any roots or a single one: Chu-Liu and Edmonds' algorithm, O(N²).
 
-Every word takes its best head. If these form a cycle, the cycle becomes one node: an arc into it through v is worth
-what it gains over v's head in the cycle. Once there is no cycle left the cycles are opened again, each where the arc
-chosen for it enters.
+Every word takes its best head. If these form a cycle, the cycle becomes one node: an arc into it through v is
+worth its gain over v's head in the cycle. Once no cycle is left, the cycles are opened again, each at the
+word that its chosen arc enters.
 
-Worth is a pair, compared in order: how many roots it costs, then the score. With any number of roots the first is 0;
-for a single root it is 1 for an arc from the root symbol, so that the best tree is one with the fewest roots.
+The worth of an arc is a pair, compared lexicographically: its cost in roots, then its score. If any number of
+roots is allowed, the cost is always 0. For a single root it is 1 for arcs from the root symbol, so that the
+best tree has the fewest roots.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Array = NDArray[Any]
 
 @part
 def _better(cost: int, score: float, than_cost: int, than_score: float) -> bool:
-    """Whether an arc is possible and worth more than another, or than none at −inf."""
+    """Whether an arc is possible and worth more than another; a score of −inf means no arc."""
     if score == -np.inf or than_score == -np.inf:
         return score > than_score
     return cost < than_cost or (cost == than_cost and score > than_score)
@@ -37,7 +37,7 @@ def _better(cost: int, score: float, than_cost: int, than_score: float) -> bool:
 
 @part
 def _take_head(score: Array, cost: Array, alive: Array, count: int, v: int, head: Array) -> bool:
-    """head[v] among the live nodes; False where v has none."""
+    """Set head[v] to the best live node; False if v has no possible head."""
     best, least = -np.inf, 0
     for u in range(count):
         if alive[u] and u != v and _better(cost[u, v], score[u, v], least, best):
@@ -92,7 +92,7 @@ def _contract(
                 break
     score[new, new] = -np.inf
     alive[new] = True
-    # Who had the best head in the cycle has it there still.
+    # Words whose best head was in the cycle now have the new node as their head.
     for w in range(1, new):
         if alive[w] and parent[head[w]] == new:
             head[w] = new
@@ -100,7 +100,10 @@ def _contract(
 
 @kernel
 def best_tree(arcs: Array, n: int, single_root: bool, heads: Array) -> float:
-    """Heads of the best tree over words 1 .. n and its score; −inf and no heads if there is none, NaN if an arc is."""
+    """Write the heads of the best tree over words 1 .. n.
+
+    Returns its score: −inf if no tree is possible, NaN if an arc is NaN.
+    """
     most = 2 * n + 1
     score, cost = np.full((most, most), -np.inf), np.zeros((most, most), np.int64)
     origin = np.zeros((most, most, 2), np.int64)
@@ -140,13 +143,13 @@ def _open(
     count: int,
     heads: Array,
 ) -> float:
-    """Write the heads that the contracted graph of `count` nodes stands for; −inf if too many are roots."""
+    """Write the heads that the contracted graph of `count` nodes represents; −inf if too many are roots."""
     chosen = np.full((count, 2), -1, np.int64)
     for v in range(count - 1, 0, -1):
         if chosen[v, 0] < 0:
             copy(origin[head[v], v], chosen[v])
         if v > n:
-            # Inside, the arc goes to the member that holds its modifier; the other members keep their place in the
+            # The arc enters the member that contains its modifier. The other members keep their heads in the
             # cycle.
             member = chosen[v, 1]
             while parent[member] != v:
@@ -172,7 +175,7 @@ def _mode(
 
 
 def mode(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-    """Scores (B,) and heads (B, N+1) int64, −1 for the root symbol, beyond the length and where no tree is possible."""
+    """Scores (B,) and heads (B, N+1) int64; −1 for the root symbol, padding and sentences without a tree."""
     scores = torch.empty(arcs.shape[0], dtype=torch.float64)
     heads = torch.full(arcs.shape[:2], -1, dtype=torch.int64)
     a, n, z, h = arrays(arcs.detach().cpu().double(), lengths.cpu(), scores, heads)
@@ -200,8 +203,9 @@ def _best_with_each_arc(
 
 
 def best_with_each_arc(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """heads[b, h, m] (N+1,) of the best tree with the arc h → m, −1 where there is none: one search an arc, O(N⁵) in
-    all.
+    """heads[b, h, m] (N+1,) of the best tree with the arc h → m, −1 if there is none.
+
+    O(N⁴): one search for each arc.
     """
     heads = torch.full((*arcs.shape, arcs.shape[-1]), -1, dtype=torch.int64)
     a, n, t = arrays(arcs.detach().cpu().double(), lengths.cpu(), heads)

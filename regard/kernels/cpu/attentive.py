@@ -3,9 +3,10 @@
 looking from the previous state:   c = attend(h),  h' = cells(p + R c, h)                               reads: c
 looking from the current state:    h' = cells(p + R o, h),  c = attend(h'),  o' = tanh(Q + O [h'; c])   reads: o'
 
-with p (N, G) what the word contributes to the gates of the first layer and Q (N, O) what it contributes to o; h, h' of
-the top layer where they ask and are read. As in `recurrence`, the loop holds only what must wait for the state, each
-core runs some rows from end to end, and each weight's gradient is one matrix product at the end.
+p (N, G) is the contribution of the input word to the gates of the first layer and Q (N, O) its contribution
+to o. h and h' are the states of the top layer in attend, o' and the outputs. As in `recurrence`, the loop
+contains only operations that depend on the state, each core runs some rows from the first step to the last,
+and each weight's gradient is one matrix product at the end.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ from regard.kernels.cpu.recurrence import Packed
 
 
 class AttentivePlan(NamedTuple):
-    """What is to be computed, and with what that needs no gradient.
+    """The computation, and its inputs without gradients.
 
     packing    the targets
-    mask       (B, S) the positions of the memory that exist, rows in their own order
+    mask       (B, S) the unmasked positions of the memory, rows in their original order
     kind       the cell, one of `gates`
     residual   whether a layer above the first adds its input to its output
-    masks      (L − 1, N, H) of dropout between the layers, or None
+    masks      (L − 1, N, H) dropout masks between the layers, or None
     score      one of `energies`, and the `scale` of the queries of a dot product
-    choice     how energies become weights, its transitions still to be filled in
-    alone      which queries read one position alone
+    choice     how energies become weights; `forward` fills in its transitions
+    alone      which queries read a single position
     """
 
     packing: Packed
@@ -57,9 +58,9 @@ class AttentivePlan(NamedTuple):
 class AttentiveWeights(NamedTuple):
     """The tensors that may want a gradient.
 
-    projected   (N, G)     combined (N, O) or None, which chooses where to look from
-    first       (L, B, Z)  of each layer [h; m] or h, rows longest first
-    keys        (B, S, A), values (B, S, D), rows in their own order
+    projected   (N, G)     combined (N, O), or None if queries come from the previous state
+    first       (L, B, Z)  first states, [h; m] or h of each layer, rows longest first
+    keys        (B, S, A), values (B, S, D), rows in their original order
     recurrent   U (L, G, H) and its bias (L, G);  below W (L − 1, G, H) and its bias (L − 1, G) of the layers above
     read        R (G, D or O)     query (A, H), None for a dot product; vector (A) of an additive score
     output      O (O, H + D) or None     transitions (2, 2) of segments or None
@@ -85,8 +86,8 @@ class AttentiveWeights(NamedTuple):
 
 
 class PackedAttentive(torch.autograd.Function):
-    """`apply(plan, *weights)` returns states (N, H), or None when looking from the current one; reads (N, D or O); and
-    weights (N, S).
+    """`apply(plan, *weights)` returns states (N, H) (None if queries come from the current state), reads (N,
+    D or O) and weights (N, S).
     """
 
     @staticmethod
@@ -114,7 +115,7 @@ class PackedAttentive(torch.autograd.Function):
             projected.new_zeros(count, width),
             new(count, 4 * max(values.shape[1] - 1, 0) if plan.choice.kind == SEGMENTS else 0),
         )
-        # Some of them are returned: kept as they are, they would keep their own graph alive.
+        # Detached, because some are returned and would keep their own graph alive.
         ctx.kept = Kept(*(buffer.detach().numpy() for buffer in buffers))
         masks = new(0, 0, 0) if plan.masks is None else plan.masks.contiguous()
         ctx.plan, ctx.current, ctx.between = plan, current, Between(plan.residual, masks.numpy())
@@ -200,7 +201,7 @@ class PackedAttentive(torch.autograd.Function):
 
 
 def _panels(recurrent: Tensor, below: Tensor, *weights: Tensor | None) -> Panels:
-    """One that is missing has no panels."""
+    """The panels of all weights; a missing weight has none."""
     nothing = recurrent.new_empty(0, 1)
     return Panels(
         stacked_panels(recurrent),
@@ -210,13 +211,13 @@ def _panels(recurrent: Tensor, below: Tensor, *weights: Tensor | None) -> Panels
 
 
 def stacked_panels(weights: Tensor) -> Any:
-    """Of each of some weights (L, M, K) of one shape, of which there may be none."""
+    """The panels of the weights (L, M, K) of all layers; L may be 0."""
     made = [panels(weight) for weight in weights]
     return np.stack(made) if made else panels(weights.new_empty(0, 1))[None][:0]
 
 
 def _gathered(ctx: Any, d: Any) -> AttentiveWeights:
-    """Each weight's gradient from what the steps have left."""
+    """The gradient of each weight, from the values that the steps have kept."""
     kept = Kept(*(torch.from_numpy(array) for array in ctx.kept))
     layers, _, size = kept.previous.shape
     d_values = d.both.new_zeros(ctx.memories.values.shape)

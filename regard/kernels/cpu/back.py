@@ -1,5 +1,6 @@
-"""The way back of `attentive`: the gradient of the states from the last step to the first, and what each step leaves
-for the gradients of the weights."""
+"""Backward pass of `attentive`: the gradients of the states from the last step to the first, and the values
+from which the gradients of the weights are computed.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +22,20 @@ Array = Any
 
 
 class Gradients(NamedTuple):
-    """Of the first states (L, B, Z); of what enters the gates from the input and, of a gru, from the state (L, N, G),
-    the queries (N, A), what enters the vectors' tanh (N, O), and [h; c] (N, H + D); of the keys (B, S, A), of the
-    score's vector, by row (B, A), and of the transitions of segments, by row (B, 4); of the location's filters and
-    weight, by part (parts, R, J) and (parts, J, A). The last five must be zero to begin with."""
+    """Gradients. The last five must be zero at the start.
+
+    first       (L, B, Z) of the first states
+    inputs      (L, N, G) of the gates' input parts
+    recurrent   (L, N, G) of the gates' state parts, for a gru only
+    queries     (N, A)
+    combined    (N, O) of the argument of the vectors' tanh
+    both        (N, H + D) of [h; c]
+    keys        (B, S, A)
+    vector      (B, A) of the score's vector, by row
+    between     (B, 4) of the transitions of segments, by row
+    filters     (parts, R, J) of the location's filters, by part
+    place       (parts, J, A) of the location's weight, by part
+    """
 
     first: Array
     inputs: Array
@@ -41,7 +52,7 @@ class Gradients(NamedTuple):
 
 @reduction
 def _unbend(d_fed: Array, d_read: Array, vector: Array, out: Array) -> None:
-    """Through tanh: what the vector receives from the step it is fed into and from outside."""
+    """Backward through tanh; the vector's gradient comes from the step it is fed into and from outside."""
     one = vector.dtype.type(1)
     for j in range(len(vector)):
         out[j] = (d_fed[j] + d_read[j]) * (one - vector[j] * vector[j])
@@ -53,8 +64,11 @@ def _look_back_all(
     source: Array, alone: Alone, panels: Panels, scratch: Array, local: Array, received: Array, nearby: Any,
     room: Any, kept: Kept, d: Gradients, asked: Array,
 ) -> None:  # fmt: skip
-    """d_looks (rows, S) is what the weights of this step receive from the look of the next, and leaves with what those
-    of the step before do; the states that asked, asked (rows, H), are added to."""
+    """Backward through the attention of one step.
+
+    d_looks (rows, S) holds the gradient of this step's weights from the next step's attention, and on return
+    that of the previous step's weights. The gradients of the querying states are added to `asked` (rows, H).
+    """
     size = asked.shape[1]
     for i in range(alive):
         place, row = low + i * parts, source[c + i * parts]
@@ -80,7 +94,7 @@ def _retreat_all(
     alive: int, low: int, parts: int, kind: int, panels: Panels, between: Between, kept: Kept, d: Gradients,
     d_outputs: Array, d_below: Array, d_state: Array, d_carry: Array,
 ) -> None:  # fmt: skip
-    """What each layer's output receives, d_outputs (rows, H), the top one's to begin with, through all of them."""
+    """Backward through all layers; d_outputs (rows, H) starts as the gradient of the top layer's output."""
     for layer in range(len(d_state) - 1, -1, -1):
         for i in range(alive):
             place = low + i * parts
@@ -110,8 +124,10 @@ def backward(
     memories: Memories, source: Array, alone: Alone, panels: Panels, between: Between, starts: Array,
     kept: Kept, d: Gradients,
 ) -> None:  # fmt: skip
-    """d_states (N, H) of the states as such, unused when looking from the current one; d_reads (N, D or O) of the
-    contexts or the vectors; d_weights (N, S). Panels of the transposed weights."""
+    """The inputs are the gradients d_states (N, H) of the states (unused if queries come from the current
+    state), d_reads (N, D or O) of the contexts or vectors, and d_weights (N, S). The panels are those of the
+    transposed weights.
+    """
     layers, _, size = kept.previous.shape
     rows = len(d.first[0, c::parts])
     mine = np.zeros((layers, rows, size), d.first.dtype)

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
-"""Normalizing and ranking many rows of logits: what each step of a search asks of a large vocabulary."""
+"""Normalize and rank many rows of logits, for each step of a search over a large vocabulary."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BLOCK = 32
 
 @reduction
 def highest_of(row: Array) -> Any:
-    """NaN where one is."""
+    """The maximum; NaN if an element is NaN."""
     highest = row[0]
     for j in range(len(row)):
         highest = larger(highest, row[j])
@@ -39,7 +39,7 @@ def _summed(row: Array, highest: Any) -> Any:
 def _normalise_rows(logits: Array, out: Array, first: int, last: int) -> None:
     for i in range(first, last):
         highest = highest_of(logits[i])
-        # infinite: nothing can be taken from it, and it is the answer
+        # an infinite maximum is the result; subtracting it would give NaN
         out[i] = highest if np.isinf(highest) else highest + np.log(_summed(logits[i], highest))
 
 
@@ -51,7 +51,7 @@ def _above(value: Any, other: Any) -> bool:
 
 @part
 def _insert(value: Any, word: int, values: Array, words: Array) -> None:
-    """Keeps the row of best values in order; among equals the earlier word stays before the later."""
+    """Insert into the sorted row of best values; among equals the earlier word comes first."""
     place = len(values) - 1
     while place > 0 and _above(value, values[place - 1]):
         values[place], words[place] = values[place - 1], words[place - 1]
@@ -61,7 +61,7 @@ def _insert(value: Any, word: int, values: Array, words: Array) -> None:
 
 @kernel
 def _top_rows(logits: Array, values: Array, words: Array, first: int, last: int) -> None:
-    """The best of each row, by blocks: a block whose highest is not among the best so far is passed over whole."""
+    """The best of each row, by blocks; a block whose maximum is not among the best so far is skipped."""
     vocabulary = logits.shape[1]
     for i in range(first, last):
         best, names = values[i], words[i]
@@ -76,7 +76,7 @@ def _top_rows(logits: Array, values: Array, words: Array, first: int, last: int)
 
 
 def normalisers(logits: Tensor) -> Tensor:
-    """log Σ exp over the last dimension, (…, V) → (…); −inf where all are −inf, NaN or inf where one is."""
+    """log Σ exp over the last dimension, (…, V) → (…); −inf if all are −inf, NaN or inf if one is."""
     rows = logits.reshape(-1, logits.shape[-1]).contiguous()
     out = rows.new_empty(len(rows))
     over_batch(_normalise_rows, len(rows), rows.shape[1], rows.numpy(), out.numpy())
@@ -84,7 +84,7 @@ def normalisers(logits: Tensor) -> Tensor:
 
 
 def top(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` highest of the last dimension, highest first, and where they are; −inf and 0 where all are −inf."""
+    """The `count` highest of the last dimension, sorted, and their indices; −inf and 0 if all are −inf."""
     rows = logits.reshape(-1, logits.shape[-1]).contiguous()
     values, words = rows.new_empty(len(rows), count), torch.empty(len(rows), count, dtype=torch.int64)
     over_batch(_top_rows, len(rows), rows.shape[1], rows.numpy(), values.numpy(), words.numpy())

@@ -1,8 +1,9 @@
-"""The k best spanning trees of a sentence, by Lawler's partition of what is left.
+"""The k best spanning trees of a sentence, by Lawler's partition of the remaining trees.
 
-Below a tree with heads h_1 .. h_n, each arc with a label, lie n disjoint sets: the trees that agree with it on words
-before m and differ at m. The best of each set waits in a heap; taking the best of the heap splits its set in turn.
-Each set is a mask on the arcs, so Edmonds' algorithm finds its best tree, single root or not.
+Besides its best tree, with heads h_1 .. h_n and labels, a set of trees consists of n disjoint subsets: the
+trees that agree with the best on the words before m and differ at m. A heap holds the best tree of each
+subset. Taking the best tree from the heap splits its subset in turn. Each subset is a mask on the arcs, so
+Edmonds' algorithm finds its best tree, with a single root or not.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ Array = NDArray[Any]
 
 
 def topk(arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The k best of labelled arcs (B, N+1, N+1, C): scores (k, B), best first, −inf past the last tree, then heads
-    and labels (k, B, N+1), −1 where there are none.
+    """The k best trees of labeled arcs (B, N+1, N+1, C): scores (k, B), best first, −inf past the last tree;
+    heads and labels (k, B, N+1), −1 where undefined.
     """
     B, size = arcs.shape[:2]
     scores = torch.full((k, B), -torch.inf, dtype=torch.float64)

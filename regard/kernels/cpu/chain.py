@@ -1,4 +1,4 @@
-"""Linear chains on the CPU: the questions of `kernels/chain`, put to the kernels for two states or for any."""
+"""Linear chains on the CPU: call the kernels for two states, or those for any number of states."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def mode(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> tuple[Te
 def _ask(
     function: Callable[..., Any], init: Tensor | None, edges: Tensor, lengths: Tensor | None, *others: Tensor
 ) -> None:
-    """Call a kernel with the shape, the type and the addresses of everything; what is not given is address 0."""
+    """Call a kernel with the shape, the dtype and the addresses of the tensors (0 for a missing one)."""
     B, steps, C, _ = edges.shape
     init = None if init is None else contiguous(init)
     edges, lengths = contiguous(edges), whole(lengths)

@@ -1,9 +1,9 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
 """The backward pass of a chain's marginals on the CPU: M ⊙ (E[G | part] − E[G]), from the marginals alone.
 
-    before_n(i) = E[G-score of the parts before n | state i at n],   after_n(i) the same for the parts that follow
+    before_n(i) = E[G-score of the parts before n | state i at n],   after_n(i) the same for the parts after n
 
-each less its mean, so that long chains do not lose digits; edges contribute G less its own mean.
+Both are centered (their mean is subtracted), so that long chains lose no digits. So is G at each edge.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ def covariance(
     B: int, steps: int, C: int, zero: Any, init: int, edges: int, lengths: int, states: int, joints: int,
     to_init: int, to_edges: int, first: int, last: int,
 ) -> None:  # fmt: skip
-    """The shape (B, N−1, C), the 0 of the type, the addresses of G for the first states and for the edges, of the
-    lengths, of the marginals and of the answer, each (B, C) and (B, N−1, C, C), and a range of chains.
+    """Arguments: the shape (B, N−1, C); a zero of the dtype; the addresses of G, of the lengths, of the
+    marginals and of the results, where G, marginals and results are pairs (B, C) and (B, N−1, C, C); and a
+    range of chains.
     """
     g_states = rows_at(init, (B, C), zero)
     g = view(edges, (B, steps, C * C), zero)
@@ -55,7 +56,7 @@ def covariance(
 
 @reduction
 def _carry(joints: Array, g: Array, b: int, n: int, before: Array, mu: Array, gains: Array) -> float:
-    """before_{n+1}(j) = Σ_i p(i | j)(before_n(i) + g[i, j]) less its mean; returns E[g]."""
+    """before_{n+1}(j) = Σ_i p(i | j)(before_n(i) + g[i, j]) minus its mean; returns E[g]."""
     C = mu.shape[0]
     for j in range(C):
         before[n + 1, j], mu[j], gains[j] = 0.0, 0.0, 0.0
@@ -64,7 +65,7 @@ def _carry(joints: Array, g: Array, b: int, n: int, before: Array, mu: Array, ga
         for j in range(C):
             weight = joints[b, n, i * C + j]
             gain = weight * g[b, n, i * C + j]
-            # g may be infinite where the weight is zero: chosen, not branched on
+            # g may be infinite where the weight is 0; selected without a branch
             gains[j] += gain if weight != 0.0 else 0.0
             before[n + 1, j] += weight * past
             mu[j] += weight
@@ -147,7 +148,7 @@ def one_chain(
     joints: Array, b: int, length: int, states: Array, g_states: Array, g: Array, place: int,
     before: Array, mean: Array, out_states: Array, out: Array,
 ) -> None:  # fmt: skip
-    """The answer for joints[b] of two states; all else stands at `place`, and before and mean are scratch."""
+    """The result for joints[b] of two states. Other arrays have index `place`; before, mean are scratch."""
     for k in range(4 * max(length - 1, 0), out.shape[1]):
         out[place, k] = 0.0
     if length == 0:

@@ -3,7 +3,7 @@
 
     sigmoid    p_s = σ(e_s)        segments   p_s = p(z_s = 1), a chain of two labels (see `segments`)
 
-A position that does not exist is outside: its energy is −inf, and its weight 0.
+A masked position has energy −inf and weight 0.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Choice(NamedTuple):
     """How energies become weights.
 
     kind         SOFTMAX, SIGMOID or SEGMENTS
-    normalize    λ, what the weights of the reading sum to; 0: they are the weights as they are
+    normalize    λ, the sum to which a reading rescales the weights; 0: no rescaling
     between      (1, 4) the transitions b00 b01 b10 b11 of segments
     """
 
@@ -36,7 +36,7 @@ class Choice(NamedTuple):
 
 @part
 def extent_of(exists: Array) -> int:
-    """One more than the last position that exists."""
+    """Index of the last unmasked position, plus 1."""
     for s in range(len(exists) - 1, -1, -1):
         if exists[s]:
             return s + 1
@@ -53,8 +53,9 @@ def choose(
     weights: Array,
     place: int,
 ) -> float:
-    """Energies (1, S), which are changed where nothing exists → weights[place] (S), zero there, and for segments the
-    marginals of pairs into pairs[place]; returns what a reading scales the weights by.
+    """Energies (1, S) → weights[place] (S), 0 at masked positions, and for segments the pair marginals into
+    pairs[place]. The energies of masked positions are overwritten. Returns the factor by which a reading
+    scales the weights.
     """
     positions = len(exists)
     for s in range(positions):
@@ -84,9 +85,7 @@ def choose_back(
     exists: Array, choice: Choice, weights: Array, pairs: Array, place: int, d_weights: Array, room: RoomBack,
     d_energies: Array, d_between: Array, row: int,
 ) -> None:  # fmt: skip
-    """From what weights[place] receives, d_weights (1, S), to what the energies do, d_energies (1, S); d_between[row]
-    (4) is added to.
-    """
+    """d_energies (1, S) from the gradient d_weights (1, S) of weights[place]; adds to d_between[row] (4)."""
     positions = len(exists)
     if choice.kind != SEGMENTS:
         for s in range(positions):

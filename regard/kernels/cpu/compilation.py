@@ -1,9 +1,9 @@
-"""How a kernel for the CPU is compiled: released from the interpreter's lock, kept on disk where that is possible.
+"""Compilation of CPU kernels: without the interpreter lock (GIL), cached on disk where possible.
 
-numba keeps machine code beside the file of its function and looks at that file alone for changes, while the code
-contains every function it calls, from whichever file. Here the folder it is kept in is named after the contents of all
-files that kernels are made of, the versions of the compiler and the CPU: where one of them differs, so does the folder.
-Processes that need a kernel at the same time compile it once (`turns`).
+numba caches machine code beside the file of a function and checks only that file for changes, although the
+code contains functions of other files. Here the name of the cache folder is a fingerprint of all kernel
+sources, the compiler versions and the CPU, so that any change leads to another folder. Processes that need
+the same kernel at the same time compile it once (`turns`).
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from numba import njit
 from regard.kernels.cpu.turns import turn
 from regard.private import compile_in_turns, inside_kernels
 
-# Contraction (a·b + c in one rounding) is the only liberty: reordering sums would undo the rounding trick in
-# `exponential`. Nothing is ever compiled on the promise of finite numbers (`nnan`, `ninf`, which `fastmath=True`
-# contains): −inf would be undefined, and a NaN would vanish in the next maximum.
+# Contraction (a·b + c in one rounding) is the only fast-math flag: reordering sums would undo the rounding
+# trick in `exponential`. No kernel assumes finite numbers (`nnan`, `ninf`, which `fastmath=True` includes):
+# −inf would be undefined, and a NaN would vanish in the next maximum.
 _OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
-# What only kernels call needs no entry from Python, which would take a third of the time to compile.
+# Functions that only kernels call need no Python entry point, which takes a third of the compilation time.
 _INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **inside_kernels()}
 
 
 NEWEST = 3
-"""Folders of kernels that are kept in any case."""
+"""Number of newest cache folders that are always kept."""
 UNUSED = 24 * 60 * 60.0
-"""Seconds after which no process is expected to use a folder any more."""
+"""Seconds after which a cache folder counts as unused."""
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile `function` at its first call, for the types it is called with; kept in `folder` where there is one, and
-    where numba cannot keep it after all, in memory.
+    """Compile `function` at its first call, for the types of its arguments. The machine code is cached in
+    `folder`, or in memory only if there is no folder or numba cannot cache there.
     """
     kept_in = folder()
     if kept_in is not None:
@@ -60,29 +60,29 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def part(function: Callable[..., Any]) -> Any:
-    """As `kernel`, for what only other kernels call: it is kept as a part of them, and not by itself."""
+    """As `kernel`, for a function that only kernels call: it is cached as a part of them."""
     return njit(**_OPTIONS, **_INNER)(function)
 
 
 def reduction(function: Callable[..., Any]) -> Any:
-    """As `part`, for a sum over a row in whatever order fills the registers."""
+    """As `part`, for sums over a row that the compiler may reorder to use vector registers."""
     return njit(**{**_OPTIONS, **_INNER, "fastmath": {"contract", "reassoc", "nsz"}})(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """As `part`, put in the place of its call: many arrays cost more to hand over than to use."""
+    """As `part`, inlined at its call: passing many arrays costs more than using them."""
     return njit(**_OPTIONS, **_INNER, forceinline=True)(function)
 
 
 def _turn(path: Path, signature: str) -> AbstractContextManager[None]:
-    """Of each signature of a kernel, so that nobody waits for what it does not need; and of all of them."""
+    """Lock for compiling one signature of a kernel, or, for an empty signature, for writing its cache."""
     name = hashlib.sha256(signature.encode()).hexdigest()[:16] if signature else "all"
     return turn(path.with_name(f"{path.name}-{name}.lock"))
 
 
 @contextmanager
 def _cache_in(path: Path) -> Iterator[None]:
-    """numba asks for the folder when a function is decorated, and not again."""
+    """Set numba's cache folder. numba reads it when a function is decorated, and not again."""
     settings: Any = numba.config
     before = settings.CACHE_DIR
     settings.CACHE_DIR = str(path)
@@ -94,8 +94,8 @@ def _cache_in(path: Path) -> Iterator[None]:
 
 @cache
 def folder() -> Path | None:
-    """Where these kernels are kept: in $NUMBA_CACHE_DIR if it is set, else beside the source, else in the user's cache
-    folder; None if nothing can be written there.
+    """The cache folder: in $NUMBA_CACHE_DIR if it is set, else beside the source, else in the user's cache
+    folder; None if it cannot be written.
     """
     user = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     places = [Path(__file__).parent / "__pycache__", Path(user, "regard")]
@@ -116,7 +116,7 @@ def folder() -> Path | None:
 
 
 def _prune(place: Path) -> None:
-    """Remove the kernels of old sources from a folder: all but the newest, and those that may still be in use."""
+    """Remove cached kernels of old sources, except the newest and those that may still be in use."""
     try:
         found = sorted((path.stat().st_mtime, path) for path in place.glob("kernels-*"))
     except OSError:
@@ -128,7 +128,7 @@ def _prune(place: Path) -> None:
 
 @cache
 def fingerprint() -> str:
-    """Of every file of this folder, the compiler and the CPU."""
+    """Hash of all sources of this folder, the compiler versions and the CPU."""
     versions = (numba.__version__, llvmlite.__version__, sys.version, binding.get_host_cpu_name())
     digest = hashlib.sha256(repr(versions).encode())
     for path in sorted(Path(__file__).parent.glob("*.py")):

@@ -1,9 +1,9 @@
 # mypy: disable-error-code="call-arg"
 """Cross-entropy of many words over a large vocabulary, and its gradient in the same pass.
 
-The logits of a few words at a time are computed, turned into their own gradient and spent on the gradient of the words
-while they are in the nearest cache; those of a few hundred words are spent on the gradient of the weights, and
-forgotten.
+The logits of a few words at a time are computed, replaced by their gradient and multiplied into the gradient
+of the words while they are in cache. The logit gradients of a few hundred words or more are multiplied into
+the gradient of the weights and then overwritten.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from regard.kernels.cpu.tile import WIDTH
 
 Array = Any
 NEAR = 64
-"""Words whose logits are in work at a time: 64 rows of 4,000 are a megabyte."""
+"""Words whose logits are computed at a time: 64 rows of 4,000 are a megabyte."""
 DEPTH = 256
-"""Types of words at a time on the way back: a panel of 256 rows is 16 kilobytes."""
+"""Vocabulary entries per block of the backward product: a panel of 256 rows is 16 kilobytes."""
 
 
 @reduction
 def _shift(logits: Array, bias: Array) -> Any:
-    """Adds the bias; the highest and the sum of the logits."""
+    """Add the bias; return the maximum and the sum of the logits."""
     highest, summed = logits[0] + bias[0], logits.dtype.type(0)
     for j in range(len(bias)):
         value = logits[j] + bias[j]
@@ -43,7 +43,7 @@ def _shift(logits: Array, bias: Array) -> Any:
 
 @reduction
 def _grow(logits: Array, highest: Any) -> Any:
-    """exp(logit − highest) in their place; their sum."""
+    """Replace the logits by exp(logit − highest); return their sum."""
     total = logits.dtype.type(0)
     for j in range(len(logits)):
         value = exponential(logits[j] - highest)
@@ -74,7 +74,7 @@ def _descend(logits: Array, bias: Array, target: int, smoothing: Any, d_bias: Ar
     logits[target] -= kept
     d_bias[target] -= kept
     cost = kept * likelihood
-    if share != 0:  # else 0 · inf, where a word is ruled out by a bias of −inf
+    if share != 0:  # else 0 · inf for a word with a bias of −inf
         cost += share * (number(len(logits)) * normaliser - summed)
     return cost, likelihood
 
@@ -84,9 +84,9 @@ def _spend_rows(
     part: int, parts: int, rows: Array, weight: Array, back: Array, bias: Array, targets: Array,
     smoothing: float, logits: Array, d_rows: Array, d_bias: Array, costs: Array, likelihoods: Array,
 ) -> None:  # fmt: skip
-    """rows (n, O), weight (P, O, W) in panels, back (V / DEPTH, P, DEPTH, W) in blocks of panels → logits (n, V), to
-    the next multiple of DEPTH, as their own gradient; d_rows (n, O), costs and −log p(target) (n); d_bias (parts, V)
-    is added to."""
+    """rows (n, O), weight (P, O, W) in panels, back (V / DEPTH, P, DEPTH, W) in blocks of panels → the
+    gradient of the logits (n, V), padded to a multiple of DEPTH; d_rows (n, O); costs and −log p(target) (n).
+    Adds to d_bias (parts, V)."""
     vocabulary = len(bias)
     first, end = part * len(rows) // parts, (part + 1) * len(rows) // parts
     for low in range(first, end, NEAR):
@@ -122,7 +122,7 @@ class PackedCost(torch.autograd.Function):
         rows, (count, vocabulary) = rows.contiguous(), (len(rows), len(weight))
         chunk = max(1, min(count, max(256, 2**21 // vocabulary)))
         parts = shares(chunk)
-        # A panel wider than needed, lest all rows begin at the same place of the cache.
+        # One panel wider than needed, so that the rows do not all begin at the same place of the cache.
         logits = room(rows, chunk, vocabulary + -vocabulary % DEPTH + WIDTH)
         logits[:, vocabulary:] = 0
         costs, likelihoods = rows.new_empty(count), rows.new_empty(count)

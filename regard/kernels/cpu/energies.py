@@ -1,13 +1,14 @@
 # mypy: disable-error-code="call-arg"
-"""Energies: how well a query agrees with each position of one row, and back.
+"""Energies: scores of one query against each position of one row, forward and backward.
 
     additive   e_s = v · tanh(q + k_s)        dot      e_s = q · k_s
     location   e_s = v · tanh(q + k_s + V f_s), see `location`
     linear     e_s = q + k_s
 
-tanh(q + k) = 1 − 2u with u = 1 / (1 + e^{2q} e^{2k}): the keys' exponentials are made once, so an energy costs a
-product and half a division, two positions sharing one: 1/x = y/(xy) and 1/y = x/(xy). The way back computes the u's
-again. Where |q| or |k| is so large that the products could overflow, u comes from tanh itself.
+tanh(q + k) = 1 − 2u with u = 1 / (1 + e^{2q} e^{2k}): the exponentials of the keys are computed once, so an
+energy costs a product and half a division. Two positions share one division: 1/x = y/(xy) and 1/y = x/(xy).
+The backward pass recomputes u. If |q| or |k| is so large that the products could overflow, u is computed from
+tanh.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ LARGEST = 11.0  # (e^{2·11} e^{2·11})² is within single precision
 
 
 class Memories(NamedTuple):
-    """What B rows may look at, as the kernels want it.
+    """The memories that B rows attend to, in the layout of the kernels.
 
-    keys     (B, S, A), and `grown` e^{2 keys}; `extreme` (B) says whether a key is too large for that
+    keys     (B, S, A), and `grown` e^{2 keys}; `extreme` (B): whether a key is too large for that
     values   (B, S, D)
-    score    ADDITIVE, DOT or LINEAR, and `scale` what the queries of a dot product are multiplied with
-    vector   (A) the additive score's; of no width for the others
-    places   (B, S) the positions that exist, in order, then nothing of interest; `counts` (B) how many they are
-    exists   (B, S) whether a position does
+    score    ADDITIVE, DOT or LINEAR; `scale` multiplies the queries of a dot product
+    vector   (A) of the additive score; empty for the others
+    places   (B, S) the unmasked positions in order, `counts` (B) of them; the rest is unused
+    exists   (B, S) whether a position is unmasked
     choice   how energies become weights
-    location what the score knows of the look before
+    location filters and weight of a location score
     """
 
     score: int
@@ -56,7 +57,7 @@ class Memories(NamedTuple):
     location: LocationPanels
 
     def select(self, rows: Array) -> Memories:
-        """Those of some rows."""
+        """The memories of some rows."""
         return self._replace(**{name: getattr(self, name)[rows] for name in BY_ROW})
 
 
@@ -95,12 +96,12 @@ def memories(
     )
 
 
-# Rows are functions of their own, so that the compiler sees that their numbers lie side by side.
+# Loops over rows are separate functions, so that the compiler sees that rows are contiguous.
 
 
 @reduction
 def _grow(query: Array, out: Array) -> Any:
-    """e^{2q}; whether some q is too large for it: then e^{2q} is not to be looked at. NaN is not, and stays NaN."""
+    """Write e^{2q}; return whether some |q| is too large for it to be used. NaN is not, and stays NaN."""
     largest = query.dtype.type(0)
     for a in range(len(query)):
         largest = larger(largest, abs(query[a]))
@@ -138,7 +139,7 @@ def _two_energies(query: Array, key: Array, other: Array, vector: Array) -> Any:
 def _spread(
     d_energy: Any, shares: Array, vector: Array, d_query: Array, d_key: Array, d_vector: Array
 ) -> None:
-    """With y = de · u (1 − u): dq gathers y, dk gets 4 v y, dv gathers de · u; factors 4 v and −2 come at the end."""
+    """With y = de · u (1 − u): dq += y, dk += 4 v y, dv += de · u. `_finish_back` adds factors 4 v and −2."""
     four = shares.dtype.type(4)
     for a in range(len(shares)):
         weighted = d_energy * shares[a]
@@ -153,7 +154,7 @@ def _spread_two(
     d_energy: Any, d_second: Any, query: Array, key: Array, other: Array, vector: Array,
     d_query: Array, d_key: Array, d_other: Array, d_vector: Array,
 ) -> None:  # fmt: skip
-    """As `_spread`, for two positions, and with their shares."""
+    """As `_spread`, for two positions; also computes their u."""
     one, four = query.dtype.type(1), query.dtype.type(4)
     for a in range(len(query)):
         x, y = one + query[a] * key[a], one + query[a] * other[a]
@@ -173,9 +174,9 @@ def compare(
     query: Array, memories: Memories, row: int, looks: Array, before: int, scratch: Array, nearby: Nearby,
     found: Array,
 ) -> None:  # fmt: skip
-    """For each position half of what its energy lacks: v · u, as e = Σ v − 2 v · u; or −½ q · k, or −½ (q + k).
+    """Write −½ (e − Σ v) of each position: v · u, as e = Σ v − 2 v · u; or −½ q · k, or −½ (q + k).
 
-    looks[before] (S) is where the step before looked; before < 0: there was none.
+    looks[before] (S) are the weights of the previous step; before < 0: there is none.
     """
     places, count = memories.places[row], memories.counts[row]
     found[:] = 0
@@ -228,8 +229,9 @@ def _sum_of(choice: Choice, local: Array, count: int) -> Any:
 
 
 class FeatureGradients(NamedTuple):
-    """What comparing receives: the query (A) is written; the keys (S, A), the score's vector (A) and, of a location,
-    its filters and weight are added to; see `location`."""
+    """Gradients of a comparison. Those of the query (A) and of the previous look (S) are written; those of
+    the keys (S, A), the score's vector (A), and the filters and weight of a location are added to (see
+    `location`)."""
 
     query: Array
     keys: Array
@@ -244,7 +246,7 @@ def compare_back(
     query: Array, memories: Memories, row: int, looks: Array, before: int, scratch: Array, nearby: Nearby,
     local: Array, d: FeatureGradients,
 ) -> None:  # fmt: skip
-    """From what the energies receive, local (S) by the places that exist."""
+    """Backward from the gradients of the energies, local (S), which are indexed by `places`."""
     places, count = memories.places[row], memories.counts[row]
     d.query[:] = 0
     if memories.score == DOT:

@@ -1,9 +1,9 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
-"""Exponentials written so that the compiler can evaluate several at once.
+"""Exponentials that the compiler can vectorize.
 
-The C library's exp is a call for each number. Here x = k·ln 2 + r with |r| ≤ ln 2 / 2, exp r is a polynomial of
-degree 11 (relative error below 5e-16) and 2^k is put together from its bits. In single precision, where four fit into
-a register, x·log₂ e = k − u with |u| ≤ ½ and 2^−u is a polynomial of degree 5.
+The C library's exp needs one call for each number. Here x = k·ln 2 + r with |r| ≤ ln 2 / 2, exp r is a
+polynomial of degree 11 (relative error below 5e-16), and 2^k is built from its bits. In single precision,
+where a register holds four numbers, x·log₂ e = k − u with |u| ≤ ½, and 2^−u is a polynomial of degree 5.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from regard.kernels.cpu.compilation import part
 from regard.kernels.cpu.mathematics import larger
 
 LN2 = 0.6931471805599453
-_SMALLEST = -708.0  # below it exp leaves the normal numbers; the answer is 0
+_SMALLEST = -708.0  # below it exp is subnormal; the result is 0
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 0.693147180369123816490
 LN2_LOW = 1.90821492927058770002e-10
 _ROUNDER = 6755399441055744.0  # 1.5·2^52: adding it leaves the nearest integer in the low bits
 BIAS = 1023
 
-# The same for single precision. The bias is part of the rounder, so that the low bits are those of a power of two; at
-# the smallest they are all 0, and so is the power.
+# The same for single precision. The rounder includes the bias, so that the low bits are those of a power of
+# two. At the smallest x they are all 0, and so is the power.
 _SMALLEST_SINGLE = np.float32(-127.0 * LN2)
 _LOG2_E_SINGLE = np.float32(LOG2_E)
 _ROUNDER_SINGLE = np.float32(12582912.0 + 127.0)  # 1.5·2^23
@@ -53,14 +53,14 @@ def from_bits(typing_context: Any, value: Any) -> Any:
 
 @part
 def exp_nonpositive(x: float) -> float:
-    """exp(x) for x ≤ 0, or at most 709; exactly 0 for −inf, NaN for NaN."""
+    """exp(x) for x ≤ 709, meant for x ≤ 0; exactly 0 for −inf, NaN for NaN."""
     clipped = _SMALLEST if x < _SMALLEST else x
     shifted = clipped * LOG2_E + _ROUNDER
     k = shifted - _ROUNDER
     r = (clipped - k * LN2_HIGH) - k * LN2_LOW
     square = r * r
     fourth = square * square
-    # Estrin's order: the terms in pairs, so that no product waits for more than four others.
+    # Estrin's scheme: terms in pairs, so that no product waits for more than four others.
     low = (1.0 + r) + square * (0.5000000000000019 + r * 0.1666666666666668)
     middle = (0.04166666666648795 + r * 0.008333333333319589) + square * (
         0.0013888888952352863 + r * 0.00019841269890076403
@@ -75,7 +75,7 @@ def exp_nonpositive(x: float) -> float:
 
 @part
 def power_of_two(k: float) -> float:
-    """2^k for a whole k ≤ 0; 2^−1022 for anything smaller, −inf included."""
+    """2^k for an integer k ≤ 0; 2^−1022 for all k below −1022, −inf included."""
     clipped = k if k > -1022.0 else -1022.0
     return from_bits(bits_of(clipped + (_ROUNDER + BIAS)) << 52)
 
@@ -98,9 +98,7 @@ def _single_from_bits(typing_context: Any, value: Any) -> Any:
 
 @part
 def single_exp_nonpositive(x: Any) -> Any:
-    """exp(x) in single precision, relative error below 3e-7, for x ≤ 0, or at most 88; exactly 0 for −inf, NaN for
-    NaN.
-    """
+    """As `exp_nonpositive`, in single precision, for x ≤ 88, with a relative error below 3e-7."""
     clipped = larger(x, _SMALLEST_SINGLE)
     shifted = clipped * _LOG2_E_SINGLE + _ROUNDER_SINGLE
     u = (shifted - _ROUNDER_SINGLE) - clipped * _LOG2_E_SINGLE
@@ -112,7 +110,7 @@ def single_exp_nonpositive(x: Any) -> Any:
 
 
 def exponential(x: Any) -> Any:
-    """exp(x) in the precision of x, inside a kernel, for x ≤ 0 or the little above it that the two allow."""
+    """exp(x) in the precision of x, inside a kernel; x ≤ 88 in single and x ≤ 709 in double precision."""
     raise NotImplementedError
 
 

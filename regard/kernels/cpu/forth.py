@@ -1,4 +1,4 @@
-"""The way forth of `attentive`: some rows from their first step to their last, keeping what the way back needs."""
+"""Forward pass of `attentive`: runs some rows from the first step to the last."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Array = Any
 
 
 class Panels(NamedTuple):
-    """Of the L layers U (L, …, G, H), and of those above the first W (L − 1, …, G, H); R (G, D or O), the score's query
-    weight (A, H) and O (O, H + D); or their transposes; in panels."""
+    """Weights in panels, or their transposes: U (L, …, G, H) of the L layers, W (L − 1, …, G, H) of the
+    layers above the first, R (G, D or O), the score's query weight (A, H), and O (O, H + D)."""
 
     recurrent: Array
     below: Array
@@ -38,17 +38,25 @@ class Biases(NamedTuple):
 
 
 class Between(NamedTuple):
-    """What happens between layers: whether a layer adds its input to its output, and the masks of dropout
-    (L − 1, N, H), of which there are none where nothing is dropped."""
+    """Between layers: residual connections, and dropout masks (L − 1, N, H), empty without dropout."""
 
     residual: bool
     masks: Array
 
 
 class Kept(NamedTuple):
-    """Of all N packed positions: [h; c] side by side; of each of the L layers h before the step and the gates, and of
-    those above the first what they read; the queries, the weights; and the vectors o with what was fed into the step,
-    of no width where nothing is fed back. The marginals of pairs, 4(S − 1), of no width but for segments."""
+    """Values of all N packed positions, kept for the backward pass.
+
+    both       (N, H + D) [h; c]
+    previous   (L, N, H) h before the step
+    gates      (L, N, …) see `gates`
+    below      (L − 1, N, H) inputs of the layers above the first
+    queries    (N, A)
+    weights    (N, S)
+    vectors    (N, O) the vectors o, of width 0 without feedback
+    fed        (N, O) the vectors that are fed into the step
+    pairs      (N, 4(S − 1)) pair marginals, of width 0 except for segments
+    """
 
     both: Array
     previous: Array
@@ -116,7 +124,7 @@ def _advance_all(
 
 @part
 def _go_up(alive: int, low: int, parts: int, layer: int, between: Between, kept: Kept) -> None:
-    """What the next layer reads: the output of this one, some of it dropped."""
+    """The input of the next layer: the output of this one, after dropout."""
     size = kept.below.shape[2]
     for i in range(alive):
         place = low + i * parts
@@ -130,7 +138,7 @@ def _look_all(
     alive: int, first: int, low: int, before: int, parts: int, memories: Memories, source: Array, alone: Alone,
     panels: Panels, asked: Window, scratch: Array, energies: Array, nearby: Any, room: Any, kept: Kept,
 ) -> None:  # fmt: skip
-    """asked   the states that ask;  before   where the step before begins, −1: nowhere"""
+    """asked: the states from which the queries are made; before: start of the previous step, or −1"""
     states, start, step, _ = asked
     size = kept.previous.shape[2]
     if memories.score != DOT:
@@ -150,7 +158,7 @@ def _look_all(
 def _combine_all(
     alive: int, low: int, parts: int, combined: Array, panels: Panels, following: int, end: int, kept: Kept
 ) -> None:
-    """The vectors o of a step; those of the rows that go on are fed into the step that begins at `following`."""
+    """The vectors o of a step. Those of continuing rows are fed into the step that begins at `following`."""
     for i in range(alive):
         copy(combined[low + i * parts], kept.vectors[low + i * parts])
     multiply(
@@ -169,8 +177,9 @@ def forward(
     memories: Memories, source: Array, alone: Alone, panels: Panels, biases: Biases, between: Between,
     starts: Array, kept: Kept,
 ) -> None:  # fmt: skip
-    """projected (N, G), combined (N, O), state (L, B, Z) the first ones, [h; m] or h, rows longest first; source (B)
-    says which memory each of them asks. Part c of the rows are c, c + parts, …, so that all parts are equally long."""
+    """projected (N, G), combined (N, O), state (L, B, Z) the first states, [h; m] or h, rows longest first;
+    source (B) is the memory that each row attends to. Part c takes the rows c, c + parts, …, so that all
+    parts have similar lengths."""
     steps, size, top = len(starts) - 1, kept.previous.shape[2], len(state) - 1
     mine, carry = state[:, c::parts, :size].copy(), state[:, c::parts, size:].copy()
     inputs = np.empty((mine.shape[1], projected.shape[1]), state.dtype)

@@ -1,12 +1,12 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
-"""The gates of a recurrent cell, one row at one step: forward and backward in one pass over memory each.
+"""The gates of a recurrent cell for one row at one step. Forward and backward each take one pass over memory.
 
     gru    r = σ(p_r + g_r),  z = σ(p_z + g_z),  n = tanh(p_n + r ⊙ g_n),  h' = (1 − z) ⊙ n + z ⊙ h
     lstm   i, f, o = σ(p + g) each,  a = tanh(p_a + g_a),  m' = f ⊙ m + i ⊙ a,  h' = o ⊙ tanh(m')
     rnn    h' = φ(p + g),  φ tanh, σ, relu or the identity
 
-with p = W x + b from the input and g = U h + c from the state; m is what the cell carries beside h. `kept` holds what
-the way back needs: [r, z, n, g_n], [i, f, a, o, tanh m', m] or [h'].
+with p = W x + b from the input and g = U h + c from the state; m is the memory cell of an lstm. `kept` holds
+the values for the backward pass: [r, z, n, g_n], [i, f, a, o, tanh m', m] or [h'].
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from regard.kernels.cpu.mathematics import hyperbolic, larger, logistic, product
 Array = Any
 GRU, LSTM, TANH, SIGMOID, RELU, IDENTITY = range(6)
 KINDS = {"gru": GRU, "lstm": LSTM, "tanh": TANH, "sigmoid": SIGMOID, "relu": RELU, "identity": IDENTITY}
-"""By name; a plain cell by its activation."""
+"""Cells by name; a plain rnn by its activation."""
 
 
 def kept_gates(kind: int) -> int:
-    """How many numbers a unit keeps for the way back."""
+    """Numbers that each unit keeps for the backward pass."""
     return {GRU: 4, LSTM: 6}.get(kind, 1)
 
 
@@ -84,7 +84,7 @@ def _bent(kind: int, x: Any, zero: Any) -> Any:
 
 @part
 def _slope(kind: int, d: Any, h: Any, zero: Any, one: Any) -> Any:
-    """What φ's argument receives where its value h receives d."""
+    """The gradient of φ's argument, from the gradient d of its value h."""
     if kind == TANH:
         return d * (one - h * h)
     if kind == SIGMOID:
@@ -111,8 +111,9 @@ def advance(
     kind: int, inputs: Array, recurrent: Array, bias: Array, state: Array, carry: Array, previous: Array,
     kept: Array, output: Array,
 ) -> None:  # fmt: skip
-    """p (G·H), U h without its bias c (G·H): state (H) and carry (H, of no width but for an lstm) are advanced, and the
-    state is written to output too; previous keeps what it was, kept the gates."""
+    """Advance state (H) and carry (H; of width 0 except for an lstm) by one step, given p (G·H) and U h
+    without its bias c (G·H). The new state is also written to `output`, the old one to `previous`, the gates
+    to `kept`."""
     if kind == GRU:
         _advance_gru(inputs, recurrent, bias, state, previous, kept, output)
     elif kind == LSTM:
@@ -172,9 +173,10 @@ def retreat(
     kind: int, d_state: Array, d_carry: Array, d_output: Array, kept: Array, previous: Array, d_inputs: Array,
     d_recurrent: Array,
 ) -> None:  # fmt: skip
-    """d_state (H) and d_carry (H) hold what h' and m' receive from the next step, d_output (H) what h' receives at this
-    one; they leave with the part of h's and m's that needs no matrix. What U h + c receives differs from what W x + b
-    does (d_inputs) in a gru alone: elsewhere d_recurrent is not written."""
+    """On entry d_state (H) and d_carry (H) hold the gradients of h' and m' from the next step, d_output (H)
+    the gradient of h' at this step. On return d_state and d_carry hold the parts of the gradients of h and m
+    that need no matrix product. Only for a gru does the gradient of U h + c (d_recurrent) differ from that of
+    W x + b (d_inputs); for the other cells d_recurrent is not written."""
     if kind == GRU:
         _retreat_gru(d_state, d_output, kept, previous, d_inputs, d_recurrent)
     elif kind == LSTM:

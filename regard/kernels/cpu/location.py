@@ -1,7 +1,7 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
-"""Where the step before looked, as the location score sees it: f_s = Σ_r α_{s+r−reach} F_r, and V f_s.
+"""Location features of the previous attention weights α: f_s = Σ_r α_{s+r−reach} F_r, and V f_s.
 
-F are R = 2 reach + 1 filters of J features, V (A, J) brings these to the features in which query and keys are compared.
+F are R = 2 reach + 1 filters of J features. V (A, J) maps them to the feature space of queries and keys.
 Before the first step all of α is on the first position.
 """
 
@@ -20,7 +20,7 @@ Array = Any
 
 
 class LocationPanels(NamedTuple):
-    """filters (R, J), V (A, J) and its transpose, both in panels; of no width where the score knows nothing of it."""
+    """filters (R, J), V (A, J) and its transpose, both in panels; empty for scores without location."""
 
     filters: Array
     place: Array
@@ -28,7 +28,7 @@ class LocationPanels(NamedTuple):
 
 
 class Nearby(NamedTuple):
-    """To work in: f (S, J) and what it receives, and k + V f (S, A); of no width where nothing is known."""
+    """Scratch: f (S, J), its gradient, and k + V f (S, A); empty for scores without location."""
 
     around: Array
     d_around: Array
@@ -50,7 +50,7 @@ def nearby_for(location: LocationPanels, positions: int, features: int, zero: An
 
 @part
 def _weight_at(looks: Array, before: int, s: int, positions: int) -> Any:
-    """α_s of the step before; 0 outside."""
+    """α_s of the previous step; 0 outside."""
     if s < 0 or s >= positions:
         return looks.dtype.type(0)
     if before >= 0:
@@ -60,12 +60,12 @@ def _weight_at(looks: Array, before: int, s: int, positions: int) -> Any:
 
 @part
 def look_near(location: LocationPanels, looks: Array, before: int, keys: Array, nearby: Nearby) -> None:
-    """Fills `around` and `near`."""
+    """Fill `around` and `near`."""
     positions, filters = len(keys), location.filters
     reach = len(filters) // 2
     nearby.around[:] = 0
     for s in range(positions):
-        # outside too: a filter that is not a number must not hide there
+        # also for positions outside, so that a NaN in a filter is not hidden
         for r in range(len(filters)):
             add(nearby.around[s], _weight_at(looks, before, s + r - reach, positions), filters[r])
     multiply(positions, Window(nearby.around, 0, 1, 0), location.place, Target(nearby.near, 0, 1, 0, False))
@@ -78,8 +78,8 @@ def gather_near(
     location: LocationPanels, looks: Array, before: int, places: Array, count: int, nearby: Nearby,
     d_filters: Array, d_place: Array, d_look: Array,
 ) -> None:  # fmt: skip
-    """`near` holds what V f_s receives, at the places that exist; d_filters (R, J) and Vᵀ's d_place (J, A) are added
-    to, d_look (S), what the look before receives, is written."""
+    """`near` holds the gradient of V f_s at the unmasked positions. Adds to d_filters (R, J) and to d_place
+    (J, A), the gradient of Vᵀ; writes d_look (S), the gradient of the previous weights."""
     positions, filters = len(d_look), location.filters
     reach = len(filters) // 2
     multiply(positions, Window(nearby.near, 0, 1, 0), location.back, Target(nearby.d_around, 0, 1, 0, False))

@@ -1,10 +1,13 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
-"""Linear chains of any number of states: scaled where the range of the numbers allows (see `scaled_chain`), else as
-here, in the log domain and in double precision whatever the type of the input.
+"""Linear chains of any number of states.
 
-Forward, α_{n+1}(j) = log Σ_i exp(α_n(i) + edges[n, i, j]), which also gives p_n(i | j) = exp(α_n(i) + edges[n, i, j]
-− α_{n+1}(j)), the chance of state i at n given j at n+1. Backward, M[n, i, j] = p_n(i | j) · μ_{n+1}(j) and μ_n(i) =
-Σ_j M[n, i, j]: products of probabilities, which cannot overflow, and one exponential for each edge in all.
+Computed in the scaled linear domain if its range suffices (see `scaled_chain`), else in the log domain as
+below, in double precision for any input dtype.
+
+Forward, α_{n+1}(j) = log Σ_i exp(α_n(i) + edges[n, i, j]), which also gives p_n(i | j) = exp(α_n(i) +
+edges[n, i, j] − α_{n+1}(j)), the probability of state i at n given j at n+1. Backward, M[n, i, j] = p_n(i |
+j) · μ_{n+1}(j) and μ_n(i) = Σ_j M[n, i, j]. Products of probabilities cannot overflow, and each edge needs
+one exponential in total.
 """
 
 from __future__ import annotations
@@ -138,7 +141,7 @@ def log_partition(
     B: int, steps: int, C: int, zero: Any, init: int, edges: int, lengths: int, result: int,
     first: int, last: int,
 ) -> None:  # fmt: skip
-    """The shape (B, N−1, C), the 0 of the type, the addresses of what `kernels/chain` names, and a range of chains."""
+    """Arguments: shape (B, N−1, C), a zero of the dtype, addresses (see `kernels/chain`), range of chains."""
     start = rows_at(init, (B, C), zero)
     scores = view(edges, (B, steps, C * C), zero)
     n = lengths_at(lengths, B, steps + 1)
@@ -179,9 +182,7 @@ def mode(
     B: int, steps: int, C: int, zero: Any, init: int, edges: int, lengths: int, result: int, states: int,
     first: int, last: int,
 ) -> None:  # fmt: skip
-    """Viterbi: the best score and its states; a state is −1 beyond the length and where nothing is possible, or the
-    score NaN.
-    """
+    """Viterbi: the best score and its states; −1 beyond the length, or if the score is −inf or NaN."""
     start = rows_at(init, (B, C), zero)
     scores = view(edges, (B, steps, C * C), zero)
     n = lengths_at(lengths, B, steps + 1)

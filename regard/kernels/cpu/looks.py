@@ -1,8 +1,8 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
-"""Attention, one query of one row: score, select and read, and back.
+"""Attention of one query of one row: score, select and read, forward and backward.
 
-e = energies(q, k),  α = softmax(e),  c = Σ_s α_s h_s, or c = h_s of one position alone;  selections other than a
-softmax are in `choices`
+e = energies(q, k),  α = softmax(e),  c = Σ_s α_s h_s, or c = h_s of a single position (hard attention);
+`choices` contains the other selections
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Array = Any
 
 
 class Alone(NamedTuple):
-    """Which of N queries read one position alone, and which one: that of the largest α_s / wait_s.
+    """Hard attention: which of N queries read a single position, that of the largest α_s / wait_s.
 
-    wanted   (N) whether a query does
-    waits    (N, S) exponential waiting times draw a position by its weight, ones take the most probable one; of no
-             width where no query wants it
-    chosen   (N) the position that was read, to be written; −1 where all of them were
+    wanted   (N) whether a query reads a single position
+    waits    (N, S) exponential waiting times sample a position by its weight, ones take the most probable
+             one; of width 0 if no query reads a single position
+    chosen   (N) written: the position that was read, −1 if all were
     """
 
     wanted: Array
@@ -43,7 +43,7 @@ def _scale(row: Array, factor: float) -> None:
 
 @reduction
 def _settle(vector: Array, compared: Array, energies: Array) -> None:
-    """The energies themselves, which a softmax need not know."""
+    """The energies from the result of `compare`. A softmax does not need them."""
     two, total = compared.dtype.type(2), compared.dtype.type(0)
     for a in range(len(vector)):
         total += vector[a]
@@ -59,9 +59,9 @@ def look(
 ) -> int:  # fmt: skip
     """query (A) of memory number `row` → context (D), all_weights[place] (S) and, for segments, pairs[place] (4(S−1)).
 
-    looks[before] (S) is where the step before looked, before < 0 where there was none. Returns the position that is
-    read alone, where one is, by the waits (S); −1 where all of them are. scratch (2, A) and energies (1, S) are to work
-    in, and so are the rooms of a location and of segments.
+    looks[before] (S) are the weights of the previous step; before < 0: there is none. Returns the position
+    that is read with `alone`, chosen by the waits (S), else −1. scratch (2, A), energies (1, S), nearby and
+    room are scratch.
     """
     places, count, weights = memories.places[row], memories.counts[row], all_weights[place]
     compare(query, memories, row, looks, before, scratch, nearby, weights)
@@ -69,7 +69,7 @@ def look(
     context[:] = 0
     if alone and count > 0:
         chosen: int = _first(places, count, weights, waits)
-        # 1, or NaN where the weight is
+        # factor 1, or NaN if the weight is NaN
         add(context, weights[chosen] * 0 + 1, memories.values[row, chosen])
         return chosen
     for j in range(0, count - 1, 2):
@@ -87,7 +87,7 @@ def look(
 def _weigh(
     memories: Memories, row: int, energies: Array, room: SegmentRoom, pairs: Array, all_weights: Array, place: int
 ) -> float:  # fmt: skip
-    """What `compare` left becomes weights; returns what a reading scales them by."""
+    """Turn the result of `compare` into weights; return the factor by which a reading scales them."""
     if memories.choice.kind == SOFTMAX:
         _select(memories.places[row], memories.counts[row], all_weights[place])
         return 1.0
@@ -97,7 +97,7 @@ def _weigh(
 
 @reduction
 def _first(places: Array, count: int, weights: Array, waits: Array) -> int:
-    """The position of the largest α / wait, the first of equals."""
+    """The position of the largest α / wait, the first among equals."""
     best: int = places[0]
     for j in range(1, count):
         place = places[j]
@@ -108,7 +108,7 @@ def _first(places: Array, count: int, weights: Array, waits: Array) -> int:
 
 @reduction
 def _select(places: Array, count: int, weights: Array) -> None:
-    """v · u becomes softmax(−2 v · u): Σ v is the same for every position, so the softmax does not see it."""
+    """v · u becomes softmax(−2 v · u): Σ v, the same for all positions, cancels in the softmax."""
     if count == 0:
         return
     two = weights.dtype.type(2)
@@ -134,9 +134,9 @@ def _select_back(
     alone: bool,
     local: Array,
 ) -> None:
-    """dα_s = dc · h_s + d_weights_s;  de = α ⊙ (dα − Σ α dα), by the places that exist.
+    """dα_s = dc · h_s + d_weights_s;  de = α ⊙ (dα − Σ α dα), indexed by `places`.
 
-    A position read alone owes its reading to no weight: there dα_s = d_weights_s.
+    With `alone` the reading does not depend on the weights: dα_s = d_weights_s.
     """
     places, count = memories.places[row], memories.counts[row]
     mean = weights.dtype.type(0)
@@ -155,7 +155,7 @@ def _choose_back(
     d_context: Array, d_weights: Array, all_weights: Array, pairs: Array, place: int, memories: Memories, row: int,
     rows: Array, room: RoomBack, d_between: Array,
 ) -> None:  # fmt: skip
-    """As `_select_back`, for the other choices; d_context becomes what the plain sum Σ p h receives."""
+    """As `_select_back`, for the other choices; d_context becomes the gradient of the plain sum Σ p h."""
     places, count, weights = memories.places[row], memories.counts[row], all_weights[place]
     choice = memories.choice
     local, received = rows[0], rows[1]
@@ -184,7 +184,7 @@ def _weigh_back(
     d_context: Array, d_weights: Array, all_weights: Array, pairs: Array, place: int, memories: Memories, row: int,
     alone: bool, rows: Array, room: RoomBack, d_between: Array,
 ) -> None:  # fmt: skip
-    """What the energies receive into rows[0], by the places that exist."""
+    """Write the gradients of the energies into rows[0], indexed by `places`."""
     if memories.choice.kind == SOFTMAX:
         _select_back(d_context, d_weights, all_weights[place], memories, row, alone, rows[0])
     else:
@@ -197,9 +197,9 @@ def look_back(
     memories: Memories, row: int, before: int, alone: bool, scratch: Array, rows: Array, nearby: Nearby,
     room: RoomBack, d: FeatureGradients, d_between: Array,
 ) -> None:  # fmt: skip
-    """d_context (D) is changed, d filled, d_between[row] (4) added to; all_weights[before] is the look before.
+    """Fill d, add to d_between[row] (4), change d_context (D); all_weights[before] are the previous weights.
 
-    scratch (3, A) and rows (3, S) are to work in, and so are the rooms of a location and of segments.
+    scratch (3, A), rows (3, S), nearby and room are scratch.
     """
     _weigh_back(d_context, d_weights, all_weights, pairs, place, memories, row, alone, rows, room, d_between)
     compare_back(query, memories, row, all_weights, before, scratch, nearby, rows[0], d)
@@ -217,8 +217,8 @@ def reading_backward(
     source: Array,
     d_values: Array,
 ) -> None:
-    """d_values (B, S, D) = Σ_t α_t ⊗ dc_t over the packed steps t of each row, once they are all known; where one
-    position was chosen, α_t is 1 there and 0 elsewhere. Rows part, part + parts, … are done."""
+    """d_values (B, S, D) = Σ_t α_t ⊗ dc_t over the packed steps t of each row; where a single position was
+    chosen, α_t is 1 there and 0 elsewhere. Takes the rows part, part + parts, …"""
     positions, width = d_values.shape[1], d_values.shape[2]
     for i in range(part, len(source), parts):
         row = source[i]

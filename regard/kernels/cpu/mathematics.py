@@ -1,8 +1,9 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
-"""The larger and the smaller of two numbers, tanh and the logistic function, written so that the compiler evaluates
-several at once, and so that NaN stays NaN; exp is in `exponential`.
+"""Maximum, minimum, tanh and the logistic function in a form that the compiler can vectorize and that keeps
+NaN. exp is in `exponential`.
 
-In single precision tanh is a ratio of two polynomials (error below 3e-7), in double precision the C library's.
+In single precision tanh is a ratio of two polynomials (error below 3e-7), in double precision that of the C
+library.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ Q0, Q1, Q2, Q3 = (np.float32(number) for number in _Q)
 HALF, ONE = np.float32(0.5), np.float32(1)
 _EDGE = np.float32(
     9.1
-)  # from here on it is ±1 exactly, and a gate is closed: 0 times infinity must not be hidden
+)  # beyond it the result is exactly ±1, so that a closed gate is exactly 0 and 0 · inf is NaN
 
 
 def _ordering(name: str) -> Callable[..., Any]:
-    """LLVM's operation of this name on two numbers of one type."""
+    """The LLVM intrinsic of this name on two numbers of one type."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = arguments[0].type
@@ -41,20 +42,20 @@ def _ordering(name: str) -> Callable[..., Any]:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def larger(typing_context: Any, x: Any, y: Any) -> Any:
-    """The larger of two numbers of one type, NaN if either is: an operation that the compiler may reorder."""
+    """The larger of two numbers of one type, NaN if either is NaN. The compiler may reorder it."""
     return x(x, x), _ordering("llvm.maximum")
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def smaller(typing_context: Any, x: Any, y: Any) -> Any:
-    """The smaller of two numbers of one type, NaN if either is."""
+    """The smaller of two numbers of one type, NaN if either is NaN."""
     return x(x, x), _ordering("llvm.minimum")
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def product_added(typing_context: Any, x: Any, y: Any, z: Any) -> Any:
-    """x · y + z, rounded once where the CPU can: for a sum of two products, of which the compiler would choose one as
-    it likes, a different one in each kernel."""
+    """x · y + z, rounded once if the CPU can. In a sum of two products the compiler would fuse either of
+    them, and not the same one in each kernel."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = arguments[0].type
@@ -68,7 +69,7 @@ def product_added(typing_context: Any, x: Any, y: Any, z: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def chosen(typing_context: Any, condition: Any, x: Any, y: Any) -> Any:
-    """x where the condition holds, else y: without a branch, so that several are chosen at once."""
+    """x if the condition holds, else y; without a branch, so that loops can be vectorized."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.select(*arguments)

@@ -1,7 +1,8 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
 """The matrix-tree theorem on the CPU, one sentence at a time; the mathematics is in `kernels/spanning`.
 
-Matrices are indexed by words from 0, word m of the sentence being m − 1 here; W has a row more, for the root symbol.
+Matrices are indexed by words from 0: word m of the sentence has index m − 1. W has one more row, for the root
+symbol.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Array = NDArray[Any]
 
 @part
 def _weigh(arcs: Array, b: int, n: int, W: Array, best: Array) -> float:
-    """W[h, m − 1] = exp(arcs[h, m] − the best of the column); returns what was taken from all columns."""
+    """W[h, m − 1] = exp(arcs[h, m] − maximum of the column); returns the sum of the maxima."""
     for m in range(n):
         best[m] = -np.inf
     for h in range(n + 1):
@@ -46,7 +47,7 @@ def _weigh(arcs: Array, b: int, n: int, W: Array, best: Array) -> float:
 
 @part
 def _laplacian(W: Array, n: int, single_root: bool, L: Array) -> None:
-    """The transpose of L, so that a row of what follows from it belongs to a row of W."""
+    """Write the transpose of L, so that the rows of its inverse correspond to rows of W."""
     for m in range(n):
         for h in range(n):
             L[m, h] = -W[h + 1, m]
@@ -61,7 +62,7 @@ def _laplacian(W: Array, n: int, single_root: bool, L: Array) -> None:
 
 @part
 def _pivot(A: Array, n: int, k: int, ratio: float, swaps: Array) -> float:
-    """Bring the row with the largest A[i, k] − A[i, k − 1] · ratio, from k on, to row k; returns that entry."""
+    """Swap the row i ≥ k with the largest |A[i, k] − A[i, k − 1] · ratio| into row k; returns that entry."""
     place, largest = k, -1.0
     for i in range(k, n):
         x = abs(A[i, k] - A[i, k - 1] * ratio) if ratio != 0.0 else abs(A[i, k])
@@ -76,8 +77,9 @@ def _pivot(A: Array, n: int, k: int, ratio: float, swaps: Array) -> float:
 
 @part
 def _eliminate(A: Array, n: int, k: int, a: float, d: float, rows: Array) -> None:
-    """Steps k and k + 1 of Gauss and Jordan's elimination in place, with pivots a and d: each row is read and written
-    once for both. The last step of an odd n is taken alone. The pivots' rows are copied, to be seen as others.
+    """Steps k and k + 1 of Gauss-Jordan elimination in place, with pivots a and d. Each row is read and
+    written once for both steps. For an odd n the last step is taken alone. The pivot rows are computed in
+    `rows`.
     """
     last = 1 if k + 1 == n else 2
     b = A[k, k + 1] if last == 2 else 0.0
@@ -108,7 +110,7 @@ def _eliminate(A: Array, n: int, k: int, a: float, d: float, rows: Array) -> Non
 
 @part
 def _invert(A: Array, n: int, swaps: Array, rows: Array) -> tuple[float, float]:
-    """The inverse in place; returns log |det A| (−inf if singular) and the largest entry of the inverse."""
+    """Invert A in place; returns log |det A| (−inf if singular) and the largest entry of the inverse."""
     log_determinant = 0.0
     for k in range(0, n, 2):
         pivot = _pivot(A, n, k, 0.0, swaps)
@@ -133,7 +135,7 @@ def _invert(A: Array, n: int, swaps: Array, rows: Array) -> tuple[float, float]:
 
 @part
 def _multiply(A: Array, B: Array, n: int, out: Array) -> None:
-    """out = A B, two rows and four terms of their sums at a time; of an odd n the last row but one is done twice."""
+    """out = A B, two rows and four terms at a time; for an odd n the last row but one is computed twice."""
     for start in range(0, n, 2):
         i = max(min(start, n - 2), 0)
         r = min(i + 1, n - 1)
@@ -198,7 +200,7 @@ def _marginals(
     first: int,
     last: int,
 ) -> None:
-    """`result` (B, N+1, N+1) and `kept` (B, 2N+1, N), for L⁻¹ transposed and below it W, come zeroed."""
+    """`result` (B, N+1, N+1) and `kept` (B, 2N+1, N) must be zero. `kept` becomes L⁻¹ transposed, then W."""
     size = arcs.shape[1]
     swaps, best, rows = np.empty(size, np.int64), np.empty(size), np.empty((2, size))
     for b in range(first, last):
@@ -217,7 +219,7 @@ def _marginals(
 def _covariance(
     lengths: Array, single_root: bool, gains: Array, kept: Array, result: Array, first: int, last: int
 ) -> None:
-    """W ⊙ (slopes(L⁻¹) ⊙ G − slopes(L⁻¹ dL L⁻¹)), dL being the change of L along G; `result` comes zeroed."""
+    """W ⊙ (slopes(L⁻¹) ⊙ G − slopes(L⁻¹ dL L⁻¹)), with dL the change of L along G; `result` must be zero."""
     size = gains.shape[1]
     moved, change, product = np.empty((size, size)), np.empty((size, size)), np.empty((size, size))
     own, own_change = np.empty(size), np.empty(size)
@@ -249,7 +251,7 @@ def log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tu
 
 
 def marginals(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """The marginals, what the backward pass needs (B, 2N+1, N), and the largest entry of each inverse."""
+    """The marginals, `kept` (B, 2N+1, N) for the backward pass, and the largest entry of each inverse."""
     B, size, _ = arcs.shape
     result = torch.zeros(arcs.shape, dtype=arcs.dtype)
     kept = torch.zeros(B, 2 * size - 1, size - 1, dtype=torch.float64)

@@ -1,13 +1,13 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
-"""One step of the memory of a Neural Turing Machine on the CPU: one kernel forth, one back, each row by itself.
+"""One step of the memory of a Neural Turing Machine on the CPU: one kernel forward, one backward.
 
-The equations are those of `regard.nn.stores.ntm`. As tensor operations a step is some thirty calls forth and twice as
-many back, each of which takes longer to make than to compute. What a step leaves is its answer; the way back computes
-the rest again.
+The equations are those of `regard.nn.stores.ntm`. In torch a step takes about thirty calls forward and twice
+as many backward, and each call takes longer than its computation. Only inputs and results are kept. The
+backward pass recomputes everything else.
 
-    said   (B, I) what the controller says: κ of the write heads and of the read heads and what is added (3 K W), before
-           tanh; the gates of both and what is erased (2 K + K W), before σ; β and γ of both (4 K), before softplus; the
-           shifts of both (6 K), before softmax
+    said   (B, I) output of the controller: κ of the write and the read heads and the added vectors (3 K W),
+           before tanh; the gates of both and the erase vectors (2 K + K W), before σ; β and γ of both (4 K),
+           before softplus; the shifts of both (6 K), before softmax
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EPSILON = 1e-6  # as in `regard.nn.stores.content`
 
 
 class HeadPlaces(NamedTuple):
-    """Where the pieces of one head's address begin in what is said: key, gate, β, γ, shifts."""
+    """Offsets of one head's parameters in `said`: key, gate, β, γ, shifts."""
 
     key: int
     gate: int
@@ -42,13 +42,13 @@ class HeadPlaces(NamedTuple):
 
 
 class Room(NamedTuple):
-    """What the address of one head computes on its way, of each slot (N), and its key (W).
+    """Intermediate values of the addressing of one head, for each slot (N), and its key (W).
 
     lengths    1 / √(m·m + ε)
     alike      cos(κ, m)
     content    softmax(β cos)
     gated      g v + (1 − g) w
-    moved      after the shift
+    moved      the gated weights after the shift
     """
 
     key: Array
@@ -60,7 +60,7 @@ class Room(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The numbers of one head's address: 1 / √(κ·κ + ε), β, g, γ, and the three shifts."""
+    """Scalars of the addressing of one head: 1 / √(κ·κ + ε), β, g, γ, and the three shifts."""
 
     length: float
     strength: float
@@ -124,7 +124,7 @@ def _sum(x: Array) -> Any:
 
 @part
 def _address(said: Array, at: HeadPlaces, slots: Array, before: Array, room: Room, out: Array) -> Head:
-    """One head, from its weights before (N) to those now, over slots (N, W)."""
+    """The new weights (N) of one head over slots (N, W), from its previous weights `before` (N)."""
     kind, one = said.dtype.type, said.dtype.type(1)
     count = len(slots)
     key = room.key
@@ -162,12 +162,12 @@ def _address_back(
     said: Array, at: HeadPlaces, slots: Array, before: Array, room: Room, head: Head, now: Array, d_now: Array,
     d_said: Array, d_slots: Array, d_before: Array, scratch: Array,
 ) -> None:  # fmt: skip
-    """From what the weights now receive to what their causes do; d_slots (N, W) is added to, d_now is changed."""
+    """Backward through `_address`; d_now, the gradient of the new weights, is changed. Adds to d_slots."""
     kind, one = said.dtype.type, said.dtype.type(1)
     count = len(slots)
     tiny = kind(np.finfo(said.dtype).tiny)
     mean, d_power = _dot(now, d_now), kind(0)
-    for s in range(count):  # what the shifted weights receive
+    for s in range(count):  # gradient of the shifted weights
         change = now[s] * (d_now[s] - mean)
         moved = room.moved[s]
         d_power += change * kind(math.log(larger(moved, tiny)))
@@ -182,7 +182,7 @@ def _address_back(
         change = head.back * scratch[behind] + head.stay * scratch[s] + head.on * scratch[after]
         d_gate += change * (room.content[s] - before[s])
         d_before[s] = (one - head.gate) * change
-        d_now[s] = head.gate * change  # what content receives
+        d_now[s] = head.gate * change  # gradient of the content weights
     mean = head.back * d_back + head.stay * d_stay + head.on * d_on
     d_said[at.shift] = head.back * (d_back - mean)
     d_said[at.shift + 1] = head.stay * (d_stay - mean)
@@ -194,7 +194,7 @@ def _address_back(
     for s in range(count):
         change = room.content[s] * (d_now[s] - mean)
         d_strength += change * room.alike[s]
-        change *= head.strength  # what the cosine receives
+        change *= head.strength  # gradient of the cosine
         turn = change * room.alike[s]
         turned += turn
         along = change * head.length * room.lengths[s]
@@ -243,8 +243,8 @@ def _write_back(
     bent: Array,
     kept: Array,
 ) -> None:
-    """What was written receives d_out (N, W), which becomes what the slots before receive; d_weights (K, N) is added
-    to; kept (K, N, W) scratch."""
+    """Backward through `_write`: d_out (N, W), the gradient of the new slots, becomes that of the old slots.
+    Adds to d_weights (K, N); kept (K, N, W) is scratch."""
     heads, width = len(weights), slots.shape[1]
     kind, one = said.dtype.type, said.dtype.type(1)
     added, erased = 2 * heads * width, 3 * heads * width + 2 * heads
@@ -259,7 +259,7 @@ def _write_back(
                 bent[1, i] += weight * d_out[s, i]
         for i in range(width):
             d_said[added + k * width + i] = bent[1, i] * (one - bent[0, i] * bent[0, i])
-    for k in range(heads):  # what each head found
+    for k in range(heads):  # the slots before each head erases
         for s in range(len(slots)):
             for i in range(width):
                 if k == 0:
@@ -309,7 +309,7 @@ def _back(
     d_said: Array, d_slots: Array, d_write: Array, d_read: Array, d_wrote: Array, d_looked: Array, d_reads: Array,
     first: int, last: int,
 ) -> None:  # fmt: skip
-    """d_slots begins as what `out` receives, and ends as what `slots` does; d_wrote and d_looked are changed."""
+    """d_slots holds the gradient of `out` and becomes that of `slots`; d_wrote and d_looked are changed."""
     heads, (count, width) = write.shape[1], slots.shape[1:]
     room, bent = _furnished(said, count, width), np.empty((2, width), said.dtype)
     again, scratch = np.empty(count, said.dtype), np.empty(count, said.dtype)
@@ -341,7 +341,7 @@ def _back(
 
 
 class NTMStep(torch.autograd.Function):
-    """said (B, I), slots (B, N, W), write and read (B, K, N) → the same three afterwards, and reads (B, K, W)."""
+    """said (B, I), slots (B, N, W), write and read (B, K, N) → new slots, write and read; reads (B, K, W)."""
 
     @staticmethod
     def forward(

@@ -1,7 +1,8 @@
-"""Work shared among threads: the one pool of all kernels for the CPU.
+"""Parallel execution: one thread pool for all CPU kernels.
 
-The kernels release the interpreter's lock, so ordinary threads run them side by side. Unlike a parallel loop inside
-numba this needs no threading layer, may be entered from several threads at once and survives a fork.
+The kernels release the interpreter lock (GIL), so ordinary threads run them in parallel. Unlike a parallel
+loop inside numba, the pool needs no threading layer, may be used from several threads at once, and survives a
+fork.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ import torch
 
 from regard.kernels.onednn import ARM
 
-MINIMUM_WORK = 20_000  # inner steps worth the wake-up of another thread (some 50 microseconds)
-MINIMUM_ROWS = 4  # rows of a matrix product worth a thread of their own: those of a tile
-_MOST = 256  # threads of the pool, which makes one only when no other is idle
+MINIMUM_WORK = 20_000  # inner steps worth waking another thread (about 50 microseconds)
+MINIMUM_ROWS = 4  # rows of a matrix product worth a thread: those of a tile
+_MOST = 256  # threads of the pool, which starts one only if none is idle
 
 
 @cache
@@ -28,9 +29,9 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def _after_fork() -> None:
-    """Threads do not cross a fork, but what waits for them does: a child makes a pool of its own, and lets torch work
-    in one thread, as the threads that torch's OpenMP would wait for are gone too. On ARM, oneDNN's products keep the
-    number of threads they began with, and would wait for them forever: the child multiplies without oneDNN.
+    """Threads do not survive a fork, but their waiters do. A child process creates a new pool and limits
+    torch to one thread, because torch's OpenMP threads are gone too. On ARM oneDNN's products keep their
+    initial number of threads and would wait for them forever, so the child disables oneDNN.
     """
     _pool.cache_clear()
     if torch.get_num_threads() > 1 and ARM:
@@ -45,7 +46,8 @@ if hasattr(os, "register_at_fork"):
 def over_batch(function: Callable[..., Any], batch: int, work: int, *arguments: Any) -> None:
     """Call `function(*arguments, first, last)` on ranges that cover `range(batch)`.
 
-    `work` counts the inner steps of one element; as many threads as torch uses take part, the calling one among them.
+    `work` is the number of inner steps of one element. At most as many threads as torch uses take part,
+    including the calling one.
     """
     ranges = min(torch.get_num_threads(), batch, max(1, batch * work // MINIMUM_WORK))
     if ranges <= 1:
@@ -56,12 +58,12 @@ def over_batch(function: Callable[..., Any], batch: int, work: int, *arguments: 
 
 
 def shares(rows: int) -> int:
-    """Among how many threads to divide the rows: as many as torch uses, as long as each gets a tile."""
+    """Number of threads for these rows: as many as torch uses, if each gets a tile."""
     return max(1, min(torch.get_num_threads(), rows // MINIMUM_ROWS))
 
 
 def side_by_side(function: Callable[..., Any], parts: int, *arguments: Any) -> None:
-    """Call `function(part, parts, *arguments)` for every part, in as many threads as torch uses."""
+    """Call `function(part, parts, *arguments)` for every part, in at most as many threads as torch uses."""
     threads = max(1, min(parts, torch.get_num_threads()))
 
     def work(thread: int) -> None:
@@ -72,14 +74,14 @@ def side_by_side(function: Callable[..., Any], parts: int, *arguments: Any) -> N
 
 
 def run(tasks: Sequence[Callable[[], Any]]) -> None:
-    """Every task once, the first in this thread. All have ended when it returns or raises what one of them raised:
-    nothing writes any longer into what the caller may then forget.
+    """Run every task once, the first in this thread. All tasks have ended when `run` returns or raises the
+    exception of a task, so that none writes to memory that the caller then frees.
     """
     others: list[Future[Any]] = []
     try:
         for task in tasks[1:]:
             others.append(_pool().submit(task))
-    except RuntimeError:  # the interpreter is about to end, and starts no more threads
+    except RuntimeError:  # the interpreter is shutting down and starts no more threads
         pass
     try:
         for task in (tasks[0], *tasks[1 + len(others) :]):
@@ -91,7 +93,7 @@ def run(tasks: Sequence[Callable[[], Any]]) -> None:
 
 
 def _await(others: Sequence[Future[Any]]) -> None:
-    """An interrupt is raised when all have ended."""
+    """Wait for all; an interrupt is raised after they have ended."""
     interrupt: BaseException | None = None
     while others:
         try:

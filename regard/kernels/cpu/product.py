@@ -1,7 +1,8 @@
-"""Products of few rows with a weight, inside a kernel: on one core, at nearly the speed it can add and multiply.
+"""Products of few rows with a weight, inside a kernel: on one core, near its peak speed.
 
-A library's product of 64 rows spends much of its time on waking the other cores, waiting for them, and rearranging
-its factors. Here the weight is rearranged once for a whole sequence (`panels`), and each core takes rows of its own.
+A library's product of 64 rows spends much of its time on waking the other cores, waiting for them, and
+packing its factors. Here the weight is packed once for a whole sequence (`panels`), and each core has its own
+rows.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ Array = Any
 
 
 def panels(weight: Tensor) -> Array:
-    """A weight (M, K), for products x ↦ W x, as (P, K, WIDTH): sixteen of its rows side by side, zeros at the end."""
+    """A weight (M, K), for products x ↦ W x, as panels (P, K, WIDTH) of WIDTH rows, padded with zeros."""
     rows, depth = weight.shape
     weight = torch.nn.functional.pad(weight.detach(), (0, 0, 0, -rows % WIDTH))
     return weight.reshape(len(weight) // WIDTH, WIDTH, depth).transpose(1, 2).contiguous().numpy()
 
 
 class Window(NamedTuple):
-    """Rows number row, row + step, … of an array, from a column on. What the numbers of a tuple without a name are is
-    part of its type: there would be a product of its own for each."""
+    """Rows row, row + step, … of an array, from a column on. A named tuple, because the type of a plain tuple
+    includes its literal integers, and numba would compile a product for each."""
 
     array: Array
     row: int
@@ -36,7 +37,7 @@ class Window(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A window, to the end of its array, that a product is written into, or added to."""
+    """A window, up to the last column, into which a product is written or, with `add`, added."""
 
     array: Array
     row: int
@@ -65,7 +66,7 @@ def _tiles(count: int, source: Window, panels: Array, panel: int, target: Target
 
 @part
 def multiply(count: int, source: Window, panels: Array, target: Target) -> None:
-    """`count` rows times a weight in `panels`, written into the target, or added to what is there."""
+    """Write or add the product of `count` rows and a weight in `panels` to the target."""
     out, out_place, out_step, out_column, add = target
     for panel in range(len(panels)):
         low = out_column + panel * WIDTH

@@ -1,19 +1,20 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
 """Projective trees on the CPU: Eisner's algorithm, inside and outside.
 
-Positions are 0 (the root symbol) to n. Every item is named by its head and the far end of its span, so that one
-matrix holds both directions and every sum runs along rows:
+Positions are 0 (the root symbol) to n. Items are indexed by their head and the far end of the span, so that
+one matrix holds both directions and every sum runs along rows:
 
-    complete[h, o]    trees over the span between h and o, headed by h (turned[o, h] is the same)
-    arc[h, m]         the same with the arc h → m, where m has not yet its outer dependents
+    complete[h, o]    trees over the span between h and o, headed by h (equals turned[o, h])
+    arc[h, m]         the same with the arc h → m, before m gets its outer dependents
     split[s, t]       Σ_r complete[s, r] · complete[t, r+1], s ≤ r < t
     arc[h, m]       = exp(arcs[h, m]) · split[min, max]
-    complete[h, o]  = Σ_r arc[h, r] · complete[r, o], r from h's neighbour to o
+    complete[h, o]  = Σ_r arc[h, r] · complete[r, o], r from h's neighbor to o
     Z               = complete[0, n]
 
-A single root is the rule that split[0, t] has r = 0 alone. The items are wide numbers (see `wide`), mantissas in `M`,
-exponents in `E`, so no score is too large or too small. Outside, each item's probability flows to its parts in
-proportion to their product over the item: the marginal of h → m is what reaches arc[h, m].
+For a single root split[0, t] has only r = 0. Items are wide numbers (see `wide`), mantissas in `M` and
+exponents in `E`, so no score is too large or too small. In the outside pass each item's probability flows to
+its parts in proportion to their product over the item. The marginal of h → m is the mass that reaches arc[h,
+m].
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def inside(arcs: Array, n: int, single_root: bool, M: Array, E: Array) -> None:
 @part
 def _share_out(left: Array, right: Array, left_exponent: Array, right_exponent: Array, top: float, mass: float,
                to_left: Array, to_right: Array) -> None:  # fmt: skip
-    """Add to both parts of each split the probability of the split: `mass` is that of the item over its mantissa."""
+    """Add the probability of each split to both parts; `mass` is the item's probability over its mantissa."""
     for k in range(left.shape[0]):
         share = left[k] * right[k] * power_of_two(left_exponent[k] + right_exponent[k] - top) * mass
         to_left[k] += share

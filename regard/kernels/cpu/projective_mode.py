@@ -15,7 +15,7 @@ Array = NDArray[Any]
 
 @part
 def _best(left: Array, right: Array) -> tuple[float, int]:
-    """The largest sum and where it is; NaN if one is."""
+    """The largest sum and its index; NaN if a sum is NaN."""
     top, where = -np.inf, 0
     for k in range(left.shape[0]):
         x = left[k] + right[k]
@@ -27,7 +27,7 @@ def _best(left: Array, right: Array) -> tuple[float, int]:
 @part
 def _inside(arcs: Array, n: int, single_root: bool, complete: Array, turned: Array, arc: Array, complete_at: Array,
             split_at: Array) -> None:  # fmt: skip
-    """Scores of the items, and where the best split of each was: r itself."""
+    """The score of each item, and the r of its best split."""
     for h in range(n + 1):
         complete[h, h] = turned[h, h] = 0.0
     for width in range(1, n + 1):
@@ -70,7 +70,7 @@ def _read(n: int, complete_at: Array, split_at: Array, heads: Array, stack: Arra
 def mode(
     arcs: Array, lengths: Array, single_root: bool, scores: Array, heads: Array, first: int, last: int
 ) -> None:
-    """heads[b, m] of the best tree; it stays −1 for the root symbol, beyond the length, and where no tree is
+    """heads[b, m] of the best tree; stays −1 for the root symbol, beyond the length, and if no tree is
     possible.
     """
     size = arcs.shape[1]

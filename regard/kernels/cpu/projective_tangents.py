@@ -1,9 +1,9 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
-"""The backward pass of projective marginals: M ⊙ (E[G-score | arc] − E[G-score]), by one more inside and outside.
+"""The backward pass of projective marginals: M ⊙ (E[G-score | arc] − E[G-score]), by inside-outside.
 
-The Jacobian of the marginals is symmetric, so its product with G is the derivative of the marginals when the scores
-move along G. Each item carries D, the expected G-score of the trees it stands for (a plain number), and each
-probability `mass` its derivative `rate`. Items and charts are those of `projective`.
+The Jacobian of the marginals is symmetric, so its product with G is the derivative of the marginals along G.
+Each item has D, the expected G-score of its trees (a plain number), and each probability `mass` has its
+derivative `rate`. Items and charts are those of `projective`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _sums(left: Array, right: Array, left_exponent: Array, right_exponent: Array
 @part
 def _dot(left: Array, right: Array, left_exponent: Array, right_exponent: Array, left_score: Array,
          right_score: Array) -> tuple[float, float, float]:  # fmt: skip
-    """Σ_k left[k] · right[k] as a wide number, and the mean of the scores under these weights."""
+    """Σ_k left[k] · right[k] as a wide number, and the mean score under these weights."""
     top = largest_exponent(left_exponent, right_exponent)
     if top == -np.inf:
         return 0.0, top, 0.0
@@ -81,7 +81,7 @@ def _set(M: Array, E: Array, D: Array, head: int, end: int, m: float, e: float, 
 @part
 def _share_mass(left: Array, right: Array, left_exponent: Array, right_exponent: Array, top: float, mass: float,
                 to_left: Array, to_right: Array, weights: Array) -> None:  # fmt: skip
-    """As `projective._share_out`, leaving the weight of each split in `weights`."""
+    """As `projective._share_out`; also writes the weight of each split to `weights`."""
     for k in range(left.shape[0]):
         weight = left[k] * right[k] * power_of_two(left_exponent[k] + right_exponent[k] - top)
         weights[k] = weight
@@ -104,9 +104,7 @@ def _share_rate(weights: Array, left_score: Array, right_score: Array, score: fl
 def _outside(
     n: int, single_root: bool, M: Array, E: Array, D: Array, mass: Array, rate: Array, weights: Array
 ) -> None:
-    """rate[ARC] becomes the answer. Views are cut where they are used: kept in names, each would be counted and
-    freed.
-    """
+    """rate[ARC] becomes the result. Slices have no names, because numba counts references to variables."""
     mass[:, : n + 1, : n + 1] = 0.0
     rate[:, : n + 1, : n + 1] = 0.0
     if M[COMPLETE, 0, n] == 0.0:
@@ -145,7 +143,7 @@ def _outside(
 def covariance(
     arcs: Array, lengths: Array, single_root: bool, G: Array, result: Array, first: int, last: int
 ) -> None:
-    """`result` (B, N+1, N+1) comes zeroed."""
+    """`result` (B, N+1, N+1) must be zero."""
     size = arcs.shape[1]
     M, E, D = np.empty((4, size, size)), np.empty((4, size, size)), np.empty((4, size, size))
     mass, rate, weights = np.empty((3, size, size)), np.empty((3, size, size)), np.empty(size)

@@ -1,8 +1,9 @@
-"""A recurrent layer over packed sequences on the CPU, in one direction or both: the loop holds only what must wait.
+"""A recurrent layer over packed sequences on the CPU, in one direction or both.
 
-Rows do not see each other, so each core runs one direction of some rows from their first step to their last, and no
-core waits for another. Forward keeps the gates of every step. Backward runs the recurrence with the gradient of the
-state alone; each weight's gradient is one matrix product over all N positions at the end.
+Rows are independent, so each core runs one direction of some rows from the first step to the last, without
+waiting for other cores. The loop contains only operations that depend on the state. The forward pass keeps
+the gates of every step. The backward pass runs the recurrence of the state's gradient alone; each weight's
+gradient is one matrix product over all N positions at the end.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ Array = Any
 
 
 class Packed(Protocol):
-    """The real positions of B rows, all rows of the first step first, then all that are alive at the second, ….
+    """The unpadded positions of B rows: all rows at the first step, then those that have a second step, ….
 
     order    (B) the rows, longest first
-    starts   where each step begins; one more than there are steps
+    starts   where each step begins, and the total
     """
 
     @property
@@ -54,10 +55,11 @@ def _run_forward(
     kept: Array,
 ) -> None:
     """projected (N, D·G), first (B, D·Z), weight (D, P, H, W) in panels, bias (D, G) → outputs (N, D·H), last
-    (B, D·Z), and for the way back previous (D, N, H) and kept (D, N, …).
+    (B, D·Z), and for the backward pass previous (D, N, H) and kept (D, N, …).
 
-    D directions, of which number 1 reads from the end; G the numbers a cell's gates receive, Z those of its state,
-    [h; m] or h. The parts are directions, and in each c of the rows: c, c + parts, …, so that all are equally long.
+    D directions, of which number 1 reads from the end; G inputs of a cell's gates; Z numbers of its state,
+    [h; m] or h. A part takes one direction and the rows c, c + parts, …, so that all parts have similar
+    lengths.
     """
     directions, _, size = previous.shape
     steps, gates, wide = len(starts) - 1, bias.shape[1], first.shape[1] // directions
@@ -103,8 +105,8 @@ def _run_backward(
     d_inputs: Array,
     d_recurrent: Array,
 ) -> None:
-    """d_outputs (N, D·H), d_last (B, D·Z), weight (D, P, G, W) in panels → d_first (B, D·Z), d_inputs (N, D·G) and, of
-    a gru, d_recurrent (D, N, G).
+    """d_outputs (N, D·H), d_last (B, D·Z), weight (D, P, G, W) in panels → d_first (B, D·Z), d_inputs (N,
+    D·G) and, for a gru, d_recurrent (D, N, G).
     """
     directions, _, size = previous.shape
     steps, gates, wide = len(starts) - 1, d_inputs.shape[1] // directions, d_first.shape[1] // directions

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="call-arg"
-"""Rows of numbers that lie side by side: functions of their own, so that the compiler sees that they do."""
+"""Loops over contiguous rows, as separate functions, so that the compiler sees that they are contiguous."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Array = Any
 
 @reduction
 def copy(source: Array, target: Array) -> None:
-    """Written out: an assignment of one slice to another brings all that an error in it would say along, which takes
+    """Written as a loop: the assignment of one slice to another includes its error messages, which take
     seconds to compile."""
     for j in range(len(source)):
         target[j] = source[j]

@@ -1,16 +1,17 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
-"""One linear chain in the scaled linear domain, and a watch on whether its range suffices.
+"""One linear chain in the scaled linear domain, with a check that its range suffices.
 
-    W[n, i, j] = exp(edges[n, i, j] − the best of step n)
+    W[n, i, j] = exp(edges[n, i, j] − maximum of step n)
     a_0 = exp(init), up to a factor;   c_{n+1}(j) = Σ_i a_n(i) W[n, i, j];   a_{n+1} = c_{n+1} / Σ_j c_{n+1}(j)
     μ_{N−1} = a_{N−1};   M[n, i, j] = a_n(i) W[n, i, j] μ_{n+1}(j) / c_{n+1}(j);   μ_n(i) = Σ_j M[n, i, j]
 
-One exponential for each edge, none of which waits for another, and no logarithm but that of the scale. An a_n(i) is
-either exactly 0, for a state that cannot be reached, or at least LEAST: then what has vanished in W or a is far below
-the last digit of every sum. Where a sum is smaller, the answer is False and the chain must be done in the log domain.
+Each edge needs one exponential, independent of all others, and each step one logarithm, of its scale. Every
+c_{n+1}(j) must be either exactly 0, for a state that cannot be reached, or at least LEAST: values that
+underflow in W or a are then far below the last digit of every sum. Otherwise the functions return False, and
+the chain must be computed in the log domain.
 
-Edges and joints are (B, N−1, C·C) here, b the chain. Whole arrays go from function to function, with the place to look
-at: a slice would cost more than the work on a small tile.
+Edges and joints have shape (B, N−1, C·C) here; b is the chain. Functions receive whole arrays and indices,
+because a slice would cost more than the work on a small tile.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def _best(edges: Array, b: int, n: int) -> Any:
 
 @part
 def _weigh(edges: Array, b: int, n: int, weights: Array, place: int, m: int) -> float:
-    """W of step n into weights[place, m]; returns the best score, 0 if all are −inf."""
+    """Write W of step n to weights[place, m]; returns the maximum, 0 if all scores are −inf."""
     best = _best(edges, b, n)
     if best == -np.inf:
         best = edges.dtype.type(0.0)
@@ -50,9 +51,7 @@ def _weigh(edges: Array, b: int, n: int, weights: Array, place: int, m: int) -> 
 
 @part
 def _start(init: Array, b: int, prefixes: Array) -> float:
-    """a_0, the sum of which is 1, into prefixes[0]; returns the logarithm of its scale, −inf where all is
-    impossible.
-    """
+    """Write a_0, with sum 1, to prefixes[0]; returns the log of its scale, −inf if no state is possible."""
     best = -np.inf
     for i in range(init.shape[1]):
         best = best if init[b, i] <= best else init[b, i]
@@ -67,7 +66,7 @@ def _start(init: Array, b: int, prefixes: Array) -> float:
 
 @part
 def _pass_on(prefixes: Array, n: int, weights: Array, place: int, m: int, sums: Array) -> None:
-    """c_{n+1} into sums[n]."""
+    """Write c_{n+1} to sums[n]."""
     C = prefixes.shape[1]
     for j in range(C):
         sums[n, j] = 0.0
@@ -91,7 +90,7 @@ def _normalise(sums: Array, n: int, prefixes: Array, following: int) -> float:
 
 @part
 def _suffices(prefixes: Array, n: int, edges: Array, b: int, step: int, sums: Array) -> bool:
-    """Whether each sum is large enough or truly 0."""
+    """Whether each sum is at least LEAST, or 0 because no path leads to the state."""
     C = sums.shape[1]
     enough = True
     for j in range(C):
@@ -148,7 +147,7 @@ def scaled_marginals(
 
 @reduction
 def _retreat(joints: Array, b: int, n: int, prefixes: Array, sums: Array, mu: Array) -> None:
-    """Turn W into M in place and μ_{n+1} into μ_n; the sums become μ's share of them."""
+    """Turn W into M and μ_{n+1} into μ_n in place; sums[n] becomes μ_{n+1} / c_{n+1}."""
     C = mu.shape[0]
     for j in range(C):
         sums[n, j] = mu[j] / sums[n, j] if sums[n, j] != 0.0 else 0.0

@@ -1,7 +1,7 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
-"""Segments on the CPU: the recursions of `two_states` on edges put together for one chain at a time.
+"""Segments on the CPU: the recursions of `two_states` on edges that are built for one chain at a time.
 
-One chain is one row of scores, which a batch of them and a single query of a decoder (see `choices`) share.
+A chain is one row of scores. Batches and single queries of a decoder (see `choices`) use the same functions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 
 class SegmentRoom(NamedTuple):
-    """What one chain of at most N positions is worked out in: its initial scores (1, 2) and edges (1, 4(N−1)), and the
+    """Scratch for one chain of at most N positions: its initial scores (1, 2) and edges (1, 4(N−1)), and the
     scratch of `two_states.one_chain`.
     """
 
@@ -34,8 +34,8 @@ class SegmentRoom(NamedTuple):
 
 
 class RoomBack(NamedTuple):
-    """The same for the backward pass: p(z_0) (1, 2), its gradient and its change, both (1, 2), G of the edges and their
-    change (1, 4(N−1)), and the scratch of `chain_covariance.one_chain`.
+    """Scratch for the backward pass: p(z_0), its gradient and its change, each (1, 2); G of the edges,
+    replaced by their change (1, 4(N−1)); and the scratch of `chain_covariance.one_chain`.
     """
 
     states: Array
@@ -68,8 +68,8 @@ def inside_of(
     """scores[b] (N), transitions between[b] (4) → p(z_n = 1) into inside[place] (N), and the marginals of pairs into
     pairs[place].
 
-    Whole arrays go in, and the room piece by piece: a row, or an array taken from a tuple, would be counted and freed
-    for every chain.
+    The arguments are whole arrays, and each array of the room: numba would count references to a row, or to
+    an array taken from a tuple, for every chain.
     """
     for k in range(1, length):
         edges[0, 4 * k - 4], edges[0, 4 * k - 2] = between[b, 0], between[b, 2]
@@ -85,10 +85,10 @@ def change_of(
     gradient: Array, b: int, inside: Array, pairs: Array, place: int, length: int, states: Array, gains: Array,
     moved: Array, change: Array, before: Array, mean: Array, to_scores: Array, to_between: Array, row: int,
 ) -> None:  # fmt: skip
-    """G[b] (N) and what `inside_of` left at `place` → the gradients of the scores into to_scores[b] (N), and of the
-    transitions onto to_between[row] (4).
+    """G[b] (N) and the results of `inside_of` at `place` → the gradients of the scores, written to
+    to_scores[b] (N), and of the transitions, added to to_between[row] (4).
     """
-    # State 0 has no gain, so its weight is not asked for where the chain has edges; alone it is the rest.
+    # p(z_0 = 0). State 0 has no gain, so the gradients below do not depend on it.
     states[0, 0] = pairs[place, 0] + pairs[place, 1] if length > 1 else 1.0 - inside[place, 0]
     states[0, 1], gains[0, 1] = inside[place, 0], gradient[b, 0]
     for k in range(1, length):
@@ -113,8 +113,8 @@ def _marginals(
     B: int, N: int, zero: Any, scores: int, transitions: int, lengths: int, inside: int, joints: int,
     first: int, last: int,
 ) -> None:  # fmt: skip
-    """The shape (B, N), the 0 of the type, the addresses of what `kernels/segments` names and of the answers, the
-    marginals of positions (B, N) and of pairs (B, N−1, 2, 2), and a range of chains.
+    """Arguments: the shape (B, N); a zero of the dtype; the addresses of the inputs (see `kernels/segments`)
+    and of the results, the marginals of positions (B, N) and of pairs (B, N−1, 2, 2); and a range of chains.
     """
     given, between, n = view(scores, (B, N), zero), view(transitions, (B, 4), zero), lengths_at(lengths, B, N)
     position, pairs = view(inside, (B, N), zero), view(joints, (B, 4 * (N - 1)), zero)
@@ -128,7 +128,7 @@ def _covariance(
     B: int, N: int, zero: Any, gradient: int, inside: int, joints: int, lengths: int, to_scores: int,
     to_transitions: int, first: int, last: int,
 ) -> None:  # fmt: skip
-    """As `_marginals`: the addresses of G (B, N), of both marginals, of the lengths and of the answers."""
+    """As `_marginals`, with the addresses of G (B, N), both marginals, the lengths and the results."""
     g, n = view(gradient, (B, N), zero), lengths_at(lengths, B, N)
     position, pairs = view(inside, (B, N), zero), view(joints, (B, 4 * (N - 1)), zero)
     out, between = view(to_scores, (B, N), zero), view(to_transitions, (B, 4), zero)

@@ -1,4 +1,4 @@
-"""One step of a search on the CPU, for many rows at once: each core takes some of them from word to logits."""
+"""One step of a search on the CPU for many rows: each core takes some rows from word to logits."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ Array = Any
 
 
 class Layers(NamedTuple):
-    """The weights in panels, and the biases.
+    """The weights in panels, the biases, and the kind of cell.
 
-    kind       the cell, one of `gates`; whether a layer above the first adds its input to its output
-    word       (G, E), read (G, D or O); of all layers recurrent (L, …, G, H) and its bias; of those above the first
-               below (L − 1, …, G, H) and its bias; the score's query weight (A, H)
-    combine    from [h; c; e(y)], or the first of them, to what is said, (O, …); none where h is what is said
+    kind       the cell, one of `gates`; `residual`: whether a layer above the first adds its input to its
+               output
+    word       (G, E), read (G, D or O); recurrent (L, …, G, H) and its bias of all layers; below (L − 1, …,
+               G, H) and its bias of the layers above the first; the score's query weight (A, H)
+    combine    (O, …) from [h; c; e(y)], or its first parts, to the readout; empty if the readout is h
     output     (V, O)
     """
 
@@ -46,14 +47,14 @@ class Layers(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """What one step reads and writes, for n rows.
+    """The inputs and outputs of one step, for n rows.
 
-    embedded   (n, E)   inputs (n, G) what the gates receive besides the word, the read and the state
-    fed        (n, O) the last vector, of no width where none is fed back
-    state      (L, n, Z) of each layer [h; m] or h, which are advanced   seen (n, H + D + E) [h; c; e(y)]
-    looked     (n, S) where the step before looked, of no width where the score does not want to know
+    embedded   (n, E)   inputs (n, G) the gates' inputs besides the word, the read and the state
+    fed        (n, O) the last vector, of width 0 without feedback
+    state      (L, n, Z) [h; m] or h of each layer, updated   seen (n, H + D + E) [h; c; e(y)]
+    looked     (n, S) the weights of the previous step, of width 0 if the score does not use them
     weights    (n, S)
-    said       (n, O) what goes to the output layer, and is fed back   logits (n, V)
+    said       (n, O) the readout: input of the output layer, and fed back   logits (n, V)
     """
 
     embedded: Array
@@ -71,7 +72,7 @@ class Rows(NamedTuple):
 def _look_all(
     first: int, end: int, alone: bool, asked: Array, layers: Layers, memories: Memories, rows: Rows
 ) -> None:
-    """Each memory is asked by as many rows, one after another, as there are hypotheses; asked (n, H or more)."""
+    """Attend. The hypotheses of a memory are consecutive rows; queries come from asked (n, H or more)."""
     size, width, hypotheses = (
         layers.recurrent.shape[2],
         memories.values.shape[2],
@@ -166,8 +167,8 @@ def _step_part(
     memories: Memories,
     rows: Rows,
 ) -> None:
-    """Looking from the current or the previous state, at all positions or the most probable one `alone`; what is said
-    goes through tanh where it is `bent`."""
+    """Queries come from the current or the previous state. With `alone`, only the most probable position is
+    read. With `bent`, the readout goes through tanh."""
     size, width, embedded = layers.recurrent.shape[2], memories.values.shape[2], rows.embedded.shape[1]
     count, top = rows.state.shape[1], len(rows.state) - 1
     first, end = part * count // parts, (part + 1) * count // parts
@@ -183,5 +184,5 @@ def _step_part(
 
 
 def step_rows(current: bool, bent: bool, alone: bool, layers: Layers, memories: Memories, rows: Rows) -> None:
-    """Advances the state of every row, and fills what one step writes."""
+    """Advance the state of every row and fill the outputs of one step."""
     side_by_side(_step_part, shares(rows.state.shape[1]), current, bent, alone, layers, memories, rows)

@@ -1,8 +1,8 @@
-"""The innermost loop of a matrix product: a few rows times a panel of sixteen columns, the sums kept in registers.
+"""The innermost loop of a matrix product: a few rows times a panel of sixteen columns, sums in registers.
 
-Written in LLVM's own language, because only there can one say that sixteen sums are a vector; the compiler cuts the
-vector into as many registers as the CPU needs. Four rows and sixteen columns are the tile that keeps two
-multiply-add units of 128 bits busy without copying the rows anywhere first.
+Written in LLVM IR, because only there can sixteen sums be declared as one vector. The compiler splits the
+vector into as many registers as the CPU needs. A tile of four rows and sixteen columns keeps two 128-bit
+multiply-add units busy without packing the rows first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 WIDTH = 16
 """Columns of a panel."""
 HEIGHT = 4
-"""Rows of a tile, and steps of the inner loop taken at once."""
+"""Rows of a tile, and unrolled steps of the inner loop."""
 
 _INDEX = ir.IntType(64)
 
@@ -30,7 +30,7 @@ class _Writer:
         self.wide = ir.VectorType(number, WIDTH)
 
     def moved(self, address: Any, count: Any, size: int) -> Any:
-        """The address `count` things of `size` bytes further on."""
+        """The address plus `count` elements of `size` bytes."""
         return self.builder.add(address, self.builder.mul(count, ir.Constant(_INDEX, size)))
 
     def load(self, address: Any, lanes: int) -> Any:
@@ -44,12 +44,12 @@ class _Writer:
         written.align = self.size
 
     def _repeated(self, vector: Any, lane: int) -> Any:
-        """One number of a short vector, in all places of a wide one."""
+        """One number of a short vector, repeated in all lanes of a wide one."""
         lanes = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [lane] * WIDTH)
         return self.builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), lanes)
 
     def choose(self, condition: Any, addresses: Sequence[Any]) -> list[Any]:
-        """What is there already, or zero."""
+        """The values at the addresses if the condition holds, else zeros."""
         zero = ir.Constant(self.wide, [0.0] * WIDTH)
         with self.builder.if_else(condition) as (there, nothing):
             with there:
@@ -66,7 +66,7 @@ class _Writer:
     def accumulate(
         self, sums: Sequence[Any], rows: Sequence[Any], panel: Any, first: Any, end: Any, step: int
     ) -> tuple[list[Any], Any]:
-        """Adds the terms k = first, … while k < end, `step` of them in each turn; the sums and the k that is next."""
+        """Add the terms k = first, … while k < end, `step` in each iteration; returns the sums and next k."""
         builder, entry = self.builder, self.builder.block
         head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
         builder.branch(head)
@@ -114,7 +114,7 @@ def _make(count: int) -> Any:
             writer = _Writer(builder, number, size)
 
             def window(array: int, first: int, step: int, column: int) -> list[Any]:
-                """The addresses of `count` rows: number `first`, and each `step` after it, from `column` on."""
+                """The addresses of `count` rows: `first`, `first` + `step`, …, from `column` on."""
                 made = context.make_array(signature.args[array])(context, builder, arguments[array])
                 length = builder.extract_value(made.strides, 0)
                 start = builder.ptrtoint(made.data, _INDEX)
@@ -146,6 +146,6 @@ def _make(count: int) -> Any:
 
 
 tile_1, tile_2, tile_3, tile_4 = (_make(count) for count in range(1, HEIGHT + 1))
-"""tile_n(rows, place, step, column, panels, panel, out, out_place, out_step, out_column, add): `n` rows of an array,
-number `place` and each `step` after it, from `column` on, times one of the panels (P, K, WIDTH), into or onto WIDTH
-columns of `n` rows of another. Nothing is checked."""
+"""tile_n(rows, place, step, column, panels, panel, out, out_place, out_step, out_column, add): multiply the
+`n` rows place, place + step, … of an array, from `column` on, by one of the panels (P, K, WIDTH). The result
+is written, or with `add` added, to WIDTH columns of `n` rows of another array. Bounds are not checked."""

@@ -1,7 +1,8 @@
-"""Short tours through points in the plane: the shortest of few, by Held and Karp; of more, by local search.
+"""Short tours through points in the plane: exact for few points (Held and Karp), else by local search.
 
-The local search begins at each point in turn, always goes to the nearest one left, and then exchanges two edges
-(2-opt) or moves up to three neighbors elsewhere (or-opt) as long as that makes the tour shorter; the shortest of all.
+The local search builds a tour from each point in turn by always going to the nearest remaining point. It then
+exchanges two edges (2-opt) or moves up to three neighbors (or-opt) as long as this shortens the tour. The
+result is the shortest of these tours.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from regard.kernels.cpu.parallel import over_batch
 from regard.kernels.cpu.rows import copy
 
 FEW = 12
-"""Points of which the shortest tour is found: 2^(n − 1) n² steps."""
+"""Largest number of points with an exact tour, which takes 2^(n − 1) n² steps."""
 LEAST = 1e-12
-"""What a change must gain, so that rounding makes none of them go on forever."""
+"""Minimum gain of a change, so that rounding errors cannot cause an infinite loop."""
 
 
 def tours(points: np.ndarray) -> np.ndarray:
-    """(B, n, 2) float64 → (B, n) int64, the points in the order of a short tour, from 0."""
+    """(B, n, 2) float64 → (B, n) int64, the 0-based indices of the points in the order of a short tour."""
     batch, count = points.shape[:2]
     found = np.zeros((batch, count), dtype=np.int64)
     found[:] = np.arange(count)
@@ -42,7 +43,7 @@ def _distances(points: Any, table: Any) -> None:
 
 @kernel
 def _shortest(points: Any, found: Any, first: int, last: int) -> None:
-    """costs[s, j]: the shortest way from the last point through all points of the set s to its member j."""
+    """costs[s, j]: length of the shortest path from the last point through the set s to its member j."""
     count = points.shape[1] - 1
     table = np.empty((count + 1, count + 1))
     costs, before = np.empty((1 << count, count)), np.empty((1 << count, count), dtype=np.int64)
@@ -110,7 +111,7 @@ def _nearest(table: Any, start: int, tour: Any, left: Any) -> None:
 
 @part
 def _exchanged(table: Any, tour: Any) -> bool:
-    """Whether two edges were exchanged: what lies between them is turned round."""
+    """Exchange two edges by reversing the points between them; returns whether the tour changed."""
     count, any_change = len(tour), False
     for i in range(count - 1):
         for j in range(i + 2, count):
@@ -126,13 +127,13 @@ def _exchanged(table: Any, tour: Any) -> bool:
 
 @part
 def _moved(table: Any, tour: Any, spare: Any) -> bool:
-    """Whether one to three neighbors were moved between two others, as they stand or turned round."""
+    """Move one to three neighbors elsewhere, possibly reversed; returns whether the tour changed."""
     count = len(tour)
     for length in range(1, 4):
         for i in range(count):
             if count < length + 3:
                 continue
-            # the tour from behind the piece on; the piece itself comes last
+            # the tour rotated so that the piece comes last
             for place in range(count):
                 spare[place] = tour[(i + length + place) % count]
             rest = count - length

@@ -1,7 +1,7 @@
-"""Processes that need the same kernel at once take turns: one compiles it, the others wait and load what it kept.
+"""Processes that need the same kernel take turns: one compiles it, the others wait and load the result.
 
-Nobody waits for a process that was killed, as its lock goes with it (`regard.lock`), nor longer than `PATIENCE` for one
-that hangs. Where a file system has no locks, or the folder is not ours to write in, every process compiles for itself.
+A killed process releases its lock (`regard.lock`), and no process waits longer than `PATIENCE` for one that
+hangs. If the file system has no locks, or the folder is not writable, every process compiles for itself.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pathlib import Path
 from regard.lock import free, take
 
 PATIENCE = 180.0
-"""Seconds: three times what the largest kernel takes."""
+"""Seconds: three times the compilation time of the largest kernel."""
 _PAUSE = 0.05
 
 
 @contextmanager
 def turn(path: Path) -> Iterator[None]:
-    """What runs inside holds the lock of this file, if it can be had."""
+    """Hold the lock of this file, if it can be acquired."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError:

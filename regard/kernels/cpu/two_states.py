@@ -1,8 +1,9 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
-"""The chain with two states (segments), unrolled: the recursions of `scaled_chain` with numbers instead of rows.
+"""The chain with two states (segments): the recursions of `scaled_chain` with scalars instead of rows.
 
-Where their range does not suffice, the log domain: of the two ways into a state the better one has weight 1, so each
-state costs one exponential and one logarithm. Edges are (B, 4(N−1)) here, those of step n at 4n: 00, 01, 10, 11.
+If their range does not suffice, the log domain is used. Of the two paths into a state the better one has
+weight 1, so each state costs one exponential and one logarithm. Edges have shape (B, 4(N−1)) here, with step
+n at 4n: 00, 01, 10, 11.
 """
 
 from __future__ import annotations
@@ -24,22 +25,22 @@ Array = NDArray[Any]
 
 @part
 def _join(x: float, y: float) -> tuple[float, float, float]:
-    """log(exp x + exp y) and the share of each."""
+    """log(exp x + exp y), and the shares of x and y in the sum."""
     if x == -np.inf and y == -np.inf:
         return -np.inf, 0.0, 0.0
     top = larger(x, y)
-    if top == np.inf:  # as logsumexp has it: the sum is infinite, and its shares are not numbers
+    if top == np.inf:  # as logsumexp: the sum is infinite, its shares are NaN
         return top, np.nan, np.nan
     small = exp_nonpositive(-abs(x - y))
     share = 1.0 / (1.0 + small)
     rest = small * share
-    # Chosen, not branched on: which of the two is larger cannot be predicted.
+    # Selected without a branch, because which is larger cannot be predicted.
     return top + math.log(1.0 + small), share if x > y else rest, rest if x > y else share
 
 
 @part
 def _weigh(edges: Array, b: int, steps: int, weights: Array, place: int, best: Array) -> None:
-    """W of all steps into weights[place], and the best score of each."""
+    """Write W of all steps to weights[place], and the maximum of each step to `best`."""
     for n in range(steps):
         top = larger(
             larger(edges[b, 4 * n], edges[b, 4 * n + 1]), larger(edges[b, 4 * n + 2], edges[b, 4 * n + 3])
@@ -51,14 +52,14 @@ def _weigh(edges: Array, b: int, steps: int, weights: Array, place: int, best: A
             edges[b, 4 * n + 2] - top,
             edges[b, 4 * n + 3] - top,
         )
-    # By themselves, so that several are done at once across the steps.
+    # A separate loop, so that the compiler vectorizes it across steps.
     for k in range(4 * steps):
         weights[place, k] = exponential(weights[place, k])
 
 
 @part
 def _lost(total: float, zero: float, one: float, from_zero: float, from_one: float) -> bool:
-    """Whether a sum this small may have lost something: it is not exactly 0 for want of a way."""
+    """Whether a sum this small may have lost terms, instead of being 0 because there is no path."""
     return total != 0.0 or (zero > 0.0 and from_zero > -np.inf) or (one > 0.0 and from_one > -np.inf)
 
 
@@ -66,8 +67,8 @@ def _lost(total: float, zero: float, one: float, from_zero: float, from_one: flo
 def _forward(
     init: Array, edges: Array, b: int, length: int, weights: Array, place: int, prefixes: Array, sums: Array
 ) -> tuple[bool, float]:
-    """a_n into prefixes[n] and c_{n+1} into sums[n], both up to a factor; whether the range sufficed, and the logarithm
-    of their last total.
+    """Write a_n to prefixes[n] and c_{n+1} to sums[n], both up to a factor. Returns whether the range
+    suffices, and the logarithm of the last total.
     """
     taken = larger(float(init[b, 0]), float(init[b, 1]))
     if not taken > -np.inf:
@@ -163,7 +164,7 @@ def one_chain(
     init: Array, edges: Array, b: int, length: int, result: Array, place: int,
     best: Array, prefixes: Array, sums: Array,
 ) -> tuple[float, float]:  # fmt: skip
-    """The marginals of chain b into result[place]; returns those of the first state. The other arrays are scratch."""
+    """Write the marginals of chain b to result[place]; returns p(z_0). The other arrays are scratch."""
     for k in range(4 * max(length - 1, 0), result.shape[1]):
         result[place, k] = 0.0
     if length == 0:
@@ -178,7 +179,7 @@ def one_chain(
 def _careful_marginals(
     init: Array, edges: Array, b: int, length: int, result: Array, place: int
 ) -> tuple[float, float]:
-    """The same in the log domain, whatever the range."""
+    """As `one_chain`, in the log domain, for any range."""
     zero, one = float(init[b, 0]), float(init[b, 1])
     for n in range(length - 1):
         next_zero, from_zero, from_one = _join(zero + edges[b, 4 * n], one + edges[b, 4 * n + 2])

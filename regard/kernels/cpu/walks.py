@@ -1,10 +1,10 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
 """Exact samples of spanning trees on the CPU.
 
-Wilson's algorithm (1996): from each word walk to heads drawn by weight until the tree built so far is reached; what
-is left of the walk after erasing its loops joins the tree. With a single root its word is drawn first and the walks
-end there. A walk may circle for ages in scores whose best heads form cycles; those sentences are drawn word by word
-from the marginals without subtraction, given the heads drawn before.
+Wilson's algorithm (1996): from each word walk to heads drawn by weight until the walk reaches the tree built
+so far. The walk without its loops joins the tree. For a single root the root word is drawn first, and the
+walks end there. Walks can take very long if the best heads form cycles. Heads of such sentences are drawn
+word by word from the marginals without subtraction (see `absorption`), given the heads drawn before.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Array = NDArray[Any]
 
 @part
 def _uniform(state: Array) -> float:
-    """The next number in [0, 1) of a SplitMix64 stream."""
+    """The next number in [0, 1) of a SplitMix64 generator."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -39,7 +39,7 @@ def _uniform(state: Array) -> float:
 
 @part
 def _draw(weights: Array, state: Array) -> int:
-    """An index with probability in proportion to its weight."""
+    """Draw an index with probability proportional to its weight."""
     total = 0.0
     for weight in weights:
         total += weight
@@ -58,7 +58,7 @@ def _draw(weights: Array, state: Array) -> int:
 def _walk(
     columns: Array, marginals: Array, n: int, single_root: bool, state: Array, heads: Array, joined: Array
 ) -> None:
-    """columns[m, h] = W[h, m]."""
+    """Wilson's algorithm for one sentence; columns[m, h] = W[h, m]."""
     joined[: n + 1] = False
     joined[0] = True
     if single_root:
@@ -81,15 +81,13 @@ def _walk(
 def _one_by_one(
     arcs: Array, n: int, single_root: bool, state: Array, heads: Array, W: Array, x: Array
 ) -> None:
-    """Draw the head of each word in turn from M[h, m] ∝ W[h, m] · x(h), every other head of the words before it
-    forbidden.
-    """
+    """Draw the head of each word in turn from M[h, m] ∝ W[h, m] · x(h), with the heads drawn so far fixed."""
     given, nothing = arcs.copy(), np.zeros_like(arcs)
     order, weights = np.empty(n + 1, np.int64), np.empty(n + 1)
     moved = np.empty((3, n + 1, n + 1))
     for m in range(1, n + 1):
         load(given, nothing, n, single_root, W)
-        # Word m changes places with word n, so that the others are a range.
+        # Words m and n are swapped, so that all other words form a range.
         for h in range(n + 1):
             order[h] = h
         order[m], order[n] = n, m
@@ -124,7 +122,7 @@ def _one_by_one(
 @kernel
 def _sample(arcs: Array, columns: Array, marginals: Array, lengths: Array, doubtful: Array, possible: Array,
             single_root: bool, seeds: Array, heads: Array, first: int, last: int) -> None:  # fmt: skip
-    """heads (samples, B, N+1) comes filled with −1."""
+    """heads (samples, B, N+1) must be filled with −1."""
     size = arcs.shape[1]
     W, x, joined = np.empty((3, size, size)), np.empty((3, size)), np.empty(size, np.bool_)
     state = np.empty(1, np.uint64)

@@ -1,8 +1,8 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
-"""Wide numbers: mantissa · 2^exponent, the mantissa in [1, 2), the exponent in a float of its own.
+"""Wide numbers: mantissa · 2^exponent, with the mantissa in [1, 2) and the exponent in a separate float.
 
-They neither overflow nor underflow, keep their 53 bits, and a sum of their products needs neither exp nor log. Zero has
-mantissa 0 and exponent −inf.
+They neither overflow nor underflow and have 53 bits, and a sum of their products needs neither exp nor log.
+Zero has mantissa 0 and exponent −inf.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FRACTION = (1 << 52) - 1
 
 @part
 def widen(value: float, exponent: float) -> tuple[float, float]:
-    """value · 2^exponent as a wide number, for a value that is positive and normal; NaN stays NaN."""
+    """value · 2^exponent as a wide number, for a positive normal value; NaN stays NaN."""
     if math.isnan(value):
         return value, exponent
     bits = bits_of(value)
@@ -51,7 +51,7 @@ def times(mantissa: float, exponent: float, score: float) -> tuple[float, float]
 
 @part
 def largest_exponent(left: Array, right: Array) -> float:
-    """max_k left[k] + right[k]: the scale at which a sum of products is taken. An exponent is never NaN."""
+    """max_k left[k] + right[k], the scale for a sum of products. An exponent is never NaN."""
     top = -np.inf
     for k in range(left.shape[0]):
         x = left[k] + right[k]

@@ -4,7 +4,7 @@
     scores[b, t, s] = Σ_a v_a tanh(q[b, t, a] + k[b, s, a])
     dq = Σ_s g,   dk = Σ_t g,   g = de · v ⊙ (1 − tanh²),   dv = Σ de · tanh
 
-Nothing of the size B·T·S·A is ever stored: the way back computes the tanh again.
+Nothing of size B·T·S·A is stored: the backward pass recomputes the tanh.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from regard.kernels.cuda.launching import on_device_of, power_of_two
 from regard.kernels.cuda.recurrence.gates import tanh
 
 KEYS = 16
-"""Keys, and queries, that are in work at a time, at most."""
+"""Maximum number of keys, and of queries, that are processed at a time."""
 FEATURES = 128
 
 
@@ -32,7 +32,7 @@ def additive_scores(queries: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
 
 
 def plain_scores(queries: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
-    """The same, written out."""
+    """The same in plain torch operations."""
     return torch.tanh(queries.unsqueeze(2) + keys.unsqueeze(1)) @ vector
 
 
@@ -72,7 +72,7 @@ class _Additive(torch.autograd.Function):
 
 
 def _differentiable(given: Sequence[Tensor], wanted: Sequence[bool], d_scores: Tensor) -> tuple[Any, ...]:
-    """The gradients as a function of which the gradient can be taken in turn."""
+    """The gradients in differentiable operations."""
     scores = plain_scores(*(tensor.to(d_scores.dtype) for tensor in given))
     learned = [tensor for tensor, learns in zip(given, wanted, strict=True) if learns]
     found = iter(torch.autograd.grad(scores, learned, d_scores, create_graph=True))
@@ -113,7 +113,7 @@ def _forth(queries, keys, vector, scores, positions, A: tl.constexpr, S: tl.cons
 @triton.jit(do_not_specialize=["count", "positions"])
 def _back_keys(queries, keys, vector, d_scores, d_keys, d_vectors, count, positions, A: tl.constexpr,
                S: tl.constexpr, BLOCK: tl.constexpr, WORK: tl.constexpr):  # fmt: skip
-    """Of one row and some features: the gradients of all keys, and this row's share of the vector's."""
+    """For one row and some features: the gradients of all keys, and this row's part of the vector's."""
     row = tl.program_id(0).to(tl.int64)
     a = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     here = a < A

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
-"""What the chain kernels share: numbers that stay finite, and the length of a chain."""
+"""Helpers of the chain kernels: finite arithmetic, and the length of a chain."""
 
 from __future__ import annotations
 

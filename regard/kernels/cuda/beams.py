@@ -1,8 +1,9 @@
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
-"""The bookkeeping of a beam search: a step of it, and the way back through all of them, each in one launch.
+"""Bookkeeping of a beam search: one step, and the backtrace through all steps, each in one launch.
 
-A step of one source: of the C best continuations of each of its K beginnings the 2·SIZE best; of these, the ones that
-end among the first SIZE go to the pool of finished hypotheses, and the SIZE best of the others are the new beginnings.
+A step of one source takes the 2·SIZE best among the C best continuations of each of its K live hypotheses.
+Those among the first SIZE that end go to the pool of finished hypotheses. The SIZE best that do not end
+become the new live hypotheses.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from torch import Tensor
 from regard.kernels.cuda.launching import on_device_of, power_of_two
 
 LARGEST = 32
-"""Beginnings of a source that a program holds."""
+"""Maximum number of live hypotheses of a source."""
 NOWHERE: tl.constexpr = tl.constexpr(float("-inf"))
 
 
 @triton.jit
 def _pick(vector, lanes, at):
-    """The number at a place of a vector."""
+    """One element of a vector."""
     return tl.sum(tl.where(lanes == at, vector, 0), 0)
 
 
@@ -88,7 +89,7 @@ def advance_kernel(
     rival = tl.full([], NOWHERE, tl.float32)
     used_old = 0
     for place in range(SIZE):
-        score = _pick(old_score, lanes, used_old)  # the old ones are in order
+        score = _pick(old_score, lanes, used_old)  # the old hypotheses are sorted
         newest = tl.max(ended_score, 0)
         at_new = tl.min(tl.where(ended_score == newest, lanes, LANES - 1), 0)
         stays = score >= newest
@@ -130,9 +131,10 @@ def advance(
     end: int,
     penalty: float,
 ) -> tuple[tuple[Tensor, Tensor, Tensor, Tensor], Tensor]:
-    """best and words (B, K, C), normalizers and live (B, K), pool (B, size) four times, done and last (B), at () →
-    the pool and who is done. The new beginnings go to `kept`: (B, size) live, parents, words. `sound` (B) int8 becomes
-    0 where a score is not finite.
+    """best and words (B, K, C), normalizers and live (B, K), pool (B, size) four times, done and last (B), at
+    () → the new pool and the new `done`. The new live hypotheses are written to `kept`: live, parents and
+    words, each (B, size). `sound` (B) int8 becomes 0 if a normalizer is NaN, or infinite for a live
+    hypothesis.
     """
     rows, hypotheses, count = best.shape
     new_pool = tuple(torch.empty_like(part) for part in pool)
@@ -150,7 +152,7 @@ def advance(
 @triton.jit(do_not_specialize=["T", "B", "K", "P", "N", "end", "pad"])
 def follow_kernel(words, parents, totals, ends, slots, scores, tokens, reached, places,
                   T, B, K, P, N, end, pad):  # fmt: skip
-    """One hypothesis, from its last token to its first; words, parents and totals (T, B, K), the pool's (B, P)."""
+    """Backtrace of one hypothesis. words, parents and totals are (T, B, K), those of the pool (B, P)."""
     b, n = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64)
     last = tl.load(ends + b * P + n)
     slot = tl.load(slots + b * P + n)
@@ -182,8 +184,8 @@ def follow(
     end: int,
     pad: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """words, parents, totals (T, B, K), the pool's steps, slots and totals (B, P) → tokens, the log-probability
-    reached, and the place in the beam that each token came from, (B, n_best, T).
+    """words, parents, totals (T, B, K), the pool's steps, slots and totals (B, P) → tokens, the cumulative
+    log-probability, and the index in the beam from which each token came, each (B, n_best, T).
     """
     steps, rows, hypotheses = words.shape
     tokens = words.new_empty(rows, n_best, steps)

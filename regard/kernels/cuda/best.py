@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
-"""The most probable next tokens of a search that may be written, and the normalizer of the logits, in one launch."""
+"""The most probable allowed next tokens of a search, and the normalizer of the logits, in one launch."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from torch import Tensor
 from regard.kernels.cuda.launching import on_device_of, power_of_two
 
 WIDEST = 1 << 16
-"""Choices that one program holds."""
+"""Maximum vocabulary size, which one program holds."""
 MOST = 64
-"""Best ones that are looked for one by one."""
+"""Maximum number of best tokens, which are found one by one."""
 FORBIDDEN = 2
-"""Choices that a launch can forbid."""
+"""Maximum number of tokens that a launch can forbid."""
 
 
 def serves(logits: Tensor, count: int, forbidden: tuple[int, ...]) -> bool:
@@ -31,7 +31,7 @@ def serves(logits: Tensor, count: int, forbidden: tuple[int, ...]) -> bool:
 @triton.jit(do_not_specialize=["V", "K", "end", "minimum", "first", "second"])
 def best_kernel(logits, last, at, normalizers, values, words, V, K, end, minimum, first, second,
                 C: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
-    """logits (N, V), last (N / K), at () → normalizers (N), values and words (N, C), best first, then the lower."""
+    """logits (N, V), last (N / K), at () → normalizers (N), values and words (N, C), best first."""
     row = tl.program_id(0).to(tl.int64)
     v = tl.arange(0, BLOCK)
     x = tl.load(logits + row * V + v, mask=v < V, other=float("-inf"))
@@ -60,8 +60,9 @@ def best(
     minimum: int,
     forbidden: tuple[int, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """logits (B, K, V), last (B) the step after which a source must have ended, at () the step now → normalizers
-    (B, K) of all choices, and of those that may be written the `count` best, (B, K, count) and which they are.
+    """logits (B, K, V), last (B) the step after which a source must have ended, at () the current step →
+    normalizers (B, K) over all tokens, and the values and indices (B, K, count) of the `count` best allowed
+    tokens.
     """
     rows, hypotheses, choices = logits.shape
     logits = logits.contiguous()

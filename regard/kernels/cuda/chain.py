@@ -11,9 +11,9 @@ from torch import Tensor
 from regard.kernels.cuda import chain_narrow, chain_sweeps, two_states
 from regard.kernels.cuda.launching import Launcher, aligned, on_device_of, packed, power_of_two
 
-LONGEST_SCAN = 4096  # positions of a two-state chain held by one program; longer ones are swept
-NARROW = 16  # width of a tile up to which one program takes a whole chain, both ways at once
-WIDE = 64  # width of a tile from which all edges are looked over before the sweeps
+LONGEST_SCAN = 4096  # positions of a two-state chain that one program holds; longer chains use sweeps
+NARROW = 16  # tile width up to which one program runs a whole chain in both directions
+WIDE = 64  # tile width from which the maxima of all edges are computed before the sweeps
 
 _scan_log_partition = Launcher(two_states.log_partition_kernel)
 _scan_marginals = Launcher(two_states.marginals_kernel)
@@ -105,9 +105,7 @@ def _dense(
 
 
 def _looked_over(edges: Tensor, N: int, C: int) -> tuple[Tensor | None, Tensor | None]:
-    """The largest score of each edge, and of its columns and rows; None where tiles are so small that each is found on
-    the way.
-    """
+    """The maxima of each edge and of its columns and rows; None for small tiles: sweeps compute theirs."""
     if not _wide(C):
         return None, None
     B = len(edges)
@@ -159,7 +157,7 @@ def carry_options(C: int) -> dict[str, Any]:
 
 @cache
 def edge_options(B: int, N: int, C: int) -> tuple[dict[str, Any], tuple[int, int]]:
-    """Options and grid of the kernels that take each edge by itself."""
+    """Options and grid of the kernels that process edges independently."""
     block = power_of_two(C, 4)
     steps = 16 if block <= 8 else 4 if block <= 32 else 1
     options = {"BLOCK": block, "STEPS": steps, "num_warps": {4: 1, 8: 1, 16: 1, 32: 2, 64: 4}.get(block, 8)}

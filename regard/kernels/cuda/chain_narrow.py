@@ -1,9 +1,9 @@
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
-"""Chains of few states on CUDA: one launch does it all, since a launch costs more than the work.
+"""Chains of few states on CUDA in a single launch, since a launch costs more than the work.
 
-The equations are those of `chain_sweeps`. One program takes a whole chain and runs both sweeps in one loop, as two
-tiles side by side: [0, i, j] is the edge of the forward sweep, [1, j, i] that of the backward sweep, turned, so that
-both sum over the middle axis. Then it takes the edges, STEPS of them at a time.
+The equations are those of `chain_sweeps`. One program takes a whole chain and runs both sweeps in one loop,
+as two tiles: [0, i, j] is the edge of the forward sweep, [1, j, i] the transposed edge of the backward sweep,
+so that both sum over the middle axis. Then it processes the edges, STEPS of them at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from regard.kernels.cuda.arithmetic import finite, length_of, ratio
 
 @triton.jit
 def _load_both(pointer, n, m, last, C, BLOCK: tl.constexpr, fill):
-    """(2, BLOCK, BLOCK): edge n, and edge m turned; `fill` outside them and for edges that are not there."""
+    """(2, BLOCK, BLOCK): edge n, and edge m transposed; `fill` outside them and for missing edges."""
     way = tl.arange(0, 2)[:, None, None]
     a = tl.arange(0, BLOCK)[None, :, None]
     b = tl.arange(0, BLOCK)[None, None, :]
@@ -37,7 +37,7 @@ def _store_both(messages, n, m, message, N, C, BLOCK: tl.constexpr):
 
 @triton.jit
 def _edges_at(n, C, BLOCK: tl.constexpr):
-    """Offsets (STEPS, BLOCK, BLOCK) of whole edges, and which of them are inside a tile."""
+    """Offsets (STEPS, BLOCK, BLOCK) of whole edges, and which of them are inside the C × C tile."""
     i = tl.arange(0, BLOCK)[None, :, None]
     j = tl.arange(0, BLOCK)[None, None, :]
     return n[:, None, None] * C * C + i * C + j, (i < C) & (j < C)
@@ -45,7 +45,7 @@ def _edges_at(n, C, BLOCK: tl.constexpr):
 
 @triton.jit
 def _sides_at(n, N, C, BLOCK: tl.constexpr):
-    """Offsets (STEPS, BLOCK) of what comes before each edge and after it, and which are inside."""
+    """Offsets (STEPS, BLOCK) of the messages before and after each edge, and which are inside."""
     i = tl.arange(0, BLOCK)[None, :]
     return n[:, None] * C + i, (N + n[:, None] + 1) * C + i, i < C
 
@@ -54,7 +54,7 @@ def _sides_at(n, N, C, BLOCK: tl.constexpr):
 def marginals_kernel(
     init, edges, lengths, messages, states, joints, N, C, BLOCK: tl.constexpr, STEPS: tl.constexpr
 ):
-    """messages (B, 2, N, C) is room to work in; states (B, C), p(z_0); joints (B, N−1, C, C)."""
+    """messages (B, 2, N, C) is scratch; states (B, C) receives p(z_0), joints (B, N−1, C, C) the pairs."""
     b = tl.program_id(0).to(tl.int64)
     length = length_of(lengths, b, N)
     last = length - 1  # edges 0 .. last − 1 count
@@ -80,7 +80,7 @@ def marginals_kernel(
         message = message - finite(tl.max(message, 1))[:, None]
         _store_both(messages, n + 1, m, message, N, C, BLOCK)
         tile = ahead
-    tl.debug_barrier()  # what one thread stored another loads
+    tl.debug_barrier()  # threads load what others have stored
     for low in range(0, N - 1, STEPS):
         k = low + tl.arange(0, STEPS)
         at, inside = _edges_at(k, C, BLOCK)

@@ -1,26 +1,27 @@
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
-"""Chains of any number of states on CUDA: two sweeps side by side, then every edge by itself.
+"""Chains of any number of states on CUDA: two concurrent sweeps, then all edges in parallel.
 
-One program runs forward over a chain, α_{n+1}(j) = log Σ_i exp(α_n(i) + e_n[i, j]), another backward. Each edge is
-taken less its largest score and each message less its largest entry, so single precision loses nothing on long
-chains or shifted scores. Then M_n[i, j] is the softmax of α_n(i) + e_n[i, j] + β_{n+1}(j) over (i, j), for all n at
-once.
+One program runs forward over a chain, α_{n+1}(j) = log Σ_i exp(α_n(i) + e_n[i, j]), another backward. The
+largest score is subtracted from each edge and the largest entry from each message, so single precision loses
+no digits on long chains or shifted scores. Then M_n[i, j] is the softmax of α_n(i) + e_n[i, j] + β_{n+1}(j)
+over (i, j), for all n in parallel.
 
-Wide tiles are looked over beforehand, all edges at once, so that a sweep does one reduction a step instead of
-three: max_i e_n[i, j] (`ceilings`) stands for the largest term of the sum over i, which it bounds, because the
-largest α_n is 0. Where the bound is so loose that single precision would lose the sum, the step is done exactly.
+For wide tiles the maxima of all edges are computed beforehand, so that a sweep needs one reduction a step
+instead of three: max_i e_n[i, j] (`ceilings`) replaces the largest term of the sum over i. It is an upper
+bound, because the largest α_n is 0. If the bound is so loose that single precision would lose the sum, the
+step is computed exactly.
 
-The backward pass has the same shape. With p(i | j) = M[i, j] / Σ_i M[i, j] and ḡ_n = E[G_n],
+The backward pass has the same structure. With p(i | j) = M[i, j] / Σ_i M[i, j] and ḡ_n = E[G_n],
 
     before_{n+1}(j) = Σ_i p(i | j) (before_n(i) + G_n[i, j]) − ḡ_n
     after_n(i) = Σ_j p(j | i) (G_n[i, j] + after_{n+1}(j)) − ḡ_n
 
-and the answer is M_n[i, j] · (before_n(i) + G_n[i, j] − ḡ_n + after_{n+1}(j)).
+and the result is M_n[i, j] · (before_n(i) + G_n[i, j] − ḡ_n + after_{n+1}(j)).
 
-For wide tiles what does not depend on the message is summed beforehand too.
+For wide tiles the sums that do not depend on the message are computed beforehand too.
 
-What a caller leaves out (initial scores, lengths, gradients of the first state, what is found beforehand) is None, for
-which a kernel of its own is compiled.
+Optional arguments (initial scores, lengths, gradients of the first state, precomputed sums) may be None, for
+which Triton compiles separate kernels.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ def _load_tile(pointer, n, last, C, BLOCK: tl.constexpr, fill):
 
 @triton.jit(do_not_specialize=["N"])
 def tops_kernel(edges, tops, ceilings, N, C, BLOCK: tl.constexpr, STEPS: tl.constexpr):
-    """tops (B, N−1): the largest score of each edge, 0 where there is none; ceilings (2, B, N−1, C): those of each
-    column and of each row, less the top.
+    """tops (B, N−1): the maximum of each edge, 0 if all scores are −inf; ceilings (2, B, N−1, C): the maxima
+    of its columns and of its rows, minus the top.
     """
     b = tl.program_id(0).to(tl.int64)
     i = tl.arange(0, BLOCK)
@@ -66,7 +67,7 @@ def _lower_and_higher(low, high, other_low, other_high):
 
 @triton.jit
 def _exactly(tile, message, AXIS: tl.constexpr):
-    """log Σ exp(tile + message), the message given along the axis that is summed."""
+    """log Σ exp(tile + message), with the message along the axis of the sum."""
     scores = tile + tl.expand_dims(message, 1 - AXIS)
     best = finite(tl.max(scores, AXIS))
     return best + tl.log(tl.sum(tl.exp(scores - tl.expand_dims(best, AXIS)), AXIS))
@@ -74,9 +75,7 @@ def _exactly(tile, message, AXIS: tl.constexpr):
 
 @triton.jit
 def _look_over(tops, ceilings, n, last, tile, i, C):
-    """The largest score of edge n, and those of its columns or rows; on the way where they are not known, and then
-    of the whole edge alone.
-    """
+    """The maximum of edge n and the maxima of its columns or rows; without `tops`, only the maximum."""
     if tops is None:
         top = finite(tl.max(tl.max(tile, 1), 0))
         bound = tl.zeros([1], tile.dtype)
@@ -89,7 +88,7 @@ def _look_over(tops, ceilings, n, last, tile, i, C):
 
 @triton.jit
 def _pass_on(tile, message, ceilings, bound, AXIS: tl.constexpr):
-    """The next message, and its largest entry; the largest of `message` is 0."""
+    """The next message and its largest entry; the largest entry of `message` is 0."""
     if ceilings is None:
         passed = _exactly(tile, message, AXIS)
         top = finite(tl.max(passed, 0))
@@ -108,7 +107,7 @@ def _pass_on(tile, message, ceilings, bound, AXIS: tl.constexpr):
 
 @triton.jit(do_not_specialize=["N"])
 def sweep_kernel(init, edges, tops, ceilings, lengths, alpha, beta, log_z, N, C, BLOCK: tl.constexpr):
-    """alpha, beta (B, N, C): the normalised messages at each position; log_z (B,); each None if not wanted."""
+    """alpha, beta (B, N, C): the normalized messages at each position; log_z (B,); None if not needed."""
     b = tl.program_id(0).to(tl.int64)
     length = length_of(lengths, b, N)
     i = tl.arange(0, BLOCK)
@@ -161,7 +160,7 @@ def sweep_kernel(init, edges, tops, ceilings, lengths, alpha, beta, log_z, N, C,
 def marginals_kernel(
     edges, lengths, alpha, beta, states, joints, N, C, BLOCK: tl.constexpr, STEPS: tl.constexpr
 ):
-    """STEPS edges a program: the softmax of α + e + β; zeros past the length and where nothing is possible."""
+    """STEPS edges per program: the softmax of α + e + β; zeros past the length and if no path is possible."""
     b = tl.program_id(0).to(tl.int64)
     length = length_of(lengths, b, N)
     i = tl.arange(0, BLOCK)
@@ -191,7 +190,7 @@ def marginals_kernel(
 
 @triton.jit(do_not_specialize=["N"])
 def gains_kernel(joints, g_edges, gains, N, C, BLOCK: tl.constexpr, STEPS: tl.constexpr):
-    """gains (4, B, N−1, C): Σ_i M G / Σ_i M − ḡ and Σ_i M of each column, and the same of each row."""
+    """gains (4, B, N−1, C): Σ_i M G / Σ_i M − ḡ and Σ_i M of each column, and the same for each row."""
     b = tl.program_id(0).to(tl.int64)
     i = tl.arange(0, BLOCK)
     rows = tl.num_programs(0).to(tl.int64) * (N - 1) * C
@@ -214,7 +213,7 @@ def gains_kernel(joints, g_edges, gains, N, C, BLOCK: tl.constexpr, STEPS: tl.co
 
 @triton.jit
 def _load_gain(joints, g_edges, gains, n, rows, last, i, C, AXIS: tl.constexpr, BLOCK: tl.constexpr):
-    """M of edge n, E[G | state] − ḡ and the state's mass; summed on the way where they are not known."""
+    """M of edge n, E[G | state] − ḡ, and the state's mass; computed here if `gains` is None."""
     tile = _load_tile(joints, n, last, C, BLOCK, 0.0)
     if gains is None:
         gain = _load_tile(g_edges, n, last, C, BLOCK, 0.0)
@@ -231,7 +230,7 @@ def _load_gain(joints, g_edges, gains, n, rows, last, i, C, AXIS: tl.constexpr, 
 
 @triton.jit(do_not_specialize=["N"])
 def carry_kernel(states, joints, lengths, g_states, g_edges, gains, before, after, N, C, BLOCK: tl.constexpr):
-    """before, after (B, N, C): the expected G-score on either side of each state, less its mean."""
+    """before, after (B, N, C): the expected G-score before and after each state, minus its mean."""
     b = tl.program_id(0).to(tl.int64)
     length = length_of(lengths, b, N)
     i = tl.arange(0, BLOCK)
@@ -291,7 +290,7 @@ def covariance_kernel(states, joints, lengths, g_edges, before, after, out_state
             right = tl.load(after + (b * N + n + 1) * C + i, mask=(i < C) & lives, other=0.0)
             mean = tl.sum(tl.sum(tile * gain, 1), 0)
             tl.store(out_edges + at, tile * (left[:, None] + gain - mean + right[None, :]), mask=inside)
-    if out_states is not None:  # noqa: SIM102 (this condition is decided when compiling, the next when running)
+    if out_states is not None:  # noqa: SIM102 (evaluated at compile time, the next at run time)
         if tl.program_id(1) == 0:
             lives = (i < C) & (length > 0)
             mu = tl.load(states + b * C + i, mask=lives, other=0.0)

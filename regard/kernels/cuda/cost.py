@@ -3,9 +3,9 @@
 
     logits = V o + b,   cost = (1 − ε)(log Z − logit_y) + ε (log Z − mean logit),   d logits = p − (1 − ε) 1_y − ε/V
 
-The logits of some rows are computed, turned into their own gradient where they lie, spent on the gradients of rows and
-weights, and forgotten: what is kept is of the size of the inputs. Cost: one product more than a forward pass needs is
-never computed, since the gradient is known at once up to the factor that the backward pass brings.
+The logits of some rows are computed, replaced by their gradient in place, multiplied into the gradients of
+rows and weights, and then overwritten, so that only tensors of the size of the inputs are kept. No product is
+computed twice: the forward pass already knows the gradient up to the factor from the backward pass.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from regard.kernels.cuda.launching import on_device_of, power_of_two
 from regard.kernels.cuda.product import multiply
 
 NUMBERS = 1 << 24
-"""Logits in work at a time, at most: 64 megabytes in single precision."""
+"""Maximum number of logits at a time: 64 megabytes in single precision."""
 WIDE = 1 << 14
-"""Beyond it, half as many: the gradient of the weights takes the room."""
+"""For larger vocabularies half as many, because the gradient of the weights needs the memory."""
 ROWS = 128
-"""Rows of a tile of a product: chunks are multiples of it where they are that large."""
+"""Rows of a product's tile. Chunks are rounded up to a multiple of it if memory allows."""
 BLOCK = 4096
 
 
 @triton.jit(do_not_specialize_on_alignment=["targets", "costs", "likelihoods"])
 def descend_kernel(logits, bias, targets, costs, likelihoods, KEPT: tl.constexpr, SHARE: tl.constexpr,
                    V: tl.constexpr, WORK: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
-    """logits (N, V), without their bias, become d cost / d logits; cost and −log p(target) of each row. A row whose
-    target is negative costs nothing."""
+    """logits (N, V), without their bias, become d cost / d logits; writes cost and −log p(target) of each
+    row. Rows with a negative target cost nothing."""
     row = tl.program_id(0).to(tl.int64)
     logits += row * V
     target = tl.load(targets + row)
@@ -65,7 +65,7 @@ def descend_kernel(logits, bias, targets, costs, likelihoods, KEPT: tl.constexpr
     cost = kept * likelihood + share * (V * normaliser - tl.sum(summed, 0))
     tl.store(likelihoods + row, tl.where(real, likelihood, 0.0))
     tl.store(costs + row, tl.where(real, cost, 0.0))
-    tl.debug_barrier()  # the target's logit has been read
+    tl.debug_barrier()  # all threads must have read the target's logit
     for first in range(0, V, BLOCK):
         v = first + tl.arange(0, BLOCK)
         here = v < V
@@ -78,7 +78,7 @@ def descend_kernel(logits, bias, targets, costs, likelihoods, KEPT: tl.constexpr
 
 
 def rows_at_once(count: int, vocabulary: int) -> int:
-    """Chunks of one size, as few as there is room for."""
+    """Size of a chunk: as few chunks as memory allows, all of one size."""
     most = max(1, NUMBERS // (vocabulary if vocabulary <= WIDE else 2 * vocabulary))
     each = -(-count // -(-count // most)) if count else 1
     wide = -(-each // ROWS) * ROWS
@@ -88,7 +88,8 @@ def rows_at_once(count: int, vocabulary: int) -> int:
 class ChunkedCost(torch.autograd.Function):
     """rows (N, O), weight (V, O), bias (V), targets (N), ε → Σ cost, Σ −log p(target), of the targets ≥ 0.
 
-    Under autocast the products are in its precision, sums and gradients of the weights in theirs.
+    Under autocast the products are in its precision; sums and gradients of the weights keep the weights'
+    precision.
     """
 
     @staticmethod
@@ -126,7 +127,7 @@ class ChunkedCost(torch.autograd.Function):
                     multiply(slab.t(), some, d_weight, add=low > 0)
                     d_bias.addmv_(
                         slab.t(), ones[: len(some)]
-                    )  # a sum over rows takes twice the memory of the slab
+                    )  # `slab.sum(0)` takes twice the memory of the slab
         ctx.save_for_backward(d_rows, d_weight, d_bias)
         cost, likelihood = both.sum(1).unbind()
         ctx.mark_non_differentiable(likelihood)

@@ -1,11 +1,11 @@
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
-"""A step of Adam over many tensors in one kernel, and what comes before and after it: clipping, and the moving average.
+"""A step of Adam over many tensors in one kernel, with the clipping before and the moving average after it.
 
     g = gradient / scale;   adam: g += λ w;   adamw: w −= η λ w
     m += (1 − β₁)(g − m),   v = β₂ v + (1 − β₂) g²,   w −= η m / (1 − β₁ᵗ) / (√v / √(1 − β₂ᵗ) + ε)
     a += (1 − d)(w − a)
 
-Every number is read and written once: what takes time here is memory.
+Every number is read and written at most once, because memory bandwidth limits the speed.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from torch import Tensor
 from regard.kernels.cuda.launching import on_device_of
 
 CHUNK, WARPS = 2048, 8
-"""Numbers of one program, and how many threads of 32 it has."""
+"""Numbers per program, and warps of 32 threads per program."""
 
 
 @dataclass(frozen=True)
 class Adam:
-    """What a step goes by; `average` is 1 − d, and `decoupled` says that the decay is AdamW's."""
+    """Settings of a step; `average` is 1 − d, and `decoupled` selects AdamW's decay."""
 
     rate: float
     betas: tuple[float, float]
@@ -37,7 +37,7 @@ class Adam:
 
 
 class Tensors:
-    """Weights, first and second moments, and averages or none: all in single precision, and where they lie."""
+    """Weights, first and second moments, and averages or None, all in single precision, with addresses."""
 
     def __init__(
         self,
@@ -60,14 +60,14 @@ class Tensors:
 
     @staticmethod
     def suit(tensors: Iterable[Tensor]) -> bool:
-        """Single precision, in order, and beginning where vectors of numbers may."""
+        """Whether all tensors are in single precision, contiguous, and aligned to 16 bytes."""
         return all(
             one.dtype == torch.float32 and one.is_contiguous() and one.data_ptr() % 16 == 0 for one in tensors
         )
 
 
 def descend(tensors: Tensors, gradients: Sequence[Tensor], scale: Tensor, step: int, adam: Adam) -> None:
-    """Step number `step` = 1, 2, … of all of them; the gradients are divided by `scale` ()."""
+    """Step number `step` = 1, 2, … of all tensors; the gradients are divided by `scale` ()."""
     first, second = adam.betas
     found = [gradient.data_ptr() for gradient in gradients]
     places, aligned = torch.tensor(found, dtype=torch.int64), all(place % 16 == 0 for place in found)

@@ -1,4 +1,4 @@
-"""Around a launch: the device it goes to, a short way to it, and sizes rounded to what a kernel is compiled for."""
+"""Helpers for launches: the current device, a fast launch path, and rounded sizes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HERE: AbstractContextManager[None] = nullcontext()
 
 
 def on_device_of(tensor: Tensor) -> AbstractContextManager[None]:
-    """The tensor's device made current; nothing, which is quicker, where it already is."""
+    """Make the tensor's device current; a null context, which is faster, if it already is."""
     if not tensor.is_cuda or tensor.get_device() == torch.cuda.current_device():
         return _HERE
     return torch.cuda.device(tensor.device)
@@ -23,28 +23,29 @@ def on_device_of(tensor: Tensor) -> AbstractContextManager[None]:
 
 @cache
 def power_of_two(size: int, least: int) -> int:
-    """The smallest power of two that holds `size`, and at least `least`."""
+    """The smallest power of two that is at least `size` and `least`."""
     return max(least, 1 << max(0, size - 1).bit_length())
 
 
 def packed(lengths: Tensor | None) -> Tensor | None:
-    """Lengths that lie side by side: a kernel reads `lengths + b`, and an expanded view has one number for all."""
+    """Contiguous lengths: a kernel reads `lengths + b`, but an expanded view holds a single number."""
     return None if lengths is None else aligned(lengths)
 
 
 def aligned(tensor: Tensor) -> Tensor:
-    """The tensor in order, beginning at a multiple of 16 bytes, as `Launcher` takes for granted."""
+    """The tensor, contiguous and aligned to 16 bytes, as `Launcher` requires."""
     tensor = tensor.contiguous()
     return tensor if tensor.data_ptr() % 16 == 0 else tensor.clone()
 
 
 class Launcher:
-    """A kernel that remembers what it was compiled to.
+    """A kernel that caches its compiled binaries.
 
-    Triton looks at every argument of every launch to find the binary that was specialised for it, which takes longer
-    than most of our kernels run. Here only the types of the tensors and the options are looked at. So every tensor
-    must begin at a multiple of 16 bytes (`aligned`), and a number must either not be specialised on or be among the
-    options. With a Triton whose binaries are not known, every launch goes the long way.
+    At every launch Triton inspects all arguments to find the binary specialized for them, which takes longer
+    than most of our kernels run. A `Launcher` inspects only the dtypes of the tensors and the options. So
+    every tensor must be aligned to 16 bytes (`aligned`), and a number must either be exempt from
+    specialization or be an option. For Triton versions whose binaries are not known, every launch goes
+    through Triton.
     """
 
     def __init__(self, kernel: Any) -> None:
@@ -60,7 +61,7 @@ class Launcher:
         known = self.compiled.get(key)
         if known is None:
             binary = self.kernel[grid](*arguments, **options)
-            if binary is not None and binaries_known():  # the interpreter compiles nothing
+            if binary is not None and binaries_known():  # None under Triton's interpreter
                 constants = [options[name] for name in self.kernel.arg_names if name in options]
                 self.compiled[key] = binary, constants
             return

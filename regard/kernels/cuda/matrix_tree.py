@@ -1,12 +1,13 @@
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
-"""The matrix-tree theorem on CUDA, one sentence a program, in double precision; the mathematics is in `spanning`.
+"""The matrix-tree theorem on CUDA in double precision, one sentence per program; see `kernels/spanning`.
 
-All is kept turned: X[h, m] = L⁻¹[m, h], so that the slope at arc h → m is found where W[h, m] is. Words count from 0.
+All matrices are transposed: X[h, m] = L⁻¹[m, h], so that the slope at arc h → m has the index of W[h, m].
+Words count from 0.
 
-L is inverted in place by Gauss and Jordan's elimination, from the last word to the first and without pivoting: every
-column's diagonal is at least the sum of its other entries, which elimination preserves, and where the first row is
-that of a single root, it comes last and its pivot is a sum of positive terms. The largest entry met, inverse pivots
-among them, tells whether the digits can be trusted.
+L is inverted in place by Gauss-Jordan elimination, from the last word to the first and without pivoting. The
+diagonal of every column is at least the sum of its other entries, which elimination preserves. The first row,
+which for a single root holds the root weights, comes last, and its pivot is a sum of positive terms. The
+largest entry, including inverse pivots, tells whether the digits can be trusted.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def _words(lengths, b, N):
 
 @triton.jit
 def _weights(arcs, h, m, n, N, AXIS: tl.constexpr):
-    """W[h, m] and the root's, less the best of each column, and that best; heads run along AXIS."""
+    """W[h, m] and the root's weights, relative to the column maxima, and the maxima; heads along AXIS."""
     size = N + 1
     allowed = (h < n) & (m < n) & (h != m)
     x = tl.load(arcs + (h + 1) * size + m + 1, mask=allowed, other=float("-inf")).to(tl.float64)
@@ -49,7 +50,7 @@ def _turned_laplacian(W, root, h, m, n, SINGLE: tl.constexpr):
 
 @triton.jit
 def _slopes(X, h, m, SINGLE: tl.constexpr):
-    """∂ log Z / ∂W[h, m] and that of the root's weights (1, m), from X or, being linear, its change."""
+    """∂ log Z / ∂W[h, m] and that for the root's weights (1, m), from X or, by linearity, its change."""
     own = tl.sum(tl.where(h == m, X, 0.0), 0, keep_dims=True)
     if SINGLE:
         root = tl.sum(tl.where(h == 0, X, 0.0), 0, keep_dims=True)
@@ -85,7 +86,7 @@ def inverse_kernel(
         worst = tl.maximum(worst, tl.where(pivot > 0, inverse, float("inf")))
     known = (r < n) & (c < n)
     entry = tl.max(tl.max(tl.where(known, tl.abs(X), 0.0), 1, keep_dims=True), 0, keep_dims=True)
-    # An entry that is not a number does not show in a maximum, but in the sum.
+    # The maximum ignores NaN, the sum does not.
     total = tl.sum(tl.sum(tl.where(known, X, 0.0), 1, keep_dims=True), 0, keep_dims=True)
     worst = tl.where(total == total, tl.maximum(worst, entry), float("inf"))
     one = tl.zeros([1, 1], tl.int64)
@@ -102,7 +103,7 @@ def inverse_kernel(
 
 @triton.jit
 def _store(out, words, root, h, m, known, n, N):
-    """Rows of the words and of the root symbol; zeros beyond the length, in column 0 and in its own row."""
+    """Rows of the words and of the root symbol; zeros beyond the length and in column 0."""
     size = N + 1
     tl.store(out + (h + 1) * size + m + 1, tl.where(known, words, 0.0), mask=(h < N) & (m < N))
     tl.store(out + m + 1, tl.where(m < n, root, 0.0), mask=m < N)
@@ -112,7 +113,7 @@ def _store(out, words, root, h, m, known, n, N):
 
 @triton.jit
 def _moved(gains, W, root, h, m, n, N):
-    """G where W is positive, and where the root's is: a gradient may be infinite at what is impossible."""
+    """G where W, or the root's weight, is positive: a gradient may be infinite at impossible arcs."""
     size = N + 1
     gain = tl.load(gains + (h + 1) * size + m + 1, mask=(h < n) & (m < n) & (W > 0), other=0.0).to(tl.float64)
     of_root = tl.load(gains + m + 1, mask=(m < n) & (root > 0), other=0.0).to(tl.float64)

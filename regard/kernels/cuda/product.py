@@ -1,10 +1,11 @@
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
 """Products in single precision on the tensor cores.
 
-Each factor is split into two numbers of tf32, x = x' + x'' of 11 bits each, and x y = x' y' + x' y'' + x'' y' is
-summed in single precision: three products on the tensor cores. They are quicker than the one product outside of them
-that torch calls fp32, and nearer to the truth. The kernel serves where torch would compute in fp32 (matmul precision
-"highest") and where there are tiles enough for the whole device; everywhere else torch's own product does.
+Each factor is split into two tf32 numbers of 11 bits, x = x' + x'', and x y = x' y' + x' y'' + x'' y' is
+summed in single precision: three products on the tensor cores. Together they are faster than torch's fp32
+product, which does not use the tensor cores, and more accurate. The kernel is used where torch would compute
+in fp32 (matmul precision "highest") and there are enough tiles for the whole device, torch's product
+everywhere else.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from torch import Tensor
 TILES = 96
 """Fewer tiles leave too much of the device idle."""
 LONG = 1024
-"""Of a longer sum a tile takes so much time that there must be several tiles for each part of the device."""
+"""For longer sums a tile takes so long that each multiprocessor needs several: MANY tiles in total."""
 MANY = 264
 PARTS = 4
-"""Of a long sum, where there are few tiles: each is summed by programs of its own, and the parts are added in order."""
+"""Parts of a long sum, if there are few tiles. Separate programs sum them; the parts are added in order."""
 GROUP = 8
-"""Rows of tiles that share their columns in the cache."""
+"""Rows of tiles that are computed together, so that they share columns in the cache."""
 BLOCK = 512
 
 
@@ -33,9 +34,10 @@ BLOCK = 512
 def product_kernel(left, right, out, bias, M, N, K, left_m, left_k, right_k, right_n, out_m, ADD: tl.constexpr,
                    BIAS: tl.constexpr, GROUP: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
                    BLOCK_K: tl.constexpr):  # fmt: skip
-    """out (M, N) = left (M, K) right (K, N), on top of what is there (ADD), with a row `bias` (BIAS).
+    """out (M, N) = left (M, K) right (K, N), added to `out` (ADD), with a row `bias` (BIAS).
 
-    Where the grid has a second axis, each of its programs sums a part of K and writes to an M · N of its own.
+    If the grid has a second axis, each of its programs sums a part of K and writes to a separate M · N
+    result.
     """
     part = tl.cdiv(K, tl.num_programs(1) * BLOCK_K) * BLOCK_K
     begin = tl.program_id(1) * part
@@ -92,11 +94,11 @@ def _capable(device: torch.device) -> bool:
 
 
 Tile = tuple[int, int, int]
-"""Rows, columns, and how much of the sum at a time."""
+"""Rows, columns, and terms of the sum at a time."""
 
 
 def chosen(rows: int, inner: int, columns: int) -> tuple[Tile, int] | None:
-    """The tile for a product (M, K) · (K, N) and the parts of its sum; None where torch's own is quicker."""
+    """The tile for a product (M, K) · (K, N) and the parts of its sum; None if torch's product is faster."""
     if rows < 128 or columns % 16:
         return None
     tile = (128, 64, 32) if rows >= 512 else (64, 64, 64)
@@ -113,7 +115,7 @@ def chosen(rows: int, inner: int, columns: int) -> tuple[Tile, int] | None:
 
 
 def serves(left: Tensor, out: Tensor) -> bool:
-    """Whether the kernel takes a product of these shapes, this type and place."""
+    """Whether the kernel supports a product of these shapes, this dtype and device."""
     return (
         out.is_cuda
         and out.dtype == torch.float32
@@ -128,7 +130,7 @@ def serves(left: Tensor, out: Tensor) -> bool:
 def multiply(
     left: Tensor, right: Tensor, out: Tensor, *, bias: Tensor | None = None, add: bool = False
 ) -> None:
-    """out (M, N) becomes left (M, K) · right (K, N), on top of what is there (`add`), with `bias` (N) in every row."""
+    """out (M, N) = left (M, K) · right (K, N), added to `out` with `add`, plus `bias` (N) in every row."""
     assert bias is None or not add
     if not serves(left, out):
         if bias is not None:

@@ -37,7 +37,7 @@ def _launch(
     arcs: Tensor, lengths: Tensor | None, single_root: bool, *,
     out: Tensor | None = None, gradient: Tensor | None = None, log_z: Tensor | None = None,
 ) -> None:  # fmt: skip
-    """What is not asked for is None: the kernel compiled for the question does not touch it."""
+    """Results that are None are not computed: Triton compiles a kernel without them."""
     B, size, _ = arcs.shape
     charts = arcs.new_empty(B, 5, size, size, dtype=torch.float64)
     masses = None if out is None else arcs.new_empty(B, 3, size, size)
@@ -52,8 +52,8 @@ def _launch(
 
 @cache
 def options(size: int) -> dict[str, Any]:
-    """ITEMS × PARTS is the tile of one step: so many spans, so many of their splits at once."""
+    """ITEMS × PARTS is the tile of one step: the number of spans, and of their splits, at a time."""
     parts = min(32, power_of_two(size, 8))
     items = min(64, power_of_two(size, 8))
-    # Loads must not be moved ahead of the barriers, as software pipelining would.
+    # One stage, because software pipelining would move loads ahead of the barriers.
     return {"ITEMS": items, "PARTS": parts, "num_warps": 4 if size <= 32 else 8, "num_stages": 1}

@@ -1,12 +1,12 @@
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
-"""Eisner's inside pass on CUDA, a width at a time: the program of a sentence does all spans of a width together.
+"""Eisner's inside pass on CUDA: the program of a sentence computes all spans of one width together.
 
-Items and names are those of the CPU's kernel: complete[h, o] and arc[h, m] by head and far end, both also
-turned, and split, here symmetric. They are logs in double precision, while the exponentials between them are taken
-in the type of the input: differences of large scores stay exact and the work stays cheap. Threads meet at a barrier
-between what they write and what they read.
+Items and names are those of the CPU kernel: complete[h, o] and arc[h, m] by head and far end, both also
+transposed, and split, here symmetric. They are logs in double precision, while the exponentials between them
+are in the dtype of the input: differences of large scores stay exact, and the work stays cheap. A barrier
+separates writes from the reads that depend on them.
 
-With TANGENT each item also carries the expected G-score of the trees it stands for.
+With TANGENT each item also has the expected G-score of its trees.
 """
 
 from __future__ import annotations
@@ -54,9 +54,10 @@ def _log_sum(charts, scores, left, right, count, longest, F: tl.constexpr, ITEMS
 
 @triton.jit
 def _prepare(arcs, charts, scores, n, size, ITEMS: tl.constexpr, PARTS: tl.constexpr, TANGENT: tl.constexpr):
-    """arc = arcs less the best of each column, whose sum is returned; complete[h, h] = 0.
+    """arc = arcs − maximum of each column; complete[h, h] = 0. Returns the sum of the maxima.
 
-    Every word has one head, so what is taken from a column moves the log-partition by as much and no probability.
+    Every word has one head, so subtracting a constant from its column shifts the log-partition by that
+    constant and leaves all probabilities unchanged.
     """
     chart = size * size
     shift = tl.zeros([PARTS], tl.float64)

@@ -1,8 +1,9 @@
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
-"""Eisner's outside pass on CUDA: each item gathers its probability from the larger items it is part of, widest first.
+"""Eisner's outside pass on CUDA: items gather their probability from the larger items that contain them.
 
-An item x with part y passes p(split | x) · mass(x) to y, p(split | x) = exp(y + other part − x). Gathering needs no
-atomic addition. With TANGENT the derivative of each mass along G is gathered beside it (`rates`).
+An item x with part y passes p(split | x) · mass(x) to y, p(split | x) = exp(y + other part − x). Gathering
+runs from the widest spans to the narrowest and needs no atomic addition. With TANGENT the derivative of each
+mass along G is gathered too (`rates`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import triton.language as tl
 
 from regard.kernels.cuda.projective_inside import ARC, ARC_TURNED, COMPLETE, SPLIT, TURNED, inside
 
-# mass[COMPLETE] and mass[TURNED] are those of the charts; a split's mass, that of both arcs over it, is symmetric.
+# mass[COMPLETE] and mass[TURNED] are indexed as in the charts. A split's mass, the sum of both arcs over it,
+# is symmetric.
 MASS_SPLIT = tl.constexpr(2)
 
 
@@ -131,7 +133,7 @@ def _arc_masses(charts, scores, masses, rates, out, n, size, width, F: tl.conste
 def projective_kernel(arcs, lengths, gains, charts, scores, masses, rates, out, log_z, size, SINGLE: tl.constexpr,
                       ITEMS: tl.constexpr, PARTS: tl.constexpr, OUTSIDE: tl.constexpr,
                       TANGENT: tl.constexpr):  # fmt: skip
-    """One sentence a program: log_z; with OUTSIDE the marginals in `out` instead; with TANGENT their derivative."""
+    """One sentence per program: log_z, or with OUTSIDE marginals in `out`, with TANGENT their derivative."""
     F: tl.constexpr = arcs.dtype.element_ty
     b = tl.program_id(0).to(tl.int64)
     chart = size * size

@@ -1,8 +1,8 @@
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
-"""What many short looks read, c[b, t] = Σ_s w[b, t, s] v[b, s], and the gradients.
+"""Weighted sums of many short attentions, c[b, t] = Σ_s w[b, t, s] v[b, s], and their gradients.
 
-A product of many small matrices whose sides are no multiples of 8 is slow in half precision: what is small here, T and
-S, is held in registers, and only features are cut.
+Products of many small matrices whose sides are not multiples of 8 are slow in half precision. Here the small
+sizes T and S are held in registers, and only the features are split into blocks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor
 from regard.kernels.cuda.launching import on_device_of, power_of_two
 
 MOST = 32
-"""Looks, and positions, of one sequence."""
+"""Maximum number of queries, and of positions, of one sequence."""
 FEATURES = 256
 
 
@@ -90,7 +90,7 @@ def _mix(weights, values, found, size, count, others, own, other, N: tl.constexp
 
 @triton.jit(do_not_specialize=["size", "positions"])
 def _compare(d_found, values, d_weights, size, positions, N: tl.constexpr, BLOCK: tl.constexpr):
-    """dw[t, s] = dc[t] · v[s] of one look."""
+    """dw[t, s] = dc[t] · v[s] of one query."""
     row, look = tl.program_id(0).to(tl.int64), tl.program_id(1)
     n = tl.arange(0, N)
     known = n < positions

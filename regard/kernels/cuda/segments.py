@@ -1,4 +1,4 @@
-"""Launches of segments on CUDA: the scans of `two_states`, or chains where those are too short."""
+"""Launches of segments on CUDA: the scans of `two_states`, or general chains for long sequences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Launches of the matrix-tree theorem on CUDA; answers as `cpu/matrix_tree` gives them, inverses turned."""
+"""Launches of the matrix-tree theorem on CUDA."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regard.kernels.cuda.launching import on_device_of, packed, power_of_two
 
 
 def log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[Tensor, Tensor]:
-    """log Z and the largest number met in each inversion."""
+    """log Z and the largest number in each inversion."""
     arcs, lengths = arcs.contiguous(), packed(lengths)
     B, N = arcs.shape[0], arcs.shape[1] - 1
     log_z, largest = arcs.new_empty(B), arcs.new_empty(B, dtype=torch.float64)
@@ -25,7 +25,7 @@ def log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tu
 
 
 def marginals(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """The marginals, the inverses turned, and the largest number met in each."""
+    """The marginals, the transposed inverses, and the largest number in each inversion."""
     arcs, lengths = arcs.contiguous(), packed(lengths)
     B, N = arcs.shape[0], arcs.shape[1] - 1
     out, inverses = torch.empty_like(arcs), arcs.new_empty(B, N, N, dtype=torch.float64)

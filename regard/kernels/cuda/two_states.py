@@ -1,14 +1,14 @@
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
-"""The chain with two states (segments) on CUDA, as scans: log₂ N rounds instead of N steps, one program a chain.
+"""The chain with two states (segments) on CUDA as scans: log₂ N rounds instead of N steps.
 
-Lane k holds the 2 × 2 matrices of edges k−1 and k+1. A scan of their log-products from the left gives α_k, from the
-right β_{k+1}; lane 0 starts with the initial scores, lanes past the end hold the identity. Products are kept less
-their largest entry. The backward pass scans affine maps v ↦ A v + c in the same way, A a matrix of conditional
-probabilities: see `chain_sweeps`.
+One program takes a chain. Lane k holds the 2 × 2 matrices of edges k−1 and k+1. A scan of their log-products
+from the left gives α_k, from the right β_{k+1}; lane 0 starts with the initial scores, lanes past the end
+hold the identity. The largest entry is subtracted from each product. The backward pass scans affine maps v ↦
+A v + c in the same way, where A is a matrix of conditional probabilities (see `chain_sweeps`).
 
-Segments share the kernels: their scores (B, N) stand in the place of the edges, and the matrix of edge n is put
-together from `transitions` (2, 2) and the score of n+1. What a caller leaves out (initial scores, transitions,
-lengths, gradients) is None, for which a kernel of its own is compiled.
+Segments use the same kernels: their scores (B, N) take the place of the edges, and the matrix of edge n is
+built from `transitions` (2, 2) and the score of n+1. Optional arguments (initial scores, transitions,
+lengths, gradients) may be None, for which Triton compiles separate kernels.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _then(a00, a01, a10, a11, a0, a1, b00, b01, b10, b11, b0, b1):
 
 @triton.jit
 def _edge_matrix(edges, transitions, n, known, diagonal, off):
-    """The matrix of edge n where `known`, else the given diagonal and off-diagonal."""
+    """The matrix of edge n if `known`, else the given diagonal and off-diagonal."""
     if transitions is None:
         m00, m01, m10, m11 = _load_matrix(edges, n, known, diagonal, off)
     else:
@@ -97,14 +97,14 @@ def _largest(m00, m01, m10, m11):
 
 @triton.jit
 def _lowered(m00, m01, m10, m11):
-    """Less the largest entry."""
+    """Subtract the largest entry."""
     top = _largest(m00, m01, m10, m11)
     return m00 - top, m01 - top, m10 - top, m11 - top
 
 
 @triton.jit
 def _prefix_matrix(init, edges, transitions, k, last):
-    """Lane 0: both rows the initial scores; lane k: edge k−1; past the end the identity."""
+    """Lane 0: the initial scores in both rows; lane k: edge k−1; past the end: the identity."""
     negative: tl.constexpr = float("-inf")
     m00, m01, m10, m11 = _edge_matrix(edges, transitions, k - 1, (k > 0) & (k <= last), 0.0, negative)
     zero = tl.zeros([1], m00.dtype)
@@ -140,7 +140,7 @@ def log_partition_kernel(init, edges, lengths, log_z, N, BLOCK: tl.constexpr):
 
 @triton.jit
 def pair_marginals(init, edges, transitions, k, length):
-    """p(z_k, z_{k+1}) of one chain; the last position has its own p(z_k) on the diagonal."""
+    """p(z_k, z_{k+1}) of one chain; for the last position p(z_k) on the diagonal."""
     negative: tl.constexpr = float("-inf")
     last = length - 1
     p00, p01, p10, p11 = _prefix_matrix(init, edges, transitions, k, last)
@@ -149,7 +149,7 @@ def pair_marginals(init, edges, transitions, k, length):
     after = _lowered(f00, f01, f10, f11)
     s00, s01, s10, s11 = tl.associative_scan(after, 0, _log_product_reversed, reverse=True)
     beta0, beta1 = _log_add(s00, s01), _log_add(s10, s11)
-    # The last position takes the identity for its edge: the row sums are then its marginals.
+    # The last position has the identity as its edge, so that the row sums are its marginals.
     e00, e01, e10, e11 = _edge_matrix(edges, transitions, k, k < last, 0.0, negative)
     e00, e01, e10, e11 = _lowered(e00, e01, e10, e11)
     x00, x01, x10, x11 = (
@@ -168,7 +168,7 @@ def pair_marginals(init, edges, transitions, k, length):
 
 @triton.jit(do_not_specialize=["N"])
 def marginals_kernel(init, edges, transitions, lengths, states, joints, N, BLOCK: tl.constexpr):
-    """states (B, 2), p(z_0), or of segments (B, N), p(z_n = 1); joints (B, N−1, 2, 2)."""
+    """states: p(z_0) (B, 2), or for segments p(z_n = 1) (B, N); joints (B, N−1, 2, 2)."""
     b = tl.program_id(0).to(tl.int64)
     length = length_of(lengths, b, N)
     last = length - 1
@@ -200,7 +200,7 @@ def _store_matrix(pointer, k, lives, exists, x00, x01, x10, x11):
 
 @triton.jit
 def _gains(joints, g_edges, n, known, SEGMENTS: tl.constexpr):
-    """M and M ⊙ G of edge n, zeros where it is not known or M is zero."""
+    """M and M ⊙ G of edge n; zeros unless `known` and where M is zero."""
     m00, m01, m10, m11 = _load_matrix(joints, n, known, 0.0, 0.0)
     if SEGMENTS:
         gain = tl.load(g_edges + n + 1, mask=known, other=0.0)
@@ -210,14 +210,14 @@ def _gains(joints, g_edges, n, known, SEGMENTS: tl.constexpr):
         g00, g01, g10, g11 = _load_matrix(g_edges, n, known, 0.0, 0.0)
         g00, g10 = tl.where(m00 > 0, m00 * g00, 0.0), tl.where(m10 > 0, m10 * g10, 0.0)
         g01, g11 = m01 * g01, m11 * g11
-    # A gradient may be infinite where the part is impossible.
+    # A gradient may be infinite for an impossible part.
     g01, g11 = tl.where(m01 > 0, g01, 0.0), tl.where(m11 > 0, g11, 0.0)
     return m00, m01, m10, m11, g00, g01, g10, g11
 
 
 @triton.jit
 def _first_gains(states, g_states, g_edges, SEGMENTS: tl.constexpr):
-    """p(z_0 = 0), p(z_0 = 1) and their gains; of segments only state 1 has one, and p(z_0 = 0) is not asked for."""
+    """p(z_0 = 0), p(z_0 = 1) and their gains. For segments state 0 has no gain."""
     if SEGMENTS:
         mu1 = tl.load(states)
         mu0 = 1.0 - mu1
@@ -234,7 +234,7 @@ def _first_gains(states, g_states, g_edges, SEGMENTS: tl.constexpr):
 
 @triton.jit
 def _before(joints, g_edges, mu0, mu1, start0, start1, k, last, SEGMENTS: tl.constexpr):
-    """before_k(0), before_k(1), less their mean."""
+    """before_k(0), before_k(1), minus their mean."""
     m00, m01, m10, m11, g00, g01, g10, g11 = _gains(joints, g_edges, k - 1, (k > 0) & (k <= last), SEGMENTS)
     mean = (g00 + g01) + (g10 + g11)
     zero, one = m00 + m10, m01 + m11
@@ -248,7 +248,7 @@ def _before(joints, g_edges, mu0, mu1, start0, start1, k, last, SEGMENTS: tl.con
 
 @triton.jit
 def _after(joints, g_edges, k, last, SEGMENTS: tl.constexpr):
-    """after_{k+1}(0), after_{k+1}(1), less their mean; past the end the identity."""
+    """after_{k+1}(0), after_{k+1}(1), minus their mean; past the end the identity."""
     known = k + 1 < last
     m00, m01, m10, m11, g00, g01, g10, g11 = _gains(joints, g_edges, k + 1, known, SEGMENTS)
     mean = (g00 + g01) + (g10 + g11)
@@ -264,7 +264,7 @@ def _after(joints, g_edges, k, last, SEGMENTS: tl.constexpr):
 
 @triton.jit
 def pair_gradients(states, joints, g_states, g_edges, k, length, SEGMENTS: tl.constexpr):
-    """Of one chain: the gradients of its edges k, and of the two scores of its first state."""
+    """For one chain: the gradients of its edges k, and of the two scores of its first state."""
     last = length - 1
     mu0, mu1, start0, start1 = _first_gains(states, g_states, g_edges, SEGMENTS)
     left0, left1 = _before(joints, g_edges, mu0, mu1, start0, start1, k, last, SEGMENTS)
@@ -275,7 +275,7 @@ def pair_gradients(states, joints, g_states, g_edges, k, length, SEGMENTS: tl.co
     v01 = g01 + m01 * (left0 - mean + right1)
     v10 = g10 + m10 * (left1 - mean + right0)
     v11 = g11 + m11 * (left1 - mean + right1)
-    # The first state's marginal is the sum over its edges, and so is its gradient; with no edge it has its own.
+    # The gradient of the first state is the sum over its edges; without an edge it is computed directly.
     alone = last <= 0
     zero = tl.where(length > 0, tl.where(alone, mu0 * left0, v00 + v01), 0.0)
     one = tl.where(length > 0, tl.where(alone, mu1 * left1, v10 + v11), 0.0)
@@ -285,8 +285,8 @@ def pair_gradients(states, joints, g_states, g_edges, k, length, SEGMENTS: tl.co
 @triton.jit(do_not_specialize=["N"])
 def covariance_kernel(states, joints, lengths, g_states, g_edges, out_states, out_edges, N, SEGMENTS: tl.constexpr,
                       BLOCK: tl.constexpr):  # fmt: skip
-    """Of segments, g_edges is the gradient of p(z_n = 1), out_states that of the scores, both (B, N), and out_edges
-    (B, 2, 2) that of the transitions.
+    """For segments, g_edges is the gradient of p(z_n = 1), out_states that of the scores, both (B, N), and
+    out_edges (B, 2, 2) that of the transitions.
     """
     b = tl.program_id(0).to(tl.int64)
     length = length_of(lengths, b, N)

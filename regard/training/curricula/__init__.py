@@ -1,4 +1,4 @@
-"""Curricula: which rows an epoch is drawn from. One part a file, chosen by `training.curriculum`."""
+"""Curricula: which rows an epoch contains. One part per file, chosen by `training.curriculum`."""
 
 from regard.training.curricula.curriculum import Curriculum, RisingCurriculum, make_curriculum
 

@@ -12,10 +12,10 @@ class CombinedCurriculum(RisingCurriculum):
     """Each row from `mix` or from `naive`."""
 
     class Options(RisingCurriculum.Options):
-        """Each row from mix or from naive: the level that rises, and all others beside it."""
+        """Each row comes from `mix` or from `naive`: from all levels, or from the rising level."""
 
         mix: Share = 0.5
-        """The share of the rows from all levels."""
+        """The share of rows that come from `mix`, that is, from all levels."""
 
     def shares(self, epoch: int) -> Array:
         mixed: float = self.options.mix

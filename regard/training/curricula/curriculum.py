@@ -1,8 +1,8 @@
 """A curriculum: the share of each level of difficulty among the rows of an epoch (Zaremba and Sutskever 2014).
 
-An epoch has as many rows as the data, drawn anew: the epoch says how many of each stage, and of each stage every row
-comes once before one comes again. The seed and the number of the epoch determine all of it, so that a resumed run goes
-on as it would have.
+An epoch has as many rows as the data. Their number in each stage depends on the epoch, and every row of a
+stage is drawn once before any row is drawn again. Seed and epoch determine all draws, so a resumed run
+continues identically.
 """
 
 from __future__ import annotations
@@ -21,19 +21,18 @@ from regard.parts import Options as PartOptions
 
 
 class Curriculum(ABC):
-    """Stages from easy to hard: one for each level, unless there are to be fewer.
+    """Stages from easy to hard: one for each level, or fewer if `stages` says so.
 
     members   the examples of each stage
-    epochs    of the whole run; None where only updates are counted
+    epochs    of the whole run; None if the run is limited by updates only
     """
 
     class Options(PartOptions):
         by: tuple[str, ...] | None = None
-        """What the level of a row is: columns of type group that hold whole numbers, or inputs, whose length it is
-        then. Of several, the last one rises last. Default: all columns of type group."""
+        """The level of a row: columns of type group with whole numbers, or inputs, whose length is the level.
+        With several, the last one rises last. Default: all columns of type group."""
         stages: Annotated[int, Field(ge=2)] | None = None
-        """Join neighboring levels, so that there are so many stages with about equally many rows; default: a stage for
-        each level."""
+        """Join neighboring levels into this many stages of similar size. Default: one stage per level."""
 
         @field_validator("by", mode="before")
         @classmethod
@@ -47,13 +46,13 @@ class Curriculum(ABC):
         """The share of the epochs over which the level rises."""
 
     def __init__(self, options: Any, stages: Array, epochs: int | None) -> None:
-        """stages (examples,): the stage of each, from 0; every one has examples"""
+        """stages (examples,): the stage of each example, from 0, without gaps"""
         self.options, self.epochs = options, epochs
         self.members = [np.flatnonzero(stages == stage) for stage in range(int(stages.max()) + 1)]
 
     @classmethod
     def check(cls, options: Any, plan: Plan, mistakes: Mistakes) -> None:
-        """Report what cannot be about this curriculum."""
+        """Report mistakes in the options of this curriculum."""
         groups = _groups(plan)
         known = [*groups, *plan.inputs]
         for name in options.by or ():
@@ -73,16 +72,16 @@ class Curriculum(ABC):
 
     @classmethod
     def described(cls, options: Any) -> str:
-        """What `regard describe` writes after the batches."""
+        """The text that `regard describe` writes after the batches."""
         by = "" if options.by is None else f" by {', '.join(options.by)}"
         return f", curriculum {options.type}{by}"
 
     @abstractmethod
     def shares(self, epoch: int) -> Array:
-        """(stages,): of the rows of an epoch, counted from 0; they sum to 1."""
+        """(stages,): the share of each stage in the rows of an epoch (from 0); they sum to 1."""
 
     def draw(self, epoch: int, generator: np.random.Generator) -> Array:
-        """(examples,): those of an epoch, in random order."""
+        """(examples,): the examples of an epoch, in random order."""
         total = sum(map(len, self.members))
         counts = generator.multinomial(total, self.shares(epoch))
         drawn = [
@@ -103,10 +102,10 @@ class Curriculum(ABC):
 
 
 class RisingCurriculum(Curriculum):
-    """One stage after the other, each over equally many epochs, and the last one until the end.
+    """One stage after the other, each for the same number of epochs, and the last one until the end.
 
-    The paper goes on when dev stops improving; here the number of the epoch decides, so that a resumed run needs no
-    memory of it. Where there are more stages than epochs to rise in, some are passed over.
+    The paper advances when dev stops improving. Here the epoch decides, so that a resumed run needs no record
+    of it. If there are more stages than epochs in which to rise, some stages are skipped.
     """
 
     class Options(Curriculum.RisingOptions):
@@ -132,7 +131,7 @@ def make_curriculum(options: Any, dataset: Dataset, plan: Plan, epochs: int | No
     """The curriculum of some options, over the examples of a dataset."""
     names = options.by or tuple(_groups(plan))
     levels = np.stack([_levels(dataset, name, plan) for name in names], 1)
-    # the last name rises last: it is the first to sort by
+    # the last name rises last, so it is the first sort key
     different, ranks = np.unique(levels[:, ::-1], axis=0, return_inverse=True)
     if len(different) < 2:
         raise RegardError(
@@ -168,10 +167,10 @@ def _levels(dataset: Dataset, name: str, plan: Plan) -> Array:
 
 
 def _joined(ranks: Array, stages: Count | None) -> Array:
-    """Ranks from 0 without gaps, neighbors joined so that about equally many examples are in each stage."""
+    """Ranks from 0 without gaps, with neighbors joined into stages of about the same number of examples."""
     if stages is None:
         return ranks
     counts = np.bincount(ranks)
-    middle = np.cumsum(counts) - counts / 2  # of the examples of each rank, in order
+    middle = np.cumsum(counts) - counts / 2  # midpoint of each rank among the sorted examples
     stage = (middle / len(ranks) * stages).astype(np.int64)
     return np.unique(stage, return_inverse=True)[1].reshape(-1)[ranks]

@@ -1,4 +1,4 @@
-"""Where a run's figures are written besides log.csv: one part a file, chosen by `training.loggers`."""
+"""Loggers: outputs of a run's figures besides log.csv. One part per file, chosen by `training.loggers`."""
 
 from regard.training.loggers.logger import Logger, open_loggers
 

@@ -1,4 +1,4 @@
-"""What a logger is: it gets every row of log.csv."""
+"""Base class of loggers, which receive every row of log.csv."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from regard.parts import Options as PartOptions
 
 
 class Logger(ABC):
-    """One place figures go to, for one run.
+    """A destination for the figures of one run.
 
     run    the folder of the run
-    step   updates before this start: 0, or those of the checkpoint a run is resumed from; what an earlier life of the
-           run logged after it is void
+    step   updates before this start: 0, or the step of the checkpoint from which the run is resumed; figures
+           logged after it before the resumption are void
     """
 
     class Options(PartOptions):
@@ -26,14 +26,14 @@ class Logger(ABC):
 
     @abstractmethod
     def write(self, values: Mapping[str, float | int]) -> None:
-        """A row of the log: `step`, and the figures by name, dev.* from an evaluation."""
+        """Write a row of the log: `step`, and the figures by name, with dev.* from an evaluation."""
 
     def move(self, run: Path) -> None:
-        """The folder of the run is another one now, with all that was in it."""
+        """Continue in another folder, to which all files have been moved."""
         self.run = run
 
     def close(self) -> None:
-        """The training is over, one way or another."""
+        """The training has ended, successfully or not."""
         return
 
 

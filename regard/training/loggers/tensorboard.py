@@ -16,7 +16,7 @@ class TensorBoard(Logger):
     """Write the log for TensorBoard, in the folder `tensorboard` of the run."""
 
     class Options(Logger.Options):
-        """There is nothing to choose."""
+        """No options."""
 
     def __init__(self, options: Any, run: Path, step: int) -> None:
         super().__init__(options, run, step)
@@ -37,7 +37,7 @@ class TensorBoard(Logger):
 
 
 def _open(run: Path, step: int) -> Any:
-    """What an earlier life of the run drew after `step` is dropped."""
+    """Open the folder and drop events that were logged after `step` before a resumption."""
     try:
         from torch.utils.tensorboard.writer import SummaryWriter
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Weights & Biases, when it is installed; WANDB_MODE=offline and its other settings hold as usual."""
+"""Weights & Biases, if it is installed. WANDB_MODE=offline and its other settings work as usual."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from regard.training.loggers.logger import Logger
 
 @register("logger", "wandb")
 class WeightsAndBiases(Logger):
-    """Write the log to Weights & Biases: a run each time a training starts or is resumed, grouped by folder."""
+    """Write the log to Weights & Biases: one run for each start or resumption, grouped by folder."""
 
     class Options(Logger.Options):
         project: str = "regard"
-        """The project that the run is listed in."""
+        """The project of the run."""
         name: str | None = None
-        """What the run is called there; default: the name of the folder."""
+        """The name of the run in Weights & Biases. Default: the name of the folder."""
 
     def __init__(self, options: Any, run: Path, step: int) -> None:
         super().__init__(options, run, step)
@@ -29,7 +29,7 @@ class WeightsAndBiases(Logger):
             raise MissingExtra("wandb", "wandb", "the logger wandb") from error
         place = (
             run.parent if run.name.startswith(".") else run
-        )  # until its first checkpoint, inside the old run
+        )  # a run that replaces another is in a subfolder until its first checkpoint
         self._run: Any = wandb.init(
             project=options.project,
             name=options.name or place.name,

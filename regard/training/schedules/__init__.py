@@ -1,4 +1,4 @@
-"""Schedules of the learning rate: one part a file, chosen by `training.schedule`."""
+"""Schedules of the learning rate: one part per file, chosen by `training.schedule`."""
 
 from regard.training.schedules.schedule import Schedule, make_schedule
 

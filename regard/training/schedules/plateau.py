@@ -1,5 +1,4 @@
-"""A step down at each plateau: η · fᵏ, where k counts how often the metric stood still for more than `patience`
-evaluations."""
+"""A step down at each plateau: η · fᵏ, where k counts the plateaus of the metric so far."""
 
 from __future__ import annotations
 
@@ -17,9 +16,9 @@ class PlateauSchedule(Schedule):
 
     class Options(Schedule.FallingOptions):
         factor: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.5
-        """The rate is multiplied by it …"""
+        """The factor by which the rate is multiplied at each plateau."""
         patience: Annotated[int, Field(ge=0)] = 2
-        """… after more than so many evaluations in a row without a better metric."""
+        """A plateau is more than this many evaluations in a row without a better metric."""
 
     def __init__(self, options: Any, peak: float, *, total: int | None = None) -> None:
         super().__init__(options, peak, total=total)

@@ -1,6 +1,6 @@
-"""The learning rate as a function of the step, or of how the metric has been doing.
+"""The learning rate as a function of the step, or of the history of the metric.
 
-With η the rate of the spec, w the warm-up, m the minimum and t = 1, 2, … the step about to be taken:
+With η the rate of the spec, w the warm-up, m the minimum and t = 1, 2, … the next step:
 
     η · t / w                     while t ≤ w
     max(m, after_warmup(t))       after it; each schedule has its own
@@ -18,10 +18,10 @@ from regard.parts import Options as PartOptions
 
 
 class Schedule(ABC):
-    """What all schedules share: the warm-up, and for those that fall the minimum.
+    """Base class of schedules: the warm-up, and the minimum of falling schedules.
 
     peak    η, the rate after the warm-up
-    total   the number of steps of the whole run, where it is known
+    total   the number of steps of the whole run, if it is known
     """
 
     class Options(PartOptions):
@@ -48,11 +48,11 @@ class Schedule(ABC):
         """The rate of a step after the warm-up."""
 
     def observe(self, improved: bool) -> None:
-        """Called after each evaluation with whether the metric became better."""
+        """Called after each evaluation; `improved`: whether the metric became better."""
         return
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint must hold to go on with the same rates, as JSON."""
+        """The state for a checkpoint, as JSON, so that a resumed run has the same rates."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -61,7 +61,7 @@ class Schedule(ABC):
 
     @classmethod
     def described(cls, options: Any) -> str:
-        """What `regard describe` writes after the rate: `, cosine after 100 steps of warm-up`."""
+        """The text that `regard describe` writes after the rate: `, cosine after 100 steps of warm-up`."""
         warmup = f" after {options.warmup} steps of warm-up" if options.warmup else ""
         return f", {options.type}{warmup}"
 

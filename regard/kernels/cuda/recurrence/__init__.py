@@ -1,21 +1,21 @@
-"""A recurrence that attends, over whole outputs: forward, and backward through time written by hand.
+"""Recurrences with attention over whole outputs: forward, and a handwritten backward pass through time.
 
-plan.py       what is computed, its sizes, and where the gates stand in a row
-room.py       the memory it is computed in, one piece that all plans share
+plan.py       the computation, its sizes, and the layout of the gates
+room.py       the memory of a computation, taken from a buffer that all plans share
 gates.py      the cells, after their matrix products                            (Triton)
 selecting.py  from scores to weights, and back                                  (Triton)
-looks.py      score, select, read in one kernel, and back in another            (Triton)
-keys.py       the gradient of additive keys, gathered over time                 (Triton)
-launches.py   the kernels on the tensors of a room
-forth.py      the steps forward
-back.py       the steps backward
+looks.py      score, select and read in one kernel, backward in another         (Triton)
+keys.py       the gradient of additive keys, summed over time                   (Triton)
+launches.py   launches of the kernels on the tensors of a room
+forth.py      the forward steps
+back.py       the backward steps
 gathered.py   the gradients of weights and inputs, as single products
-graphs.py     both ways as CUDA graphs, a bounded number of them
+graphs.py     forward and backward as CUDA graphs, a bounded number of them
 attend.py     the autograd function
-looking.py    one look of a search, without a gradient
-rows.py       rows moved to and from the places of a sweep                     (Triton)
-sweeps.py     a layer without attention, several directions side by side
-sweeping.py   its autograd function
+looking.py    one attention step of a search, without a gradient
+rows.py       copies of rows to and from the layout of a sweep                  (Triton)
+sweeps.py     a layer without attention, in several directions at once
+sweeping.py   the autograd function of sweeps
 """
 
 from regard.kernels.cuda.recurrence.attend import Inputs, UnrollGiven, recur

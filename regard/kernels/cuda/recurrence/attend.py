@@ -1,10 +1,11 @@
-"""A recurrence that attends, as one function with a gradient.
+"""A recurrence with attention as one autograd function.
 
-Inputs and results are packed (N positions that exist, at places index = t·B + b of time and row); in between everything
-has the plan's rounded sizes, and what is padding is zero or comes to nothing: no gradient enters there.
+Inputs and results are packed: N positions at index = t·B + b of time and row. In between all tensors have the
+plan's rounded sizes. Padding is zero or has no effect, since no gradient enters there.
 
-What the forward pass leaves in the room is what the backward pass starts from. Where somebody else has used the room
-in the meantime (another model, a second backward pass), the forward pass is run again, from the inputs that were kept.
+The backward pass starts from the values that the forward pass leaves in the room. If another computation has
+used the room in the meantime (another model, a second backward pass), the forward pass runs again from the
+saved inputs.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from regard.private import apply, copy_all
 
 @dataclass(frozen=True)
 class UnrollGiven:
-    """What has no gradient.
+    """Inputs without gradients.
 
     index     (N) int64, t·rows + b with the plan's rows
-    masks     (b, S) of each look, False where there is no position
-    drops     (T, b, H) dropout masks, between each two layers
-    looks     whether the weights of the looks are wanted
-    contexts  whether what was read before each step is wanted
+    masks     (b, S) of each look, False for padding
+    drops     (T, b, H) dropout masks, one between each two layers
+    looks     whether to return the weights of the looks
+    contexts  whether to return the contexts
     """
 
     plan: UnrollPlan
@@ -48,10 +49,10 @@ class UnrollGiven:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What has a gradient.
+    """Inputs with gradients.
 
-    words        (N, E), the previous words; `summary` (b, R) where one enters every step
-    first        (b, H) of each layer, of an lstm (b, 2H)
+    words        (N, E), the previous words; `summary` (b, R), if a summary enters every step
+    first        (b, H) of each layer, (b, 2H) for an lstm
     keys, values (b, S, ·) of each look
     weights      by the names of `UnrollPlan.parameters`
     """
@@ -78,8 +79,8 @@ class Inputs:
 
 
 def recur(given: UnrollGiven, inputs: Inputs) -> tuple[Tensor, Tensor | None, tuple[Tensor, ...]]:
-    """States (N, H) or, after the step, attentional vectors (N, O); contexts (N, ·) where they are wanted;
-    weights (N, S) of each look, where they are wanted.
+    """States (N, H) or, for attention after the step, attentional vectors (N, O); contexts (N, ·) and the
+    weights (N, S) of each look, if requested.
     """
     found = apply(_Recurrence, given, *inputs.flat(given.plan))
     looks = len(given.plan.looks) if given.looks else 0
@@ -120,7 +121,7 @@ class _Recurrence(torch.autograd.Function):
             room = entry.room
             if room.ground.holder is not ctx.hold:
                 _forward(entry, given, inputs)
-            room.ground.holder = None  # the way back writes over what the way forth has left
+            room.ground.holder = None  # the backward pass overwrites the values of the forward pass
             looks = len(given.plan.looks)
             d_weights: tuple[Tensor | None, ...] = gradients[:looks] if given.looks else (None,) * looks
             d_context = gradients[looks:] if given.looks else gradients
@@ -135,7 +136,7 @@ def _packed(padded: Tensor, index: Tensor) -> Tensor:
 
 
 def _forward(entry: Recorded[UnrollRoom], given: UnrollGiven, inputs: Inputs) -> None:
-    """Copies everything in and goes through the steps."""
+    """Copy all inputs into the room and run the steps."""
     room, plan = entry.room, entry.room.plan
     H, words = plan.size, room["words"].flatten(0, 1)
     copy_all(room.parameters, list(inputs.weights.values()))
@@ -168,7 +169,7 @@ def _enter(
     d_weights: tuple[Tensor | None, ...],
     d_context: Tensor | None,
 ) -> None:
-    """The gradients from outside, among the zeros that the way forth has left for them."""
+    """Copy in the gradients from outside. The forward pass has set their places to zero."""
     said = room["d_out"] if room.plan.after else room["d_states", room.plan.layers - 1]
     places = [(said[1:], d_said), (room["d_context"][1:], d_context)]
     for m, gradient in enumerate(d_weights):
@@ -180,7 +181,7 @@ def _enter(
 
 
 def _gradients(room: UnrollRoom, given: UnrollGiven, inputs: Inputs) -> Inputs:
-    """Of all inputs, copied out."""
+    """Copies of the gradients of all inputs."""
     plan, rows = room.plan, len(inputs.first[0])
 
     def first(layer: int) -> Tensor:

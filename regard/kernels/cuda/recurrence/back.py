@@ -1,11 +1,11 @@
-"""The steps backward.
+"""The backward steps.
 
     before   dZ[t−1] ← cells(ds_t);  dc_t += dZ[t−1] W;  dq_t ← attend;  ds_{t−1} += dZ[t−1] U
     after    dp_t = do_t (1 − o_t²);  dc_t = dp_t W_c;  dq_t ← attend;  ds_t += dZ[t] U;  dZ[t−1] ← cells(ds_t);
              do_{t−1} += dZ[t−1] W
 
-`d_states`, `d_context` and `d_out` hold what comes from outside before the first step back. The gradients of weights
-and inputs come after the last (`gathered`).
+`d_states`, `d_context` and `d_out` hold the gradients from outside before the first backward step. The
+gradients of weights and inputs are computed after the last one (`gathered`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from regard.kernels.cuda.recurrence.room import UnrollRoom
 
 
 def back(room: UnrollRoom, outside: tuple[bool, ...]) -> None:
-    """Everything backward. `outside`: which looks' weights have a gradient of their own."""
+    """The whole backward pass. `outside`: which looks have a gradient of their weights."""
     plan, top = room.plan, room.plan.layers - 1
     for step in range(plan.steps, 0, -1):
         if plan.after:
@@ -49,7 +49,7 @@ def back(room: UnrollRoom, outside: tuple[bool, ...]) -> None:
 
 
 def _homewards(room: UnrollRoom, layer: int, time: int) -> None:
-    """To the state of a time, from everything that waited for it."""
+    """Add to the gradient of the state at a time, from all rows that depend on it."""
     part = reached(room, layer, time)
     if part.start < part.stop:
         multiply(
@@ -58,7 +58,7 @@ def _homewards(room: UnrollRoom, layer: int, time: int) -> None:
 
 
 def _descend(room: UnrollRoom, layer: int, step: int) -> None:
-    """To the layer below, through its dropout where it has one."""
+    """Propagate to the layer below: to `d_below` if it has dropout, else to the gradient of its state."""
     d_gates, weight = room.z(layer, step - 1, room.plan.from_input(layer)), room["weight_ih", layer]
     if room.plan.drops:
         multiply(d_gates, weight, room["d_below", layer - 1])

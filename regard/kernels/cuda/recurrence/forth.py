@@ -1,11 +1,11 @@
-"""The steps forward.
+"""The forward steps.
 
     before   c_t = attend(q_t);  Z[t−1] += W c_t;  s_t = cells(Z[t−1]);  Z[t] += U s_t, q_{t+1} among it
     after    Z[t−1] += W o_{t−1};  s_t = cells(Z[t−1]);  Z[t] += U s_t, q_t and p_t among it;
              c_t = attend(q_t);  p_t += W_c c_t;  o_t = tanh p_t
 
-Every product goes into one slice of the rows of Z (see `plan`), on top of what is there: the biases, the words' share
-(one product for all of them), or the product before it.
+Every product is added to one slice of the rows of Z (see `plan`), which holds the biases, the product of the
+words (one for all steps), or the previous product.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from regard.kernels.cuda.recurrence.room import UnrollRoom
 
 
 def forth(room: UnrollRoom) -> None:
-    """Everything forward; the inputs have been copied in (`attend`)."""
+    """The whole forward pass; `attend` has copied in the inputs."""
     for layer in range(room.plan.layers):
         _arrange(room, layer)
     _words(room)
@@ -25,7 +25,7 @@ def forth(room: UnrollRoom) -> None:
 
 
 def _arrange(room: UnrollRoom, layer: int) -> None:
-    """The weights that wait for a state, side by side; biases in all rows of Z."""
+    """Concatenate the weights that multiply the state, and write the biases to all rows of Z."""
     plan, H = room.plan, room.plan.size
     hidden, row, lead = room["hidden", layer], room["row", layer], plan.lead(layer)
     weight, bias, second = room["weight_hh", layer], room["bias_ih", layer], room["bias_hh", layer]
@@ -50,7 +50,7 @@ def _arrange(room: UnrollRoom, layer: int) -> None:
 
 
 def _words(room: UnrollRoom) -> None:
-    """What is known before the first step: words and summary in the gates, words in p."""
+    """Products known before the first step: words and summary in the gates, words in p."""
     plan, E = room.plan, room.plan.words
     words, weight = room["words"].flatten(0, 1), room["weight_ih", 0]
     multiply(words, weight[:, :E].t(), room.gates(0), add=True)
@@ -63,7 +63,7 @@ def _words(room: UnrollRoom) -> None:
 
 
 def _clear(room: UnrollRoom) -> None:
-    """Gradients from outside are put where zeros are."""
+    """Set the gradients to zero, because those from outside fill only some places."""
     for name, tensor in room.tensors.items():
         if name.startswith(("d_states", "d_carry", "d_below", "d_context", "d_out", "d_weights")):
             tensor.zero_()
@@ -80,7 +80,7 @@ def _steps(room: UnrollRoom) -> None:
         entering = room["out"][step - 1] if plan.after else room["context"][step]
         for layer in range(plan.layers):
             below = room.below(layer)[step] if layer else entering
-            if layer or step > 1 or not plan.after:  # nothing is fed back into the first step
+            if layer or step > 1 or not plan.after:  # the first step has no feedback
                 part = plan.from_input(layer)
                 multiply(below, room.inputs(layer).t(), room.z(layer, step - 1, part), add=True)
             cell_forth(room, layer, step)
@@ -94,7 +94,7 @@ def _steps(room: UnrollRoom) -> None:
 
 
 def _onwards(room: UnrollRoom, layer: int, time: int) -> None:
-    """The product of a state with everything that waits for it."""
+    """The product of a state with all weights that multiply it."""
     part = reached(room, layer, time)
     if part.start < part.stop:
         weight = room["hidden", layer][part]
@@ -102,7 +102,7 @@ def _onwards(room: UnrollRoom, layer: int, time: int) -> None:
 
 
 def reached(room: UnrollRoom, layer: int, time: int) -> slice:
-    """What state h_time leads to: no q and p of a step before the first, no gates of a step after the last."""
+    """The slice to which state h_time contributes: no q, p before the first step, no gates after the last."""
     plan = room.plan
     whole, lead = plan.from_state(layer), plan.lead(layer)
     if time == plan.steps:

@@ -8,12 +8,11 @@
            dg = dc' i (1 − g²),  dc = dc' f
     rnn    h' = f(a),  da = dh' f'(a), f' written in h'
 
-z points to rows of width W whose gates begin at AT (see `plan`); several directions at once lie ZD numbers apart in z
-and SD in everything else. With DROPS, what the layer above reads is
-below = h' ⊙ mask, and the gradient that comes from there, d_below, joins dh' as d_below ⊙ mask.
-With BIAS, `row` (W) is added to the rows of z before anything else.
-Gates are left in `kept`, rows like those of z, or z itself; on the way back z is where they were left.
-With NARROW, `slim` gets what products in half precision read, h', and `kept` is in half precision too.
+z points to rows of width W whose gates begin at AT (see `plan`). Several directions are ZD numbers apart in z
+and SD in all other tensors. With DROPS, the layer above reads below = h' ⊙ mask, and its gradient d_below is
+added to dh' as d_below ⊙ mask. With BIAS, `row` (W) is added to the rows of z first. The gates are written to
+`kept`, which has rows like z or is z itself; in the backward kernels z is that tensor. With NARROW, `slim`
+receives h' for the products in half precision, and `kept` is in half precision too.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def tanh(x):
 
 @triton.jit
 def _place(count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr, BLOCK: tl.constexpr):
-    """Of some of the B·H features: themselves, whether they exist, where their gates begin in z, and in a row."""
+    """Of a block of the B·H features: index, whether it exists, offsets of its gates in z and in a row."""
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     direction = tl.program_id(1).to(tl.int64)
     return (
@@ -47,7 +46,7 @@ def _place(count, ZD, SD, H: tl.constexpr, W: tl.constexpr, AT: tl.constexpr, BL
 
 @triton.jit
 def _sum(z, row, at, feature, here, BIAS: tl.constexpr):
-    """What a gate is computed from; `feature` is where it stands in a row of z."""
+    """The preactivation of a gate; `feature` is its offset in a row of z."""
     found = tl.load(z + at, mask=here, other=0.0)
     if BIAS:
         found += tl.load(row + feature, mask=here, other=0.0)
@@ -56,7 +55,7 @@ def _sum(z, row, at, feature, here, BIAS: tl.constexpr):
 
 @triton.jit
 def _known(z, at, here):
-    """A gate, or its gradient."""
+    """Load a gate in at least single precision."""
     found = tl.load(z + at, mask=here, other=0.0)
     if found.dtype == tl.bfloat16:
         found = found.to(tl.float32)

@@ -1,8 +1,8 @@
-"""The gradients of weights and inputs, after the last step back: each a single product over all rows and times.
+"""The gradients of weights and inputs after the last backward step, each a single product over all times.
 
-The gradients of words, keys and values take the places of these, which nobody needs any more.
+dU = dZᵀ h,   dW = dZᵀ [words; summary; context or o],   d words = dZ W,   d values = Σ_t ρ_t dc_t
 
-dU = dZᵀ h,   dW = dZᵀ [words; summary; what was read],   d words = dZ W,   d values = Σ_t ρ_t dc_t
+The gradients of words, keys and values overwrite the words, keys and values, which are no longer needed.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def gather(room: UnrollRoom) -> None:
 
 
 def _of_state(room: UnrollRoom, layer: int) -> None:
-    """dU, and what its rows are: queries, the state's part of p, gates; the biases."""
+    """dU, split into its rows (queries, the state's part of p, gates), and the gradients of the biases."""
     plan, H = room.plan, room.plan.size
     lead, times = plan.lead(layer), plan.steps + (1 if plan.after else 0)
-    if plan.after:  # no gates follow the last step, no step comes before the first state
+    if plan.after:  # no gates after the last step, no q and p before the first
         room.z(layer, plan.steps, slice(lead, None)).zero_()
         room.z(layer, 0, slice(0, lead)).zero_()
     z = room["z", layer][:times].flatten(0, 1)

@@ -1,9 +1,9 @@
-"""Graphs: the steps of a plan recorded once and replayed, so that a thousand launches cost one.
+"""Graphs: the steps of a plan, recorded once and replayed, so that a thousand launches cost one.
 
-A plan (its sizes are rounded, so that many batches share one) is run kernel by kernel the first time, which compiles
-what must be compiled, and recorded the second time. At most `KEPT` plans are remembered, the least recently used one
-is forgotten; all of a device lie on one ground, and when it must grow, they are recorded anew. One stream at a time
-may use them.
+The first run of a plan goes kernel by kernel, which compiles the kernels. The second run is recorded. Sizes
+are rounded, so that many batches share a plan. All plans of one kind, device and precision lie on one ground;
+when it must grow, they are recorded again. At most `KEPT` plans are kept, and the least recently used one is
+dropped. Only one stream at a time may use them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from regard.kernels.grounds import grounds, shared
 KEPT = 128
 Furnished = TypeVar("Furnished", bound=Named)
 SPARE = 1.1
-"""How much larger than asked for a ground that must grow is made."""
+"""A ground that must grow is allocated larger than requested by this factor."""
 
 
 class Recorded(Generic[Furnished]):
-    """One plan: its room, and what has been run or recorded by name."""
+    """One plan: its room, and its graphs by name; None for steps that have run but are not recorded."""
 
     def __init__(self, room: Furnished) -> None:
         self.room = room
@@ -51,7 +51,7 @@ class Recorded(Generic[Furnished]):
 
 
 class Graphs:
-    """Those of one device and precision."""
+    """The plans of one kind, device, precision and place, and their ground."""
 
     def __init__(self) -> None:
         self.ground: Ground | None = None
@@ -62,7 +62,7 @@ class Graphs:
         return self.ground is None or self.ground.holder is None
 
     def of(self, plan: Hashable, size: int, device: torch.device, dtype: torch.dtype) -> Recorded[Any] | None:
-        """What is known of a plan that needs so many numbers; None if nothing."""
+        """The record of a plan that needs `size` numbers, or None."""
         if self.ground is None or len(self.ground.flat) < size:
             grown = int(size * SPARE) if self.ground is not None else size
             self.plans.clear()
@@ -89,8 +89,7 @@ def recorded(
     device: torch.device,
     place: int = 0,
 ) -> Recorded[Furnished]:
-    """The room of a plan (its tensors as `shapes` says) and its graphs; each kind of plan has a ground of its own, or
-    several, one at each place."""
+    """The room of a plan, with tensors of `shapes`, and its graphs, on the ground of its kind and place."""
     graphs: Graphs = grounds().setdefault(_kind(plan, device, place), Graphs())
     found = graphs.of(plan, _size(plan, shapes), device, plan.dtype)
     if found is None:
@@ -100,8 +99,8 @@ def recorded(
 
 
 def free_place(plan: Any, device: torch.device) -> int:
-    """The first place where nobody's numbers wait for their way back: each layer of a recording has its own. Those who
-    share their grounds share one place: to run a way forth again costs them less than so much memory."""
+    """The first place whose values no backward pass waits for, so that each layer of a recording has its own.
+    Shared grounds have a single place: running a forward pass again costs less than that much memory."""
     if shared():
         return 0
     kinds = (_kind(plan, device, place) for place in itertools.count())
@@ -119,25 +118,25 @@ def _size(plan: Any, shapes: Callable[[Any], Mapping[str, tuple[int, ...]]]) -> 
 
 
 def unnarrowed(tensor: Tensor) -> AbstractContextManager[Any]:
-    """Autocast off, where it is on: a recurrence keeps the precision of its weights."""
+    """Turn autocast off: a recurrence keeps the precision of its weights."""
     kind = tensor.device.type
     return torch.autocast(kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext()
 
 
 def forget() -> None:
-    """Gives back all graphs and their memory."""
+    """Free all graphs and their memory."""
     grounds().clear()
 
 
 def _precision() -> str:
-    """Matrix products are recorded as they are computed at the time."""
+    """Part of a graph's name, because a graph keeps the precision of its matrix products."""
     return torch.get_float32_matmul_precision()
 
 
 def _record(device: torch.device, steps: Callable[[], None]) -> torch.cuda.CUDAGraph:
-    """Without the collection of garbage that `torch.cuda.graph` begins with: little is allocated in the steps."""
+    """Record without the garbage collection of `torch.cuda.graph`, since the steps allocate little."""
     if device not in _SIDE:
-        # A pool lives as long as a graph that uses it: this one, of nothing, is kept.
+        # A pool lives as long as a graph that uses it, so this empty graph is kept.
         anchor, number = torch.cuda.CUDAGraph(), torch.zeros((), device=device)
         side = torch.cuda.Stream(device)
         side.wait_stream(torch.cuda.current_stream(device))

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
-"""The gradients of additive keys and of their vector, gathered over time with the keys held in registers.
+"""The gradients of additive keys and of their vector, summed over time with the keys in registers.
 
 dk_sa = v_a Σ_t de_ts (1 − tanh²(q_ta + k_sa))          dv_a = Σ_t Σ_s de_ts tanh(q_ta + k_sa)
 """
@@ -15,7 +15,7 @@ from regard.kernels.cuda.recurrence.gates import tanh
 @triton.jit(do_not_specialize=["T", "B", "S"])
 def keys_back(queries, keys, vector, d_scores, d_keys, d_vector, T, B, S, A: tl.constexpr,
               BLOCK_S: tl.constexpr, BLOCK_A: tl.constexpr):  # fmt: skip
-    """queries (T, B, A), d_scores (T, B, S), keys and d_keys (B, S, A); d_vector (B, blocks, A) by program."""
+    """queries (T, B, A), d_scores (T, B, S), keys and d_keys (B, S, A), d_vector (B, blocks, A)."""
     b, block = tl.program_id(0).to(tl.int64), tl.program_id(1)
     s = block * BLOCK_S + tl.arange(0, BLOCK_S)
     a = tl.program_id(2) * BLOCK_A + tl.arange(0, BLOCK_A)

@@ -1,4 +1,4 @@
-"""Launches of the kernels on the tensors of a room, step by step."""
+"""Launches of the kernels on the tensors of a room, one step at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regard.kernels.cuda.recurrence.plan import LookPlan
 from regard.kernels.cuda.recurrence.room import UnrollRoom
 
 BLOCK = 512
-"""Features of all rows together that one program of a cell takes."""
+"""Features, of all rows together, per program of a cell."""
 
 
 def look_options(look: LookPlan) -> dict[str, Any]:
@@ -33,12 +33,12 @@ def look_options(look: LookPlan) -> dict[str, Any]:
 
 
 def feature_block(size: int, positions: int, numbers: int) -> int:
-    """Features of a tile of about so many numbers, at least 16, and no more than there are."""
+    """Features of a tile of about `numbers` numbers: at least 16, at most those that exist."""
     return min(power_of_two(size, 16), max(16, numbers // positions))
 
 
 def look_forth(room: UnrollRoom, m: int, step: int, time: int) -> None:
-    """Step `step` (from 1) looks from the query in row `time`."""
+    """Attend at step `step` (from 1) with the query in row `time`."""
     plan, look = room.plan, room.plan.looks[m]
     query, width = _query(room, m, time)
     options = look_options(look)
@@ -64,7 +64,7 @@ def look_forth(room: UnrollRoom, m: int, step: int, time: int) -> None:
 
 
 def look_back(room: UnrollRoom, m: int, step: int, time: int, outside: bool) -> None:
-    """`outside`: whether the weights themselves have a gradient."""
+    """Backward through `look_forth`; `outside`: whether the weights themselves have a gradient."""
     plan, look = room.plan, room.plan.looks[m]
     query, width = _query(room, m, time)
     d_query = query if look.additive else room["d_states", plan.layers - 1][time]
@@ -95,7 +95,7 @@ def look_back(room: UnrollRoom, m: int, step: int, time: int, outside: bool) -> 
 
 
 def _query(room: UnrollRoom, m: int, time: int) -> tuple[Tensor, int]:
-    """The queries of one time, and how far apart their rows are."""
+    """The queries of one time, and the stride of their rows."""
     plan, top = room.plan, room.plan.layers - 1
     if plan.looks[m].additive:
         return room.z(top, time, slice(plan.query_places[m], None)), plan.width(top)
@@ -103,7 +103,7 @@ def _query(room: UnrollRoom, m: int, time: int) -> tuple[Tensor, int]:
 
 
 def keys_back(room: UnrollRoom, m: int) -> None:
-    """The gradients of the keys, in their place, and of the vector."""
+    """Overwrite the keys by their gradients, and compute the gradient of the vector."""
     plan, look = room.plan, room.plan.looks[m]
     S, A = look.positions, look.features
     block, features = min(8, power_of_two(S, 4)), min(512, power_of_two(A, 16))
@@ -117,7 +117,7 @@ def keys_back(room: UnrollRoom, m: int) -> None:
 
 
 def _cell(room: UnrollRoom, layer: int) -> tuple[int, tuple[int], dict[str, Any]]:
-    """How many features there are in all, the grid over them, and the options of a cell's kernel."""
+    """The total number of features, the grid over them, and the options of a cell's kernel."""
     plan = room.plan
     count = plan.rows * plan.size
     drops = plan.drops and layer < plan.layers - 1
@@ -136,7 +136,7 @@ def _cell(room: UnrollRoom, layer: int) -> tuple[int, tuple[int], dict[str, Any]
 
 def cell_forth(room: UnrollRoom, layer: int, step: int) -> None:
     count, grid, options = _cell(room, layer)
-    options |= {"BIAS": False, "NARROW": False}  # the rows of z begin with the bias
+    options |= {"BIAS": False, "NARROW": False}  # the rows of z already contain the bias
     z, states = room["z", layer][step - 1], room["states", layer]
     mask = below = None
     if options["DROPS"]:

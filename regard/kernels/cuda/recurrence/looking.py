@@ -1,4 +1,4 @@
-"""One look of K queries at each memory, without a gradient: score, select, read in one launch, for a search."""
+"""One attention step of K queries on each memory, for a search: score, select and read in one launch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def look_at(
 ) -> tuple[Tensor, Tensor]:
     """query (B, K, A or Q), keys (B, S, ·), values (B, S, D), mask (B, S) → context (B, K, D), weights (B, K, S).
 
-    `plan.positions` is S itself. Of an additive score the query is projected already.
+    Without a gradient. `plan.positions` must be S. For additive scores the query is already projected.
     """
     (rows, count, width), S = query.shape, keys.shape[1]
     query, keys, values = query.contiguous(), keys.contiguous(), values.contiguous()

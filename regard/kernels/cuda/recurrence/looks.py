@@ -1,15 +1,15 @@
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
-"""Score, select and read in one kernel, and back in another; one program for each row of the batch.
+"""Score, select and read in one kernel, backward in another; one program for each row of the batch.
 
     e_s = Σ_a v_a tanh(q_a + k_sa)        additive        e_s = scale Σ_a q_a k_sa        otherwise
     α = select(e),  ρ = reading(α),  c = Σ_s ρ_s x_s
 
     dρ_s = dc · x_s,  dα, de as in `selecting`,  dq_a = v_a Σ_s de_s (1 − tanh²(q_a + k_sa))  or  scale Σ_s de_s k_sa
 
-tanh is computed again on the way back: nothing of size S · A is kept. The gradients of keys and values, sums over
-time, are left to one kernel (`keys`) and one product after the loop.
+The backward pass recomputes tanh, so nothing of size S · A is kept. The gradients of keys and values, sums
+over time, are left to one kernel (`keys`) and one product after the loop.
 
-A row that has ended (alive (B) is zero) reads and writes zeros, and costs next to nothing.
+A row that has ended (alive (B) is zero) reads and writes zeros, at almost no cost.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from regard.kernels.cuda.recurrence.selecting import reading_of, scores_back, th
 
 @triton.jit
 def _tile(base, s, known, d, D: tl.constexpr):
-    """(positions, features) of one row's keys or values, zeros where there is none."""
+    """(positions, features) of one row's keys or values, zeros where masked."""
     return tl.load(base + s[:, None] * D + d[None, :], mask=known[:, None] & (d < D)[None, :], other=0.0)
 
 
@@ -34,7 +34,8 @@ def look_forth(query, keys, values, vector, transitions, mask, alive, context, w
                BLOCK_S: tl.constexpr, BLOCK_A: tl.constexpr, BLOCK_D: tl.constexpr,
                SHARED: tl.constexpr = 1):  # fmt: skip
     """query (B, ·) rows QW apart, context (B, ·) rows CW apart, weights (B, S); keys (M, S, A), values (M, S, D) and
-    mask (M, S) of memories that `SHARED` rows each look at, B = M · SHARED. Without `alive`, all rows live.
+    mask (M, S) of the memories, each attended to by `SHARED` rows: B = M · SHARED. Without `alive`, all rows
+    live.
     """
     b = tl.program_id(0).to(tl.int64)
     m = b // SHARED
@@ -85,7 +86,7 @@ def look_back(query, keys, values, vector, mask, alive, weights, joints, d_conte
               A: tl.constexpr, D: tl.constexpr, SCALE: tl.constexpr, MASS: tl.constexpr,
               ADDITIVE: tl.constexpr, SELECT: tl.constexpr, BLOCK_S: tl.constexpr, BLOCK_A: tl.constexpr,
               BLOCK_D: tl.constexpr):  # fmt: skip
-    """Of an additive score dq takes the place of q, which moves to `queries` (B, A); otherwise it is added to d_query
+    """For additive scores dq replaces q, which moves to `queries` (B, A); otherwise dq is added to d_query
     (B, ·), rows GW apart.
     """
     b = tl.program_id(0).to(tl.int64)
@@ -126,7 +127,7 @@ def look_back(query, keys, values, vector, mask, alive, weights, joints, d_conte
                 bent = tanh(q[None, :] + k)
                 dq = v * tl.sum(d_e[:, None] * (1.0 - bent * bent), 0)
                 tl.store(queries + a, q, mask=a < A)
-                tl.debug_barrier()  # every thread has its q before dq takes the place
+                tl.debug_barrier()  # every thread must have loaded q before dq replaces it
             else:
                 dq = tl.load(d_query + a, mask=a < A, other=0.0) + tl.sum(d_e[:, None] * k, 0)
             tl.store(d_query + a, dq, mask=a < A)

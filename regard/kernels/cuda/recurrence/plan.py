@@ -1,17 +1,17 @@
-"""UnrollPlan: what a recurrence with attention computes, and where its numbers stand.
+"""UnrollPlan: the computation of a recurrence with attention, and the layout of its values.
 
-One row of Z_l (T+1, B, W_l) holds what layer l knows of one row of the batch at one time, side by side:
+One row of Z_l (T+1, B, W_l) holds the values of layer l for one row of the batch at one time:
 
     gru    [ q | p | hn | r | z | n ]        lstm   [ q | p | i | f | g | o ]        rnn   [ q | p | a ]
 
-q and p are the top layer's alone: the queries of additive scores (A in all), and what becomes the attentional vector
-(O, of a decoder that looks after its step). The state's product covers everything up to z, the input's product
-everything from r on (of lstm and rnn: all gates), so that either is one matrix product into one slice; hn is
-U_n h + c_n.
+Only the top layer has q and p: the queries of additive scores (A in total), and the preactivation of the
+attentional vector (O, for attention after the step). The state's product covers everything up to z, the
+input's product everything from r on (for lstm and rnn: all gates), so that each is one matrix product into
+one slice; hn is U_n h + c_n.
 
-Row j of Z is what state h_j leads to: the gates of step j+1, and q of step j+1 where one looks before the step, q and
-p of step j where one looks after it. First it holds biases and the projected words, then preactivations, then the
-gates themselves, and on the way back their gradients.
+Row j of Z holds the values computed from state h_j: the gates of step j+1, and q of step j+1 for attention
+before the step, or q and p of step j for attention after it. It first holds biases and the projected words,
+then preactivations, then gates, and in the backward pass their gradients.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ import torch
 Cell = Literal["rnn", "gru", "lstm"]
 Select = Literal["softmax", "sigmoid", "segments"]
 GATES: dict[Cell, int] = {"rnn": 1, "gru": 4, "lstm": 4}
-"""Slots of a row: a gru has one more than gates, for hn."""
+"""Blocks of size H in a row: the gates, and for a gru also hn."""
 
 
 @dataclass(frozen=True)
 class LookPlan:
-    """How one memory is attended to.
+    """The attention to one memory.
 
     additive   v · tanh(q + k) with A = `features`; otherwise scale · q · k with the state itself as the query
-    mass       what the weights are rescaled to sum to before values are read; 0 leaves them
+    mass       the sum to which the weights are rescaled before values are read; 0: no rescaling
     positions  S, rounded; `values` D
     """
 
@@ -50,10 +50,10 @@ class LookPlan:
 class UnrollPlan:
     """T steps of B rows (both rounded) through layers of cells of one size H.
 
-    words       E, and `summary` R: sizes of what is known before the recurrence; R 0: no summary enters
-    after       one looks after the step (o_t = tanh(W [s_t; c_t] + …), fed back) instead of before it
-    readout     O, of a decoder that looks after its step
-    deep        whether the words are read out too, beside states and contexts
+    words       E, the size of the words; `summary` R, the size of the summary, 0 if there is none
+    after       attention after the step (o_t = tanh(W [s_t; c_t] + …), fed back) instead of before it
+    readout     O, for attention after the step
+    deep        whether the readout includes the words, besides states and contexts
     activation  of an rnn
     drops       whether there are dropout masks between layers
     """
@@ -75,7 +75,7 @@ class UnrollPlan:
 
     @cached_property
     def queries(self) -> int:
-        """A, of all additive scores together."""
+        """A, the total size of the queries of additive scores."""
         return sum(look.features for look in self.looks if look.additive)
 
     @cached_property
@@ -84,7 +84,7 @@ class UnrollPlan:
 
     @cached_property
     def read(self) -> int:
-        """Size of what enters the first layer beside the words."""
+        """Size of the first layer's input besides words and summary."""
         return self.readout if self.after else self.context
 
     @cached_property
@@ -111,28 +111,28 @@ class UnrollPlan:
         return found
 
     def lead(self, layer: int) -> int:
-        """Where the gates begin."""
+        """Offset of the gates in a row."""
         return self.queries + self.readout if layer == self.layers - 1 else 0
 
     def width(self, layer: int) -> int:
         return self.lead(layer) + GATES[self.cell] * self.size
 
     def from_state(self, layer: int) -> slice:
-        """What the product with the state reaches."""
+        """The slice that the product with the state covers."""
         return slice(0, self.width(layer) - (self.size if self.cell == "gru" else 0))
 
     def from_input(self, layer: int) -> slice:
-        """What the product with the input reaches."""
+        """The slice that the product with the input covers."""
         return slice(self.lead(layer) + (self.size if self.cell == "gru" else 0), self.width(layer))
 
     @cached_property
     def combined(self) -> slice:
-        """p."""
+        """The slice of p."""
         return slice(self.queries, self.queries + self.readout)
 
     @cached_property
     def query_places(self) -> tuple[int, ...]:
-        """Where each look's query begins in q; −1 for one whose query is the state."""
+        """Offset of each look's query in q; −1 if the query is the state."""
         places, at = [], 0
         for look in self.looks:
             places.append(at if look.additive else -1)

@@ -1,8 +1,9 @@
-"""UnrollRoom: the memory a recurrence is computed in, at addresses that stay, so that graphs can be recorded over it.
+"""UnrollRoom: the memory of a recurrence, at fixed addresses, so that graphs can be recorded over it.
 
-All plans of one device and precision share one piece (`Ground`): whoever runs writes over what the last one left, and
-`holder` says whose numbers lie there. T+1 rows of time: row 0 is the first state, row t is step t; what belongs to
-steps alone has T rows. The weights are copied in, and their gradients lie side by side, to be copied out at once.
+All plans of one kind, device and precision share one buffer (`Ground`): each run overwrites the values of the
+last one, and `holder` says whose values are there. Tensors have T+1 rows of time: row 0 is the first state,
+row t is step t. Tensors that exist only for steps have T rows. The weights are copied in, and their gradients
+are adjacent, so that one launch copies them out.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from torch import Tensor
 from regard.kernels.cuda.recurrence.plan import UnrollPlan
 
 ALIGNED = 64
-"""Every tensor begins at a multiple of so many numbers."""
+"""Every tensor begins at a multiple of this many numbers."""
 
 
 class Hold:
-    """Of him whose numbers lie on a ground: it lives as long as his way back may be taken."""
+    """Token of the computation whose values lie on a ground; alive while its backward pass may still run."""
 
 
 class Ground:
-    """One flat piece of memory, as large as the largest plan so far has needed, with some to spare."""
+    """One flat buffer, large enough for the largest plan so far."""
 
     def __init__(self, device: torch.device, dtype: torch.dtype, size: int) -> None:
         self.flat = torch.zeros(size, device=device, dtype=dtype)
@@ -41,7 +42,7 @@ class Ground:
 
 
 def shapes(plan: UnrollPlan) -> dict[str, tuple[int, ...]]:
-    """Every tensor of a plan by name; layers and looks are numbered. The gradients of the weights come first."""
+    """The shapes of all tensors of a plan by name, numbered by layer or look; weight gradients come first."""
     found: dict[str, tuple[int, ...]] = {f"d_{name}": shape for name, shape in plan.parameters.items()}
     found |= plan.parameters
     B, T, H, top = plan.rows, plan.steps, plan.size, plan.layers - 1
@@ -75,7 +76,7 @@ def shapes(plan: UnrollPlan) -> dict[str, tuple[int, ...]]:
 
 
 def needed(shapes: Mapping[str, tuple[int, ...]]) -> int:
-    """Numbers in all."""
+    """Total size, in numbers."""
     return sum(_taken(shape) for shape in shapes.values())
 
 
@@ -100,7 +101,7 @@ class Named:
         return self.tensors[key if isinstance(key, str) else f"{key[0]}{key[1]}"]
 
     def copies(self, *names: str) -> list[Tensor]:
-        """Copies of tensors that lie side by side, in one launch."""
+        """Copies of adjacent tensors, in one launch."""
         tensors, places = [self.tensors[name] for name in names], [self.places[name] for name in names]
         flat = self.ground.flat[places[0] : places[-1] + tensors[-1].numel()].clone()
         return [
@@ -112,8 +113,8 @@ class Named:
 class UnrollRoom(Named):
     """The tensors of one plan.
 
-    alive   (T, B) not zero where a step of a row exists
-    masks   (B, S) of each look, not zero where a position exists
+    alive   (T, B) nonzero where a row has a step
+    masks   (B, S) of each look, nonzero at unmasked positions
     """
 
     def __init__(self, plan: UnrollPlan, ground: Ground) -> None:
@@ -131,11 +132,11 @@ class UnrollRoom(Named):
         return dict(zip(names, self.copies(*(f"d_{name}" for name in names)), strict=True))
 
     def z(self, layer: int, time: int, part: slice) -> Tensor:
-        """(B, ·) a slice of the rows of one time."""
+        """(B, ·) a slice of the rows of Z at one time."""
         return self[("z", layer)][time][:, part]
 
     def gates(self, layer: int) -> Tensor:
-        """(T·B, ·) what the input's product reaches, of all steps."""
+        """(T·B, ·) the slice of the input's product, for all steps."""
         return self[("z", layer)][: self.plan.steps].flatten(0, 1)[:, self.plan.from_input(layer)]
 
     def combined(self) -> Tensor:
@@ -143,15 +144,15 @@ class UnrollRoom(Named):
         return self[("z", self.plan.layers - 1)][1:].flatten(0, 1)[:, self.plan.combined]
 
     def below(self, layer: int) -> Tensor:
-        """(T+1, B, H) what layer ≥ 1 reads."""
+        """(T+1, B, H) the input of a layer ≥ 1."""
         return self[("below" if self.plan.drops else "states", layer - 1)]
 
     def entering(self) -> Tensor:
-        """(·, read) the weight of what was read, in the first layer."""
+        """(·, read) the first layer's weight for contexts or fed-back vectors."""
         return self["weight_ih", 0][:, self.plan.words + self.plan.summary :]
 
     def inputs(self, layer: int) -> Tensor:
-        """The weight of what enters a layer at each step."""
+        """The weight for the input of a layer at each step."""
         return self["weight_ih", layer] if layer else self.entering()
 
     def layers_down(self) -> Iterator[int]:
@@ -159,7 +160,7 @@ class UnrollRoom(Named):
 
 
 def fill(target: Tensor, source: Tensor) -> None:
-    """The source in the corner of a larger target, zeros elsewhere."""
+    """Copy the source into the corner of a target that may be larger, and zeros elsewhere."""
     if target.shape != source.shape:
         target.zero_()
         target = target[tuple(slice(size) for size in source.shape)]

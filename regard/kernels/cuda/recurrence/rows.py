@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
-"""Rows taken from and put into the places of a sweep, in the precision of where they go, and sums over them."""
+"""Copies of rows to and from the layout of a sweep, in the target's precision, and sums over rows."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from torch import Tensor
 from regard.kernels.cuda.launching import power_of_two
 
 WIDE = 1024
-"""Numbers of a row that one program moves."""
+"""Maximum number of elements of a row per program."""
 PARTS, COLUMNS = 32, 512
-"""Into how many parts the rows of a sum are cut, and how many columns one program adds up."""
+"""Parts into which the rows of a sum are split, and columns per program."""
 
 
 def take(source: Tensor, index: Tensor, out: Tensor) -> None:
@@ -34,7 +34,7 @@ def put(target: Tensor, index: Tensor, given: Tensor) -> None:
 
 
 def sum_rows(of: Tensor, out: Tensor) -> None:
-    """out[d] = Σ_n of[d, n], with `of` (D, N, W), whose rows lie side by side. It is added up in one order always."""
+    """out[d] = Σ_n of[d, n], with `of` (D, N, W) contiguous in rows. The order of summation is fixed."""
     directions, count, width = of.shape
     parts = out.new_empty(directions, PARTS, width)
     grid = (triton.cdiv(width, COLUMNS), PARTS, directions)

@@ -5,9 +5,9 @@
     sigmoid    α = σ(e)                       de = dα α(1 − α)
     segments   α_s = p(z_s = 1) of the chain  de by `two_states`, which also gives the gradient of the transitions
 
-What is read is ρ = α / γ with γ = Σ α / mass (mass 0: ρ = α); then dα = (dρ − Σ dρ ρ / mass) / γ.
-Positions that do not exist (`known` false) have weight zero. A chain's scans want its scores in memory: they are put
-where the weights will be, its gradients where those of the scores will be.
+A reading uses ρ = α / γ with γ = Σ α / mass (mass 0: ρ = α); then dα = (dρ − Σ dρ ρ / mass) / γ. Masked
+positions (`known` false) have weight zero. The scans of a chain need its scores in memory: they are stored
+where the weights will be, and its gradients where those of the scores will be.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from regard.kernels.cuda.recurrence.gates import sigmoid
 from regard.kernels.cuda.two_states import pair_gradients, pair_marginals
 
 SMALLEST: tl.constexpr = tl.constexpr(1e-20)
-"""A sum of weights below it counts as nothing."""
+"""Lower bound for a sum of weights in a division."""
 
 
 @triton.jit
 def extent(known, s):
-    """One more than the last position that exists."""
+    """Index of the last unmasked position, plus 1."""
     return tl.max(tl.where(known, s + 1, 0), 0)
 
 
 @triton.jit
 def weights_of(e, known, s, S, weights, transitions, joints, SELECT: tl.constexpr):
-    """Stores the weights of one query at `weights` (S), and of a chain the pairs at `joints` (S, 4)."""
+    """Store the weights of one query at `weights` (S), and for a chain the pairs at `joints` (S, 4)."""
     if SELECT == "softmax":
         lowered = tl.where(known, e, float("-inf"))
         top = tl.max(lowered, 0)
@@ -75,7 +75,7 @@ def through_reading(alpha, d_rho, MASS: tl.constexpr):
 
 @triton.jit
 def scores_back(alpha, d_alpha, known, s, S, weights, joints, d_scores, d_transitions, SELECT: tl.constexpr):
-    """Stores de at `d_scores` (S), and of a chain the gradient of the four transitions at `d_transitions`."""
+    """Store de at `d_scores` (S), and for a chain the gradient of the four transitions at `d_transitions`."""
     here = s < S
     if SELECT == "softmax":
         d_e = alpha * (d_alpha - tl.sum(alpha * d_alpha, 0))

@@ -1,7 +1,7 @@
-"""A recurrent layer over packed sequences as one function with a gradient, both directions side by side.
+"""A recurrent layer over packed sequences as one autograd function, for all directions at once.
 
-As in `attend`: what the forward pass leaves in the room is what the backward pass starts from, and it is run again
-where somebody else has used the room in the meantime.
+As in `attend`, the backward pass starts from the values that the forward pass leaves in the room. If another
+computation has used the room in the meantime, the forward pass runs again.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from regard.private import apply
 
 @dataclass(frozen=True)
 class Orders:
-    """Where the N packed positions lie for each direction, and where the rows end.
+    """Indices of the N packed positions for each direction, and of the ends of the rows.
 
-    All int64, with the sweep's rows and the direction's own time t:
+    All int64, with the number of rows of the sweep and the time t of the direction:
 
-    words    (N·D) position by position, of each direction d the row d·T·rows + t·rows + b of all words
-    states   (N·D) the same among the states, which have a row of first ones before each direction's
+    words    (N·D) for each position and direction d, the row d·T·rows + t·rows + b of all words
+    states   (N·D) the same for the states, which have the first states as an additional time of each
+             direction
     last     (b) length·rows + b: the state after a row's last step
-    index    (N) of each direction, t·rows + b
+    index    (N) t·rows + b, for each direction
     """
 
     words: Tensor
@@ -87,7 +88,7 @@ class _Sweeping(torch.autograd.Function):
             d_first = room["d_states"][:, 0]
             if sweep.cell == "lstm":
                 d_first = torch.cat([d_first, room["d_carries"][:, 0]], -1)
-            # the next to use the room must not change it
+            # a copy, because the next use of the room overwrites it
             d_first = d_first[:, : first.shape[1]].clone() if first.ndim == 3 else d_first.sum(1)
             return None, None, d_inputs, d_first, *room.gradients(copied=shared())
 
@@ -113,7 +114,7 @@ def _forward(
 
 
 def _enter(room: SweepRoom, orders: Orders, d_outputs: Tensor | None, d_last: Tensor | None) -> None:
-    """The gradients from outside, and zeros where none comes from."""
+    """Copy in the gradients from outside, with zeros elsewhere."""
     sweep, d_states = room.sweep, room["d_states"]
     if d_outputs is not None and len(d_outputs) == sweep.steps * sweep.rows:
         d_states[:, 0].zero_()

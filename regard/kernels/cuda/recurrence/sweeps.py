@@ -1,13 +1,15 @@
-"""Sweeps: a recurrent layer over whole sequences, in one direction or several side by side, each with its own weights.
+"""Sweeps: a recurrent layer over whole sequences, in one or several directions with separate weights.
 
     Z = W x for all steps at once;   for t = 1 … T:   Z[t−1] += U h_{t−1},   h_t = cell(Z[t−1] + b)
 
-Of D directions, each sees the sequence in an order of its own (the last position of a row first, say): its inputs are
-put in that order before, its outputs taken from there after. One batched product and one kernel a step serve all of
-them. Rows of Z (D, T+1, B, W) are as in `plan`, without q and p.
+Each of the D directions reads the sequence in its own order (for example from the last position of a row to
+the first): its inputs are put into that order before, and its outputs taken from it after. One batched
+product and one kernel per step serve all directions. Rows of Z (D, T+1, B, W) are as in `plan`, without q and
+p.
 
-Where a sweep is `narrow`, its products read bfloat16 (inputs, states, weights, gradients of gates) and add up in single
-precision, in which states stay; what it leaves for others and for the way back is bfloat16.
+If a sweep is `narrow`, its products read bfloat16 (inputs, states, weights, gradients of gates) and
+accumulate in single precision. States stay in single precision; outputs and the values for the backward pass
+are bfloat16.
 """
 
 from __future__ import annotations
@@ -26,9 +28,9 @@ from regard.kernels.cuda.recurrence.rows import sum_rows
 from regard.private import copy_all
 
 BLOCK = 256
-"""Features of a program."""
+"""Features per program."""
 LARGE = 1 << 17
-"""Numbers that are copied quicker alone than with others in one launch."""
+"""Tensors of at least this many numbers are copied faster alone than with others in one launch."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +53,14 @@ class Sweep:
 
     @property
     def extra(self) -> int:
-        """hn of a gru: before what the input reaches, and n behind what the state reaches."""
+        """Size of hn, which the input's product skips, and of n, which the state's skips; 0 without a gru."""
         return self.size if self.cell == "gru" else 0
 
 
 def shapes(sweep: Sweep) -> dict[str, tuple[int, ...]]:
-    """Every tensor by name, the gradients of the weights first."""
+    """The shape of every tensor by name, the gradients of the weights first."""
     D, B, T, H, W = sweep.directions, sweep.rows, sweep.steps, sweep.size, sweep.width
-    G, half = W - sweep.extra, 2 if sweep.narrow else 1  # two narrow numbers take the room of one
+    G, half = W - sweep.extra, 2 if sweep.narrow else 1  # two bfloat16 numbers take the memory of one
     found = {"d_entry": (D, G, sweep.inputs), "d_hidden": (D, G, H), "d_row": (D, W), "row": (D, W)}
     found |= {"entry": (D, G, sweep.inputs // half), "hidden": (D, G, H // half)}
     found |= {"words": (D, T, B, sweep.inputs // half), "z": (D, T + 1, B, W)}
@@ -85,12 +87,12 @@ class SweepRoom(Named):
         return self[f"slim_{name}" if self.sweep.narrow else name]
 
     def arrange(self, weights: Sequence[Tensor]) -> None:
-        """W, U, b, c of each direction, gates in torch's order, as rows of Z have them."""
+        """Copy in W, U, b, c of each direction, reordering the gates from torch's order to that of Z."""
         H, extra = self.sweep.size, self.sweep.extra
         places, sources = [], []
         for d in range(self.sweep.directions):
             entry, hidden, bias, second = weights[4 * d : 4 * d + 4]
-            row, kept = self["row"][d], len(second) - extra  # of a gru, n stands behind r and z
+            row, kept = self["row"][d], len(second) - extra  # of a gru, n comes after r and z
             places += [self["entry"][d], self["hidden"][d, extra:], row[extra:]]
             sources += [entry, hidden[:kept], bias]
             if extra:
@@ -111,7 +113,7 @@ class SweepRoom(Named):
             self["row"][d, extra : extra + kept].add_(second[:kept])
 
     def gradients(self, *, copied: bool) -> list[Tensor]:
-        """Those of W, U, b, c of each direction; copies where the room may be entered before they are read."""
+        """Gradients of W, U, b, c of each direction; copies if the room may be reused before."""
         extra, names = self.sweep.extra, ("d_entry", "d_hidden", "d_row")
         entry, hidden, row = self.copies(*names) if copied else [self[name] for name in names]
         found: list[Tensor] = []
@@ -121,16 +123,16 @@ class SweepRoom(Named):
                 state = torch.cat([hidden[d, extra:], hidden[d, :extra]])
                 found += [entry[d], state, row[d, extra:], torch.cat([row[d, kept], row[d, :extra]])]
             else:
-                found += [entry[d], hidden[d], row[d], row[d].clone()]  # somebody may scale each in its place
+                found += [entry[d], hidden[d], row[d], row[d].clone()]  # a caller may scale each in place
         return found
 
     def steps(self, of: Tensor) -> Tensor:
-        """(D, T·B, ·) all steps, the last row of time left out."""
+        """(D, T·B, ·) all steps, without the last time."""
         return of.flatten(1, 2)[:, : self.sweep.steps * self.sweep.rows]
 
 
 def forth(room: SweepRoom) -> None:
-    """Everything forward: inputs and first states have been copied in, the weights arranged."""
+    """The whole forward pass; inputs, first states and weights have been copied in."""
     sweep, z, entry, hidden = room.sweep, room["z"], room["entry"], room["hidden"]
     put_product(room.steps(z)[..., room.from_input], room["words"].flatten(1, 2), entry.transpose(1, 2))
     if sweep.extra:
@@ -142,7 +144,7 @@ def forth(room: SweepRoom) -> None:
 
 
 def back(room: SweepRoom) -> None:
-    """Everything backward: `d_states` holds what comes from outside."""
+    """The whole backward pass; `d_states` holds the gradients from outside."""
     sweep = room.sweep
     if sweep.cell == "lstm":
         room["d_carries"][:, 0].zero_()
@@ -159,7 +161,7 @@ def back(room: SweepRoom) -> None:
 
 
 def add_product(out: Tensor, left: Tensor, right: Tensor) -> None:
-    """out += left · right, one for each direction, in the precision of `out`."""
+    """out += left · right for each direction, in the precision of `out`."""
     if left.dtype == out.dtype:
         out.baddbmm_(left, right)
     elif out.is_cuda:
@@ -179,7 +181,7 @@ def put_product(out: Tensor, left: Tensor, right: Tensor) -> None:
 
 
 def _cell(room: SweepRoom, step: int, *, forward: bool) -> None:
-    """One kernel for the cells of all directions: of each, row `step` of the first one's memory is pointed to."""
+    """One kernel for the cells of all directions; the tensors are those of the first direction at `step`."""
     sweep = room.sweep
     count, apart = sweep.rows * sweep.size, (sweep.steps + 1) * sweep.rows
     grid = (-(-count // BLOCK), sweep.directions)
