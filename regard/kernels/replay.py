@@ -205,7 +205,7 @@ class Replays:
         if not tensors[0].is_cuda or torch.cuda.is_current_stream_capturing():
             return function(given)
         shapes = tuple((tensor.shape, tensor.dtype) for tensor in tensors)
-        key = (key, shapes, tensors[0].device, torch.get_float32_matmul_precision(), _narrowed())
+        key = (key, shapes, tensors[0].device, torch.get_float32_matmul_precision(), autocast_dtype())
         with apart(self.grounds):
             known = self.recordings.get(key, lambda: self._recorded(function, given))
             return function(given) if known is None else known.replay(given)
@@ -236,6 +236,6 @@ def recorder_of(owner: nn.Module) -> Recorder:
     return _RECORDERS.setdefault(owner, Recorder())
 
 
-def _narrowed() -> torch.dtype | None:
+def autocast_dtype() -> torch.dtype | None:
     """The dtype of autocast, if it is on."""
     return torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else None

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.kernels.gradient_recording import Asked, Found, Function, GradientRecording, Shelf, replay
+from regard.kernels.replay import autocast_dtype
 from regard.private import transforms_active
 
 SHELVES = 4
@@ -33,12 +34,8 @@ def replayed(owner: nn.Module, function: Function, *inputs: Tensor, key: Hashabl
     replays = replays_of(owner)
     weights = replays.weights(owner)  # also finds the dropouts
     shares = tuple(module.p for module in replays.dropouts)
-    asked = Asked(owner, function, inputs, weights, shares, _narrow())
+    asked = Asked(owner, function, inputs, weights, shares, autocast_dtype())
     return replays(asked, key) if asked.weights else function(*inputs)
-
-
-def _narrow() -> torch.dtype | None:
-    return torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else None
 
 
 class GradientReplays:

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
-"""Helpers of the chain kernels: finite arithmetic, and the length of a chain."""
+"""Helpers of the kernels of chains and trees: finite arithmetic, and the length of a row."""
 
 from __future__ import annotations
 

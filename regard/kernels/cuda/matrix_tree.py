@@ -15,13 +15,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-
-@triton.jit
-def _words(lengths, b, N):
-    n = N
-    if lengths is not None:
-        n = tl.load(lengths + b).to(tl.int32)
-    return n
+from regard.kernels.cuda.arithmetic import length_of
 
 
 @triton.jit
@@ -67,7 +61,7 @@ def inverse_kernel(
 ):
     """Marginals in `out` (B, N+1, N+1) and X in `inverses` (B, N, N), or log_z (B,); and the largest entry (B,)."""
     b = tl.program_id(0).to(tl.int64)
-    n = _words(lengths, b, N)
+    n = length_of(lengths, b, N)
     arcs += b * (N + 1) * (N + 1)
     r, c = tl.arange(0, BLOCK)[:, None], tl.arange(0, BLOCK)[None, :]
     W, root, best = _weights(arcs, c, r, n, N, 1)
@@ -124,7 +118,7 @@ def _moved(gains, W, root, h, m, n, N):
 def change_kernel(arcs, lengths, gains, change, N, SINGLE: tl.constexpr, BLOCK: tl.constexpr):
     """dLᵀ (B, N, N) along the gains: L is linear in W, which changes by W ⊙ G."""
     b = tl.program_id(0).to(tl.int64)
-    n = _words(lengths, b, N)
+    n = length_of(lengths, b, N)
     r, c = tl.arange(0, BLOCK)[:, None], tl.arange(0, BLOCK)[None, :]
     W, root, _ = _weights(arcs + b * (N + 1) * (N + 1), c, r, n, N, 1)
     gain, of_root = _moved(gains + b * (N + 1) * (N + 1), W, root, c, r, n, N)
@@ -139,7 +133,7 @@ def covariance_kernel(
 ):
     """W ⊙ (slopes(X) ⊙ G − slopes(X dLᵀ X))."""
     b = tl.program_id(0).to(tl.int64)
-    n = _words(lengths, b, N)
+    n = length_of(lengths, b, N)
     r, c = tl.arange(0, BLOCK)[:, None], tl.arange(0, BLOCK)[None, :]
     known = (r < n) & (c < n)
     W, root, _ = _weights(arcs + b * (N + 1) * (N + 1), r, c, n, N, 0)

@@ -14,16 +14,13 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from regard.kernels.cuda.arithmetic import finite
+
 COMPLETE = tl.constexpr(0)
 TURNED = tl.constexpr(1)
 ARC = tl.constexpr(2)
 ARC_TURNED = tl.constexpr(3)
 SPLIT = tl.constexpr(4)
-
-
-@triton.jit
-def finite(x):
-    return tl.where(x == float("-inf"), 0.0, x)
 
 
 @triton.jit
