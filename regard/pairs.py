@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from itertools import islice
@@ -10,8 +11,9 @@ from typing import Any, NamedTuple
 
 from regard.data import Row, read_rows
 from regard.data.columns import TextColumn
+from regard.data.columns.number import NumberColumn, is_decimal_comma
 from regard.data.readers import FileRows
-from regard.data.readers.header import is_number
+from regard.data.readers.reader import Field, joined
 from regard.data.readers.table import TableReader
 from regard.errors import RegardError
 from regard.parts import part
@@ -26,6 +28,8 @@ MANY_WORDS = 20000
 SOURCE, TARGET = "source", "target"
 IDENTIFIERS = ("id", "idx", "index", "")
 TREEBANK = {SOURCE: "words", TARGET: "upos"}
+COMMON, FAR = 0.95, 10
+"""A text is too long if it is FAR times as long as the share COMMON of all texts."""
 CODE_LENGTH = 3.0
 """Average length below which the symbols of a text are a code (phonemes, tags) and not words."""
 
@@ -54,6 +58,12 @@ def is_data_file(name: str) -> bool:
     return path.is_file() or "+" in name or name.startswith("hf:") or path.suffix != ""
 
 
+def name_of_file(path: str) -> str:
+    """The stem of a file, or of the first of parallel files, in characters that need no quotes in a shell."""
+    stem = Path(joined(path)[0]).name.split(".")[0]
+    return re.sub(r"[^\w-]+", "-", stem).strip("-") or "data"
+
+
 def pairs_spec(
     path: str, overrides: Sequence[str] = (), *, source: str | None = None, target: str | None = None
 ) -> Spec:
@@ -77,7 +87,7 @@ def infer(
     rows, read = _sample(path, data.format, fields)
     treebank = read.reader.type == "conllu"
     sources, targets = ([row[field] for row in rows] for field in fields.values())
-    asked = {key: value for key, _, value in (override.partition("=") for override in overrides)}
+    asked = {key.strip(): value for key, _, value in (override.partition("=") for override in overrides)}
     wanted = asked.get(f"outputs.{TARGET}.type", "").strip()
     output = _tree_output(fields[TARGET]) if treebank else _output(targets, wanted)
     inputs = {SOURCE: {"type": "text", "unit": "word"} if treebank else _text(sources)}
@@ -85,20 +95,21 @@ def infer(
         if fields[side] != side:
             column["field"] = fields[side]
     document: dict[str, Any] = {
-        "name": Path(path.split("+")[0]).name.split(".")[0].replace(":", "-"),
+        "name": name_of_file(path),
         "inputs": inputs,
         "outputs": {TARGET: output},
         "encoder": {"type": "recurrent", "cell": "gru", "size": 128, "embedding": 128, "dropout": 0.2},
     }
-    # few rows need many small steps
-    training: dict[str, Any] = {"epochs": 20, "batch_rows": 64 if len(rows) == SAMPLE else 16, "patience": 5}
+    training: dict[str, Any] = {"epochs": 20, "patience": 5}
+    if "training.batch_tokens" not in asked:  # few rows need many small steps
+        training["batch_rows"] = 64 if len(rows) == SAMPLE else 16
     if inputs[SOURCE]["unit"] == "char":
         training["bucket"] = 1
     document |= _model(output, targets, training)
     document["training"] = training
     document["data"] = {"train": path}
     spec = Spec.parse(document, overrides)
-    return Inferred(spec, _notes(spec, fields, read), [])
+    return Inferred(spec, _notes(spec, fields, read), _warnings(output, targets))
 
 
 def _fields(path: str, format: Any, source: str | None, target: str | None) -> dict[str, str]:
@@ -109,6 +120,22 @@ def _fields(path: str, format: Any, source: str | None, target: str | None) -> d
     if opened.reader.type == "conllu":
         return {side: name or TREEBANK[side] for side, name in wanted.items()}
     found = opened.found()
+    chosen = _choice(path, found, wanted, table=isinstance(opened.reader, TableReader))
+    for field in found:
+        if field.listed and field.name in chosen.values():
+            example = f", such as {field.example[:40]!r}" if field.example else ""
+            raise RegardError(
+                f"the column {field.name!r} contains lists, expected texts or numbers.",
+                where=path,
+                fix=f"Join each list into one text{example}. In a spec, an input of type document reads lists.",
+            )
+    return chosen
+
+
+def _choice(
+    path: str, found: Sequence[Field], wanted: dict[str, str | None], *, table: bool
+) -> dict[str, str]:
+    """The field of each side, among those of the file."""
     known = [field.name for field in found]
     numbered = known == [str(number) for number in range(1, len(known) + 1)]
     given = {side: _named(name, known, path) for side, name in wanted.items() if name is not None}
@@ -120,13 +147,13 @@ def _fields(path: str, format: Any, source: str | None, target: str | None) -> d
         rest = [name for name in known if name not in given.values()]
         missing = [side for side in wanted if side not in given]
         if len(missing) == 1 and len(rest) != 1 and missing[0] not in rest:
-            raise _which(path, known, [field.example for field in found], numbered, missing)
+            raise _which(path, found, missing, numbered=numbered, table=table)
         return {side: given.get(side) or (side if side in rest else rest[0]) for side in wanted}
     if all(side in known for side in wanted) or (numbered and len(known) == 2):
         return {side: side for side in wanted}
     if len(known) == 2:
         return dict(zip(wanted, known, strict=True))
-    raise _which(path, known, [field.example for field in found], numbered, list(wanted))
+    raise _which(path, found, list(wanted), numbered=numbered, table=table)
 
 
 def _named(name: str, known: Sequence[str], path: str) -> str:
@@ -145,18 +172,23 @@ def _named(name: str, known: Sequence[str], path: str) -> str:
 
 
 def _which(
-    path: str, known: Sequence[str], examples: Sequence[str], numbered: bool, missing: Sequence[str]
+    path: str, found: Sequence[Field], missing: Sequence[str], *, numbered: bool, table: bool
 ) -> RegardError:
     shown = [
-        f"{name} ({' '.join(example.split())[:30]})" if numbered else name
-        for name, example in zip(known, examples, strict=True)
+        f"{field.name} ({' '.join(field.example.split())[:30]})"
+        if numbered
+        else f"{field.name}{' (lists)' * field.listed}"
+        for field in found
     ]
-    count = f"{len(known)} column{'' if len(known) == 1 else 's'}"
-    if len(known) < 2:
+    known = [field.name for field in found if not field.listed]
+    count = f"{len(found)} column{'' if len(found) == 1 else 's'}"
+    if len(found) < 2:
         return RegardError(
             f"the file has {count}, and a pair needs two: {', '.join(shown)}.",
             where=path,
-            fix="Put a tab, comma, semicolon or pipe between source and target.",
+            fix="Put a tab, comma, semicolon or pipe between source and target."
+            if table
+            else "Add a column with the other side of the pairs.",
         )
     likely = [name for name in known if name.lower() not in IDENTIFIERS] or known
     typed = " ".join(f"--{side} {shlex.quote(name)}" for side, name in zip(missing, likely, strict=False))
@@ -180,8 +212,10 @@ def _sample(path: str, format: Any, fields: dict[str, str]) -> tuple[list[Row], 
             raise RegardError(
                 f"no row has anything in {lacking!r}.", where=path, fix=f"The fields are {known}."
             )
+        for _ in read_rows(path, fields=list(fields.values()), format=format):
+            pass  # raises an error for the first bad row, with its line and the reason
         raise RegardError(
-            f"only {len(whole)} rows could be read as pairs; a model needs more to learn from.",
+            f"the file has {len(whole)} complete rows; `train FILE` needs at least {FEWEST}.",
             where=path,
             fix="Each line holds a source and a target, with a tab, comma, semicolon or pipe between them; "
             "`--source NAME --target NAME` choose among more columns.",
@@ -197,14 +231,25 @@ def _has(rows: Sequence[Row], field: str) -> list[bool]:
 def _output(targets: Sequence[str], wanted: str) -> dict[str, Any]:
     """The column of the targets, of the wanted type if one is given."""
     if wanted:
-        return _text(targets) if wanted == "text" else {"type": wanted}
-    label, numbers = _is_label(targets), all(map(is_number, targets))
+        return _text(targets) if wanted == "text" else _of_type(wanted)
+    label, commas = (
+        _is_label(targets),
+        any(is_decimal_comma(one) and not _is_thousands(one) for one in targets),
+    )
+    column = {"type": "number", **({"decimal": "comma"} if commas else {})}
+    reader = NumberColumn(TARGET, decimal="comma" if commas else "point")
+    numbers = all(reader.check_value(value) is None for value in targets)
     whole = all(value.strip().lstrip("+-").isdecimal() for value in targets)
     if label and (whole or not numbers):
         return {"type": "label"}
-    if not numbers:
-        return _text(targets)
-    return {"type": "number"}
+    return column if numbers else _text(targets)
+
+
+def _of_type(name: str) -> dict[str, Any]:
+    """A column of this type; if it must refer to another column, such as tags to words, it refers to the source."""
+    column = part("column", name)
+    of = column.Options.model_fields.get("of") if column is not None else None
+    return {"type": name, "of": SOURCE} if of is not None and of.is_required() else {"type": name}
 
 
 def _tree_output(field: str) -> dict[str, Any]:
@@ -275,7 +320,29 @@ def _notes(spec: Spec, fields: dict[str, str], read: FileRows) -> list[Note]:
             "--set data.dev=FILE --set data.test=FILE",
         ),
     ]
-    return notes if "+" not in read.path else notes[1:]
+    return notes if len(read.files) < 2 else notes[1:]
+
+
+def _warnings(output: dict[str, Any], targets: Sequence[str]) -> list[str]:
+    """Inferred types that a user may not expect."""
+    if output["type"] == "text" and all(value.strip().endswith("%") for value in targets):
+        return ["The targets are percentages and are read as text. To predict numbers, remove the % signs."]
+    plain = [value for value in targets if not _is_thousands(value)]
+    if (
+        output["type"] == "text"
+        and len(plain) < len(targets)
+        and all(one.strip().isdecimal() for one in plain)
+    ):
+        return [
+            "The targets have commas before three digits and are read as text. To predict numbers, remove the "
+            "commas, or, for decimal commas:  --set outputs.target.type=number --set outputs.target.decimal=comma"
+        ]
+    return []
+
+
+def _is_thousands(value: str) -> bool:
+    """Whether a number may have commas between thousands: 1,234."""
+    return re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+", value.strip()) is not None
 
 
 def _unit(column: Any) -> str:
@@ -284,18 +351,23 @@ def _unit(column: Any) -> str:
 
 def _text(values: Sequence[str]) -> dict[str, Any]:
     if _words(values) < 1.5:
-        return {"type": "text", "unit": "char", **_length(max(map(len, values)))}
+        return {"type": "text", "unit": "char", **_length([len(value) for value in values])}
     distinct = {word for value in values for word in value.split()}
-    length = _length(max(len(value.split()) for value in values))
+    length = _length([len(value.split()) for value in values])
     if len(distinct) > MANY_WORDS * len(values) / SAMPLE and len(distinct) > 8000:
         return {"type": "text", "unit": "subword", "vocabulary": 8000, **length}
     return {"type": "text", "unit": "word", **length}
 
 
-def _length(longest: int) -> dict[str, int]:
-    """A larger limit for long texts, so that documents are read whole, also in rows beyond the sample."""
+def _length(lengths: Sequence[int]) -> dict[str, int]:
+    """A larger limit for long texts, so that documents are read whole, also in rows beyond the sample.
+
+    A text that is far longer than nearly all others is not meant: a whole file in one cell is a bad row.
+    """
     usual = TextColumn.Options.model_fields["max_length"].default
-    return {} if 2 * longest <= usual else {"max_length": 4 * longest}
+    longest, common = max(lengths), sorted(lengths)[int(COMMON * (len(lengths) - 1))]
+    limit = min(4 * longest, FAR * common)
+    return {} if 2 * longest <= usual or limit <= usual else {"max_length": limit}
 
 
 def _words(values: Sequence[str]) -> float:

@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -56,7 +57,7 @@ def test_a_table_with_a_header_of_its_own_and_further_columns(regard: Run, here:
     assert "source: text by word; target: label" in out and "--set inputs.source.unit=" in out
     assert "accuracy" in out and "--set metrics=" in out
     assert "30 % of the distinct inputs are held out; test: none" in out and "--set data.dev=FILE" in out
-    assert f"{here / 'reviews.csv'}: semicolons are between the cells" in out
+    assert f"{here / 'reviews.csv'}: the cells are separated by semicolons" in out
     assert f"{here / 'reviews.csv'}: 39 blank lines were skipped." in out
     assert package.load("runs/reviews", device="cpu").columns["target"].classes == ["neg", "pos"]
     assert yaml.safe_load(Path("runs/reviews/spec.yaml").read_text())["data"]["train"] == str(
@@ -190,6 +191,58 @@ def test_numbers_are_recognized(here: Path) -> None:
         infer("stars.tsv", source="2", target="2")
 
 
+def test_decimal_commas_are_numbers_and_percentages_are_text_with_a_warning(here: Path) -> None:
+    def written(form: str) -> str:
+        rows = (f"{text}\t{form.format(n)}\n" for n, (text, _) in enumerate(reviews(60)))
+        Path("a.tsv").write_text("".join(rows))
+        return "a.tsv"
+
+    found = infer(written("{},5")).spec.outputs["target"]
+    assert (found.type, found.decimal) == ("number", "comma")  # type: ignore[attr-defined]
+    thousands = infer(written("{},500"))
+    assert thousands.spec.outputs["target"].type == "text" and "remove the commas" in thousands.warnings[0]
+    percent = infer(written("{}.5%"))
+    assert percent.spec.outputs["target"].type == "text" and "remove the % signs" in percent.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("", "target is empty"),
+        ("n/a", "target is 'n/a', expected a number"),
+        ("1e400", "target is 1e400, expected a finite number"),
+        ("7,5", "target is '7,5', expected a number; outputs.target.decimal=comma reads decimal commas"),
+    ],
+)
+def test_a_value_that_is_no_number_is_a_bad_row(regard: Run, here: Path, value: str, reason: str) -> None:
+    """With its line, or left out; the mean is of the other rows."""
+    values = [str(n % 7 + n / 100) for n in range(60)]
+    values[40] = value
+    rows = "".join(f"{text}\t{one}\n" for (text, _), one in zip(reviews(60), values, strict=True))
+    Path("a.tsv").write_text(rows)
+    number = settings([*QUICK, "outputs.target.type=number"])
+    code, _, err = regard("train", "a.tsv", "--device", "cpu", *number)
+    assert code == 2 and "a.tsv:41: " in err and reason in err
+    code, out, _ = regard("train", "a.tsv", "--device", "cpu", "--bad-rows", "skip", "--overwrite", *number)
+    assert code == 0 and "1 rows of train left out" in out
+    column: Any = package.load("runs/a", device="cpu").columns["target"]
+    assert abs(column.mean - 3.3) < 0.5 and 1.5 < column.spread < 2.5
+
+
+def test_a_whole_file_in_one_cell_is_a_bad_row(regard: Run, here: Path) -> None:
+    rows = [f"word{n}\tw o r d {n}\n" for n in range(60)]
+    rows[20] = "x" * 200_000 + "\ty\n"
+    Path("a.tsv").write_text("".join(rows))
+    code, _, err = regard("train", "a.tsv", "--device", "cpu", *settings(QUICK))
+    assert code == 2 and "a.tsv:21: " in err and "200000" in err.replace(",", "") and "max_length" in err
+
+
+def test_a_file_in_another_encoding_is_reported_as_such(regard: Run, here: Path) -> None:
+    Path("a.tsv").write_bytes("".join(f"été {n}\tsummer {n}\n" for n in range(60)).encode("latin-1"))
+    code, _, err = regard("train", "a.tsv", "--device", "cpu", *settings(QUICK))
+    assert code == 2 and "a.tsv:1: " in err and "is not UTF-8: byte 1 of the line is 0xe9" in err
+
+
 @pytest.mark.parametrize(
     ("target", "metrics"),
     [
@@ -225,7 +278,7 @@ def test_bad_lines_of_predict_are_named_or_skipped(regard: Run, here: Path) -> N
     Path("in.csv").write_text("text,label\nfine,pos\nbad,neg\nbad\n")
     code, out, err = regard("predict", "runs/a", "-f", "in.csv", "--bad-rows", "skip", "--device", "cpu")
     assert code == 0 and out.splitlines() == answers
-    assert "the first line is taken for a header (text, label)" in err
+    assert "the first line is read as a header (text, label)" in err
     assert "in.csv:4: the row has 1 comma-separated cell, expected 2" in err
     column = ["--column", "text", "--as", "said", "--bad-rows", "skip", "--device", "cpu"]
     Path("in.csv").write_text("text;label\nfine;pos\n;neg\n")

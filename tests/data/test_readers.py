@@ -96,10 +96,55 @@ def test_csv_rows_begin_where_their_first_line_is(tmp_path: Path) -> None:
 def test_csv_goes_on_after_a_broken_row(tmp_path: Path) -> None:
     path = written(tmp_path / "a.csv", b'"a"b,c\nd,\xff\ne,f\n"open,g\n')
     rows = list(read_rows(path, fields=FIELDS).with_problems())
-    assert "is not valid CSV" in str(rows[0].problem)
+    assert "has a misplaced quote (',' expected after '\"')" in str(rows[0].problem)
     assert rows[1].problem == "is not UTF-8: byte 3 of the line is 0xff (invalid start byte)"
     assert dict(rows[2]) == {"source": "e", "target": "f"}
-    assert "is not valid CSV: unexpected end of data" in str(rows[3].problem)
+    assert "opens a quote that is not closed; `quotes: false`" in str(rows[3].problem)
+
+
+def test_an_unclosed_quote_costs_its_own_row_alone(tmp_path: Path) -> None:
+    lines = [f"s{number},t{number}\n" for number in range(60)]
+    lines[20] = '"s20,t20\n'
+    rows = list(read_rows(written(tmp_path / "a.csv", "".join(lines)), fields=FIELDS).with_problems())
+    assert [row.line for row in rows if row.problem] == [21]
+    assert [row["source"] for row in rows if not row.problem] == [f"s{n}" for n in range(60) if n != 20]
+
+
+def test_lines_between_misplaced_quotes_are_bad_rows_one_by_one(tmp_path: Path) -> None:
+    lines = [f"s{number},t{number}\n" for number in range(9)]
+    lines[2], lines[5] = '"s2,t2\n', '"s5",t5\n'
+    rows = list(read_rows(written(tmp_path / "a.csv", "".join(lines)), fields=FIELDS).with_problems())
+    assert [(row.line, bool(row.problem)) for row in rows] == [(n, 3 <= n <= 6) for n in range(1, 10)]
+    assert "has a misplaced quote in lines 3 to 6" in str(rows[2].problem)
+
+
+def test_quotes_over_lines_that_are_rows_by_themselves_are_text(tmp_path: Path) -> None:
+    """A quotation over three lines of an aligned book."""
+    lines = [f"source {number}\ttarget {number}\n" for number in range(30)]
+    lines[10], lines[12] = '"I am here\tje suis là\n', 'for ever"\ttoujours\n'
+    rows = list(read_rows(written(tmp_path / "a.tsv", "".join(lines)), fields=FIELDS))
+    assert len(rows) == 30 and rows[10]["source"] == '"I am here' and rows[12]["source"] == 'for ever"'
+    lines[10:13] = ['"I am here\nfor ever"\ttoujours\n']  # two lines that are no rows by themselves
+    rows = list(read_rows(written(tmp_path / "b.tsv", "".join(lines)), fields=FIELDS))
+    assert len(rows) == 28 and rows[10]["source"] == "I am here\nfor ever"
+
+
+@pytest.mark.parametrize("header", ["", "source;price;target\n"])
+def test_decimal_commas_do_not_separate_cells(tmp_path: Path, header: str) -> None:
+    lines = [f"word{number};{number},25" + f";unit{number}" * bool(header) for number in range(20)]
+    rows = list(read_rows(written(tmp_path / "a.csv", header + "\n".join(lines)), fields=FIELDS))
+    assert len(rows) == 20
+    assert dict(rows[3]) == {"source": "word3", "target": "unit3" if header else "3,25"}
+    numbers = written(tmp_path / "b.csv", "1,2\n3,4\n5,6\n")  # here the comma is all there is
+    assert [row["target"] for row in read_rows(numbers, fields=FIELDS)] == ["2", "4", "6"]
+
+
+def test_lines_that_end_in_carriage_returns(tmp_path: Path) -> None:
+    rows = list(read_rows(written(tmp_path / "a.tsv", "a\tb\rc\td\r"), fields=FIELDS))
+    assert [(row.line, dict(row)) for row in rows] == [
+        (1, {"source": "a", "target": "b"}),
+        (2, {"source": "c", "target": "d"}),
+    ]
 
 
 def test_json_values_as_text(tmp_path: Path) -> None:
@@ -120,10 +165,10 @@ def test_json_values_as_text(tmp_path: Path) -> None:
         ('["a", "b"]', "is a JSON list, expected an object"),
         ('"a"', "is a JSON string, expected an object"),
         ('{"source": "a"', r"is not valid JSON: Expecting ',' delimiter at character 15"),
-        ('{"source": NaN}', "is not valid JSON: NaN is no JSON value"),
+        ('{"source": NaN}', "is not valid JSON: NaN is not a JSON value"),
         ('{"source": ["a", {"b": 1}]}', "has a list in source, expected text"),
         ('{"source": {"a": 1}}', "has an object in source, expected text"),
-        ('{"source": "\\ud800"}', "has half of a surrogate pair in source"),
+        ('{"source": "\\ud800"}', "has an unpaired surrogate in source"),
     ],
 )
 def test_bad_json_lines(tmp_path: Path, line: str, problem: str) -> None:
@@ -199,7 +244,7 @@ def test_parallel_files(tmp_path: Path) -> None:
 def test_a_text_file_of_one_field_and_a_name_with_a_plus(tmp_path: Path) -> None:
     path = written(tmp_path / "a+b.txt", "one\ntwo\n")
     assert contents(path, ("source",)) == [{"source": "one"}, {"source": "two"}]
-    with pytest.raises(RegardError, match=r"a\+b\.txt: this is no table: no tab, comma, semicolon or pipe"):
+    with pytest.raises(RegardError, match=r"a\+b\.txt: this is not a table: no tab, comma, semicolon or pipe"):
         contents(path)
 
 

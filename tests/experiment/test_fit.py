@@ -77,7 +77,7 @@ def test_columns_are_inferred_from_the_file(tmp_path: Path) -> None:
 
 
 def test_too_few_pairs_are_told(tmp_path: Path) -> None:
-    with pytest.raises(RegardError, match="only 3 rows could be read as pairs"):
+    with pytest.raises(RegardError, match="the file has 3 complete rows; `train FILE` needs at least 10"):
         pairs_spec(write(tmp_path / "few.tsv", pairs(3)))
 
 
@@ -124,7 +124,7 @@ def test_what_is_taken_for_a_header_is_told(
     model = regard.fit(path, run=tmp_path / "run", overrides=[*SMALL, "training.steps=1"], device="cpu")
     out = capsys.readouterr().out
     assert ("the first line is a header" in out) == bool(header)
-    assert (f"{path}: the first line is taken for a row, not a header" in out) != bool(header)
+    assert (f"{path}: the first line is read as a row, not as a header" in out) != bool(header)
     known = model.columns["source"].vocabulary
     assert ["a" in known, "w" in known, "u" in known] == [True, False, False]  # no letter of a header
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -16,6 +17,12 @@ from regard.parts import register
 
 DIGITS = 6
 """Significant digits of a written number."""
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+
+
+def is_decimal_comma(value: str) -> bool:
+    """Whether a text is a number with a decimal comma: 12,5."""
+    return _DECIMAL_COMMA.fullmatch(value.strip()) is not None
 
 
 @register("column", "number")
@@ -28,6 +35,8 @@ class NumberColumn(Column):
 
         standardize: bool = True
         """Predict the number in standard deviations from the mean of the training data; false: as it is."""
+        decimal: Literal["point", "comma"] = "point"
+        """The decimal separator of the data, 12.5 or 12,5. Predictions are written with a point."""
 
     type = "number"
     roles: ClassVar[tuple[str, ...]] = ("outputs",)
@@ -36,9 +45,16 @@ class NumberColumn(Column):
     scalar = True
     dtype = np.float64
 
-    def __init__(self, name: str, *, field: str | None = None, standardize: bool = True) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        field: str | None = None,
+        standardize: bool = True,
+        decimal: Literal["point", "comma"] = "point",
+    ) -> None:
         super().__init__(name, field=field)
-        self.standardize = standardize
+        self.standardize, self.decimal = standardize, decimal
         self.mean, self.spread = 0.0, 1.0
 
     @classmethod
@@ -48,26 +64,36 @@ class NumberColumn(Column):
     def learn(self, values: Iterable[str]) -> None:
         if not self.standardize:
             return
-        numbers = np.array([float(value) for value in values])
-        self.mean, self.spread = float(numbers.mean()), float(numbers.std()) or 1.0
+        # A value that is no number is refused, with its location, when its row is encoded.
+        numbers = np.array([self._read(value) for value in values if self.check_value(value) is None])
+        if numbers.size:
+            self.mean, self.spread = float(numbers.mean()), float(numbers.std()) or 1.0
 
     def check_value(self, value: str | None) -> str | None:
         reason = super().check_value(value)
         if reason or value is None:
             return reason
         try:
-            return None if math.isfinite(float(value)) else f"is {value.strip()}, expected a finite number"
+            number = self._read(value)
         except ValueError:
-            return f"is {value.strip()!r}, expected a number"
+            return f"is {value.strip()!r}, expected a number{self._remedy(value)}"
+        return None if math.isfinite(number) else f"is {value.strip()}, expected a finite number"
+
+    def _read(self, value: str) -> float:
+        return float(value.replace(",", ".") if self.decimal == "comma" else value)
+
+    def _remedy(self, value: str) -> str:
+        comma = self.decimal == "point" and is_decimal_comma(value)
+        return f"; outputs.{self.name}.decimal=comma reads decimal commas" if comma else ""
 
     def encode(self, value: str) -> Array:
-        return np.array(float(value))
+        return np.array(self._read(value))
 
     def decode(self, ids: Sequence[float]) -> str:
         return f"{float(np.reshape(ids, -1)[0]):.{DIGITS}g}"
 
     def reference(self, value: str) -> float:
-        return float(value)
+        return self._read(value)
 
     def written(self, value: Any) -> str:
         return repr(float(value)) if isinstance(value, int | float) else super().written(value)
@@ -80,7 +106,9 @@ class NumberColumn(Column):
         return torch.from_numpy(Ragged.of(encoded).values.astype(np.float32))
 
     def options(self) -> dict[str, Any]:
-        return {"field": self.field, **({} if self.standardize else {"standardize": False})}
+        changed = {"standardize": self.standardize, "decimal": self.decimal}
+        usual = {"standardize": True, "decimal": "point"}
+        return {"field": self.field, **{key: one for key, one in changed.items() if one != usual[key]}}
 
     def learned(self) -> dict[str, Any]:
         return {"mean": self.mean, "spread": self.spread}

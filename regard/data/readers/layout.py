@@ -1,18 +1,19 @@
 """The layout of a table, its delimiter and its use of quotes, inferred from the first lines.
 
 The delimiter is one of tab, comma, semicolon and pipe. A delimiter with which the first row names all fields comes
-first; then the one that splits most lines into equally many cells, at least two. Ties are broken by the number of
-fields, then by the extension of the file.
+first; then one that is no decimal comma; then the one that splits most lines into equally many cells, at least two.
+Ties are broken by the number of fields, then by the extension of the file.
 
 Quotes follow RFC 4180. Between tabs they are often part of the text. There they enclose cells only if all of them are
-closed and either one is required (around a tab, a line end or a doubled quote) or a whole column is quoted.
+closed and either one is required (around a tab, a line end or a doubled quote) or a whole column is quoted. With any
+delimiter, quotes that span several lines are part of the text if every line is a complete row by itself.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -25,6 +26,9 @@ SAMPLE_LINES, SAMPLE_LENGTH = 1000, 1 << 18
 """Size of the sample to inspect, in lines and in characters."""
 ENOUGH = 0.5
 """Minimum share of lines that a delimiter must split alike."""
+UNCLOSED = "opens a quote that is not closed"
+MISPLACED = "has a misplaced quote"
+PLAIN = "`quotes: false` in data.format reads quotes as text"
 
 
 @dataclass(frozen=True)
@@ -58,27 +62,37 @@ def records(lines: Iterable[Line], delimiter: Delimiter, quotes: bool) -> Iterat
 
 
 def _quoted(lines: Iterable[Line], sign: str) -> Iterator[Record]:
+    """Rows by the rules of CSV. If a quote is never closed, its line is a bad row, and the next line starts a row."""
     taken: list[Line] = []
+    again: deque[Line] = deque()
+    more = iter(lines)
 
     def texts() -> Iterator[str]:
-        for line in lines:
-            taken.append(line)
-            yield line.text + (line.end or "\n")
+        while again or (line := next(more, None)) is not None:
+            taken.append(again.popleft() if again else line)
+            yield taken[-1].text + (taken[-1].end or "\n")
 
     parser = csv.reader(texts(), delimiter=sign, strict=True)
     while True:
         taken.clear()
-        cells: list[str] = []
-        problem = None
         try:
             cells = next(parser)
         except StopIteration:
             return
         except csv.Error as error:
-            problem = f"is not valid CSV: {error}"
+            parser = csv.reader(texts(), delimiter=sign, strict=True)
+            bad, problem = list(taken), f"{MISPLACED} ({error}); {PLAIN}"
+            if "end of data" in str(error):
+                bad, problem = taken[:1], f"{UNCLOSED}; {PLAIN}"
+                again.extend(taken[1:])
+            elif len(bad) > 1:
+                problem = f"{MISPLACED} in lines {bad[0].number} to {bad[-1].number} ({error}); {PLAIN}"
+            for line in bad:
+                yield Record([], line.number, line.text, problem)
+            continue
         text = "\n".join(line.text for line in taken)
         wrong = next((line.problem for line in taken if line.problem), None)
-        yield Record(cells, taken[0].number, text, problem or wrong)
+        yield Record(cells, taken[0].number, text, wrong)
 
 
 def sample_of(lines: Iterable[Line]) -> tuple[list[Line], bool]:
@@ -116,6 +130,9 @@ def find_layout(
     return Layout(best.delimiter, best.quotes, best.width or best.commonest, found=best.share >= ENOUGH)
 
 
+_COMMA = re.compile(r"(?<!\d),|,(?!\d)")
+
+
 class _Candidate:
     """A sample split by one delimiter."""
 
@@ -131,15 +148,18 @@ class _Candidate:
         several = [(count, width) for width, count in counts.items() if width > 1]
         count, self.width = max(several, default=(0, 0))
         self.share = count / max(len(cut), 1)
+        self.decimal = delimiter == "comma" and not any(_COMMA.search(line.text) for line in sample)
+        """Whether all commas stand between digits, like decimal commas."""
 
     def names(self, fields: Sequence[str]) -> bool:
         """Whether the first row names all fields."""
         named = [field for field in fields if not field.isdecimal()]
         return len(self.first) > 1 and bool(named) and all(field in self.first for field in named)
 
-    def merit(self, fields: Sequence[str], usual: Delimiter) -> tuple[bool, float, bool, bool, bool]:
+    def merit(self, fields: Sequence[str], usual: Delimiter) -> tuple[bool | float, ...]:
         return (
             self.names(fields),
+            self.share >= ENOUGH and not self.decimal,
             round(self.share, 1),
             self.width == len(fields),
             self.delimiter == usual,
@@ -150,18 +170,25 @@ class _Candidate:
 def _records(sample: Sequence[Line], delimiter: Delimiter, quotes: bool, whole: bool) -> list[Record]:
     """The rows with content, without the last one if the sample may cut it off."""
     cut = list(records(sample, delimiter, quotes))
-    return [one for one in (cut if whole else cut[:-1]) if one.text]
+    if not whole:
+        last = next(
+            (i for i, one in enumerate(cut) if (one.problem or "").startswith(UNCLOSED)), len(cut) - 1
+        )
+        cut = cut[:last]
+    return [one for one in cut if one.text]
 
 
 def _has_quotes(sample: Sequence[Line], delimiter: Delimiter, whole: bool) -> bool:
     if delimiter == "comma" or not any('"' in line.text for line in sample):
         return delimiter != "tab"
     quoted = _records(sample, delimiter, True, whole)
-    if any(one.problem and "CSV" in one.problem for one in quoted):
+    if any(one.problem and one.problem.startswith((UNCLOSED, MISPLACED)) for one in quoted):
         return False
+    plain = _records(sample, delimiter, False, whole)
+    if len(quoted) < len(plain) and _alike(quoted) <= _alike(plain):
+        return False  # lines are complete rows by themselves: quotes that span them are part of the text
     if delimiter != "tab":
         return True
-    plain = _records(sample, delimiter, False, whole)
     return _alike(quoted) >= _alike(plain) and (_needed(sample) or _whole_column(plain))
 
 

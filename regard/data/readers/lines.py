@@ -39,13 +39,16 @@ def read_lines(path: Path) -> Iterator[Line]:
 
 
 def stream_lines(stream: IO[bytes] | io.BufferedIOBase) -> Iterator[Line]:
-    """Lines end at "\\n", with or without "\\r" before it. Other line separators of Unicode do not split a row.
+    """Lines end at "\\n", with or without "\\r" before it; at "\\r" in a file without any "\\n". Other line
+    separators of Unicode do not split a row.
 
     The text is UTF-8, or UTF-16 or UTF-32 if a byte order mark or the zero bytes of the first line indicate so.
     """
     first = stream.readline()
     encoding, mark = encoding_of(first)
-    contents = chain([first[mark:]] if first else [], stream)
+    contents = chain(
+        first[mark:].splitlines(keepends=True) if not first.endswith(b"\n") else [first[mark:]], stream
+    )
     if encoding != "utf-8":
         yield from _wide_lines(contents, encoding)
         return
@@ -103,7 +106,7 @@ def _wide_lines(contents: Iterator[bytes], encoding: str) -> Iterator[Line]:
 def _wide_line(number: int, text: str, end: str, name: str) -> Line:
     bare = text.removesuffix("\r")
     half = not bare.isascii() and any("\ud800" <= character <= "\udfff" for character in bare)
-    problem = f"is not {name}: it has half of a surrogate pair" if half else None
+    problem = f"is not {name}: it has an unpaired surrogate" if half else None
     if half:
         return Line(number, bare.encode("utf-8", "backslashreplace").decode("utf-8"), problem, end)
     return Line(number, bare, problem, text[len(bare) :] + end)
