@@ -145,7 +145,7 @@ EXERCISE = Exercise(
             "words in another order have the same weights in that order",
             ("weights",),
             _order,
-            "Nothing may depend on the place j itself.",
+            "Nothing may depend on the position j itself.",
         ),
         GradedQuestion(
             "large scores do not overflow",
@@ -160,7 +160,7 @@ EXERCISE = Exercise(
             "new_parameters counts U, W and v",
             ("new_parameters",),
             _count,
-            "The slide that lists the parameters has forgotten one of the three.",
+            "The slide that lists the parameters omits one of the three.",
         ),
     ),
 )

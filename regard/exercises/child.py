@@ -36,7 +36,7 @@ def main(name: str, path: Path, folder: Path, seconds: float) -> None:
 
 def _loaded(path: Path) -> tuple[ModuleType, dict[str, Any]]:
     """The file as a module, and the error if it cannot be loaded."""
-    sys.path.insert(0, str(path.parent))
+    sys.path.append(str(path.parent))  # last, so that a file named like a standard module does not replace it
     spec = importlib.util.spec_from_file_location("answer", path)
     if spec is None or spec.loader is None:
         raise SystemExit(3)
@@ -49,7 +49,7 @@ def _loaded(path: Path) -> tuple[ModuleType, dict[str, Any]]:
         if error.filename and Path(error.filename) != path:
             return module, _wrong(cause, Path(error.filename).name, "Correct the file that is imported.")
         return module, _wrong(
-            cause, f"{path.name}:{error.lineno}", "Read the line, and the end of the one before it."
+            cause, f"{path.name}:{error.lineno}", "Check this line and the end of the line before it."
         )
     except BaseException as error:  # a file may raise anything, also KeyboardInterrupt and SystemExit
         return module, _wrong(

@@ -98,9 +98,9 @@ def _runs(answer: Answer) -> None:
         decoder.write(state, _draw(1, SIZES["D"], 1)[0])
     before, image = _draw(1, SIZES["N"], 3)[0] / 3, _draw(1, SIZES["D"], 1)[0]
     if np.abs(decoder.step(before, words[0], image) - decoder.step(before, words[1], image)).max() < SEEN:
-        raise Wrong("step(…) gives the same state for two words: it does not read them.")
+        raise Wrong("step(…) gives the same state for two different words: it does not read them.")
     if np.abs(decoder.step(before, words[0], image) - decoder.step(-before, words[0], image)).max() < SEEN:
-        raise Wrong("step(…) gives the same state after two states: nothing is remembered.")
+        raise Wrong("step(…) gives the same state after two different states: it remembers nothing.")
 
 
 def _depends(answer: Answer) -> None:
@@ -152,7 +152,7 @@ EXERCISE = Exercise(
             "Begin without the image: s_t = tanh(W s + U x + b), scores V s + c, and their shapes.",
         ),
         GradedQuestion(
-            "two images give other scores at every step",
+            "two images give different scores at every step",
             ("shapes", "first", "step", "write"),
             _depends,
             "Where does the image enter? What enters at one place only may have been squashed away later.",

@@ -13,14 +13,17 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 
 from regard.errors import RegardError
 from regard.exercises.shelf import exercise
 
 LOADING = 120.0
 """Seconds the child may take to start: it imports torch, perhaps on a busy machine."""
-PRINTED = 20
-"""Maximum number of lines to show of the file's output."""
+PRINTED, WIDTH = 20, 300
+"""Maximum number of lines to show of the file's output, and of characters of a line."""
+KEPT = 4 * PRINTED * WIDTH
+"""Number of bytes to keep of the output: a file may print without end."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +56,23 @@ class Grade:
 def grade(name: str, path: Path, *, seconds: float = 20.0) -> Grade:
     """Run a student's file and check its answers to an exercise."""
     asked = exercise(name)
+    if path.is_dir():
+        raise RegardError(
+            "this is a folder, expected a file of Python.",
+            where=str(path),
+            fix=f"Name the file inside it: regard exercise {name} {path / name}.py",
+        )
     if not path.is_file():
         raise RegardError(
             "no such file.",
             where=str(path),
-            fix=f"`regard exercise {name} -o {path}` writes a template to fill in.",
+            fix=f"`regard exercise {name} -o {path.with_suffix('.py')}` writes a template to fill in.",
         )
     with tempfile.TemporaryDirectory(prefix="regard-") as folder:
-        report, stuck, out = (Path(folder) / part for part in ("report.jsonl", "stuck.txt", "out.txt"))
+        report, stuck = (Path(folder) / part for part in ("report.jsonl", "stuck.txt"))
         command = [
             sys.executable,
+            "-P",  # the current folder may have a file named like a standard module
             "-m",
             "regard.exercises.child",
             name,
@@ -70,23 +80,26 @@ def grade(name: str, path: Path, *, seconds: float = 20.0) -> Grade:
             folder,
             str(seconds),
         ]
-        with out.open("wb") as printed:
-            child = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=printed,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                env=_surroundings(),
-            )
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env=_surroundings(),
+        )
+        output = _Output(child)
+        try:
             ended = _wait(child, Path(folder) / "begun", seconds)
+        finally:
+            if child.poll() is None:  # Ctrl-C does not reach the child, which has its own session
+                _end(child)
         told = (
             [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
             if report.exists()
             else []
         )
         marks = [Verdict(**one) for one in told]
-        output = _readable(out)
         if len(marks) < len(asked.questions):
             open_ = asked.questions[len(marks)]
             place, cause = "", f"the file ended the process itself (exit code {child.returncode})."
@@ -104,7 +117,7 @@ def grade(name: str, path: Path, *, seconds: float = 20.0) -> Grade:
             marks += [
                 Verdict(later.title, False, "not reached.", "", "") for later in asked.questions[len(marks) :]
             ]
-        return Grade(tuple(marks), output)
+        return Grade(tuple(marks), output.text())
 
 
 def _surroundings() -> dict[str, str]:
@@ -149,6 +162,24 @@ def _stuck_at(stuck: Path, path: Path) -> str:
     return f"{path.name}:{found[0]}" if found else path.name
 
 
-def _readable(out: Path) -> str:
-    lines = out.read_text(encoding="utf-8", errors="replace").splitlines()
-    return "\n".join(["…", *lines[-PRINTED:]] if len(lines) > PRINTED else lines)
+class _Output:
+    """The end of what a process prints, read while it runs."""
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        self._stream, self._end, self._more = child.stdout, b"", False
+        self._reader = Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._stream is not None
+        with self._stream as stream:
+            while found := os.read(stream.fileno(), 1 << 16):
+                self._more = self._more or len(self._end) + len(found) > KEPT
+                self._end = (self._end + found)[-KEPT:]
+
+    def text(self) -> str:
+        """The last lines, each cut to `WIDTH`."""
+        self._reader.join(timeout=1.0)  # longer only if a process that the file has started still prints
+        lines = self._end.decode("utf-8", errors="replace").splitlines()
+        shown = [line if len(line) <= WIDTH else f"{line[:WIDTH]}…" for line in lines[-PRINTED:]]
+        return "\n".join(["…", *shown] if self._more or len(lines) > PRINTED else shown)

@@ -34,9 +34,15 @@ def exercise(name: str) -> Exercise:
 def write_template(name: str, path: Path) -> None:
     """Write the template of an exercise to a new file; an existing file is never overwritten."""
     found = exercise(name)
+    if path.is_dir():
+        raise RegardError(
+            "this is a folder, expected a file to write.",
+            where=str(path),
+            fix=f"Name a file inside it: regard exercise {name} -o {path / name}.py",
+        )
     if path.exists() or path.is_symlink():
         raise RegardError(
-            "this file exists, and may hold your work.",
+            "this file already exists and may contain your work.",
             where=str(path),
             fix=f"Choose another name with -o. To have it graded: regard exercise {name} {path}",
         )

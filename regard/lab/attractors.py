@@ -26,6 +26,8 @@ REACH = 1.2
 """The map shows starts from −REACH to REACH in both units."""
 SAME = 0.05
 """End points closer than this count as one attractor."""
+VANISHED = 0.01
+"""A median gradient below this counts as vanished."""
 
 
 @register("lab", "attractors")
@@ -62,13 +64,14 @@ class AttractorsLab(Lab):
             settled = np.tanh(settled @ weights.T)
         names, homes = basins(settled)
         logs = np.log10(np.maximum(slopes, 1e-12))
-        low, high = max(float(logs.min()), -8.0), float(logs.max())
-        inside = float(np.median(slopes))
+        high = float(logs.max())
+        low = max(float(logs.min()), min(-8.0, high - 8))
+        inside, largest = float(np.median(slopes)), float(slopes.max())
         blocks: list[Block] = [
             below([beside(panels[:2], gap=12), beside(panels[2:], gap=12)], gap=8),
             draw_raster(
                 _painted(names),
-                title=f"h ← tanh(W h): where each start ends ({len(homes)} attractors)",
+                title=f"h ← tanh(W h): where each start ends ({len(homes)} attractor{'s' * (len(homes) > 1)})",
                 name="",
                 ends=("", ""),
                 x_name="h₁",
@@ -82,7 +85,7 @@ class AttractorsLab(Lab):
                 (logs - low) / ((high - low) or 1.0),
                 title=f"‖∂h_T/∂h_1‖ from there, T = {options.steps}",
                 name="",
-                ends=(power_of_ten(low), written(10**high)),
+                ends=(power_of_ten(low) if largest else "0", written(largest)),
                 x_name="h₁",
                 y_name="h₂",
                 x_range=(-REACH, REACH),
@@ -93,20 +96,17 @@ class AttractorsLab(Lab):
         ]
         fixed = 1 - 1 / options.rate if options.rate > 1 else 0.0
         rows = [
-            ("fixed point 1 − 1/r", fixed),
+            ("fixed point 1 − 1/r" if options.rate > 1 else "fixed point", fixed),
             ("|f′| there", abs(2 - options.rate) if options.rate > 1 else options.rate),
             ("largest slope after 1 iteration", max_slope(options.rate, x, 1)),
             (f"largest slope after {options.many}", max_slope(options.rate, x, options.many)),
             ("attractors of the network", len(homes)),
             ("median ‖∂h_T/∂h_1‖", inside),
-            ("largest ‖∂h_T/∂h_1‖", float(slopes.max())),
+            ("largest ‖∂h_T/∂h_1‖", largest),
         ]
         return LabResult(
             title="Attractors and their basins",
-            see="Each further iteration folds the curve again, so its slopes grow. In the network the gradient "
-            "has vanished "
-            f"inside a basin (median {written(inside)}) and is large only on the boundaries between them "
-            f"(up to {written(float(slopes.max()))}).",
+            see=f"{_of_curve(options, x)} {_of_network(len(homes), inside, largest)}",
             blocks=blocks,
             table=(("", "value"), rows),
             numbers={
@@ -117,6 +117,29 @@ class AttractorsLab(Lab):
                 "gradient": slopes,
             },
         )
+
+
+def _of_curve(options: Any, x: Array) -> str:
+    """f reaches r/4. Only above 1/2, where f has its maximum, does another iteration fold the curve again."""
+    if options.rate > 2:
+        return "Each further iteration folds the curve again, so its slopes grow."
+    once, often = (written(max_slope(options.rate, x, count)) for count in (1, options.many))
+    return (
+        "With r ≤ 2 a further iteration does not fold the curve again: its largest slope is "
+        f"{once} after one iteration and {often} after {options.many}."
+    )
+
+
+def _of_network(attractors: int, inside: float, largest: float) -> str:
+    if attractors > 1 and inside < VANISHED and largest > 1:
+        return (
+            f"In the network the gradient has vanished inside a basin (median {written(inside)}) and is large only "
+            f"on the boundaries between them (up to {written(largest)})."
+        )
+    shared = "all starts end at one attractor" if attractors == 1 else f"there are {attractors} attractors"
+    return (
+        f"In the network {shared}, and the gradient is at most {written(largest)} (median {written(inside)})."
+    )
 
 
 def iterate(rate: float, x: Array, count: int) -> Array:

@@ -20,7 +20,7 @@ from regard.inspect.page import Card
 from regard.inspect.plot import draw_table
 from regard.lab.by_hand import BY_HAND, Pass, network_loss, random_parameters, scalar, scalar_loss
 from regard.lab.lab import Lab, LabResult, written
-from regard.parts import register
+from regard.parts import Seed, register
 from regard.trace import Array
 
 Number = Annotated[float, Field(ge=-100, le=100)]
@@ -66,7 +66,7 @@ class BpttLab(Lab):
         """φ of the scalar network."""
         size: Annotated[int, Field(ge=1, le=64)] = 5
         """Units of the vector networks."""
-        seed: Annotated[int, Field(ge=0)] = 0
+        seed: Seed = 0
         """Seed of the weights, inputs and classes of the vector networks."""
 
     summary = "backpropagation through time, filled in step by step: gradients by hand beside autograd"

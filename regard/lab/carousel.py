@@ -19,7 +19,7 @@ from pydantic import Field
 from regard.inspect.plot import Curve, draw_plot
 from regard.lab.lab import Lab, LabResult
 from regard.nn.cells import make_cell
-from regard.parts import Share, register
+from regard.parts import Seed, Share, register
 from regard.trace import Array
 
 OPEN, SHUT = 40.0, -800.0
@@ -37,7 +37,7 @@ class CarouselLab(Lab):
         """Steps the gradient travels back."""
         forget: Annotated[tuple[Share, ...], Field(min_length=1, max_length=6)] = (1.0, 0.99, 0.9, 0.5)
         """Values of the forget gate f, one curve each."""
-        seed: Annotated[int, Field(ge=0)] = 0
+        seed: Seed = 0
         """Seed of the other weights and the inputs, which have no effect."""
 
     summary = "with f = 1, i = 0, o = 0 an LSTM passes the gradient of its memory on unchanged, exactly"

@@ -30,7 +30,7 @@ from regard.inspect.plot import WIDTH
 from regard.inspect.scene import Group, Mark, Rect, Text
 from regard.lab.lab import Lab, LabResult, written
 from regard.lab.texts import read_text
-from regard.parts import register
+from regard.parts import Seed, register
 from regard.trace import Array
 
 WORDS = (
@@ -77,10 +77,12 @@ class CellsLab(Lab):
         """Number of characters on which cells are compared with features."""
         lines: Annotated[int, Field(ge=1, le=20)] = 4
         """Lines of text to draw for each cell."""
-        seed: Annotated[int, Field(ge=0)] = 0
+        seed: Seed = 0
         """Seed of the initial weights and of the generated text."""
 
-    summary = "Karpathy's cells: which unit of a character LSTM knows quotes, brackets, the place in the line"
+    summary = (
+        "Karpathy's cells: which unit of a character LSTM tracks quotes, brackets or the position in the line"
+    )
 
     @classmethod
     def run(cls, options: Any) -> LabResult:
@@ -103,8 +105,8 @@ class CellsLab(Lab):
         return LabResult(
             title="What single cells know",
             see=f"Each panel shades the same text by one cell {source}: cell {first.cell} follows "
-            f"“{first.feature}” with a "
-            f"correlation of {written(round(first.correlation, 2))}; what the others follow stands above them.",
+            f"“{first.feature}” with a correlation of {written(round(first.correlation, 2))}; the title of each panel "
+            "names what its cell follows.",
             blocks=[_panel(match, seen, memories, options.lines) for match in found],
             table=(("feature", "best cell", "correlation"), rows),
             numbers={

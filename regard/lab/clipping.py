@@ -19,7 +19,7 @@ from regard.inspect.plot import Curve, draw_plot, draw_raster
 from regard.lab.lab import Lab, LabResult, written
 from regard.lab.surface import surface
 from regard.lab.texts import read_text
-from regard.parts import Positive, register
+from regard.parts import Positive, Seed, register
 from regard.trace import Array
 
 START = (5.3, -2.4)
@@ -27,6 +27,7 @@ START = (5.3, -2.4)
 WINDOW = ((4.0, 6.0), (-3.2, -1.8))
 DESCENT, RATE, NORM = 60, 0.3, 0.1
 """Steps, learning rate and maximum norm of the descent on the surface."""
+Rate = Annotated[float, Field(gt=0, le=1000)]
 
 
 @register("lab", "clipping")
@@ -38,9 +39,9 @@ class ClippingLab(Lab):
 
         clip: Positive = 1.0
         """η, the maximum norm of a gradient."""
-        rate: Positive = 1.0
+        rate: Rate = 1.0
         """Learning rate of the two runs that are compared."""
-        small_rate: Positive = 0.3
+        small_rate: Rate = 0.3
         """Learning rate of a third run, without clipping: small enough to be stable."""
         steps: Annotated[int, Field(ge=2, le=5000)] = 200
         """Updates of each run."""
@@ -48,7 +49,7 @@ class ClippingLab(Lab):
         """Units of the RNN."""
         text: str = ""
         """File to train on; default: the source of Python's `textwrap`."""
-        seed: Annotated[int, Field(ge=0)] = 0
+        seed: Seed = 0
         """Seed of the weights and of the order of the text."""
 
     summary = "with and without clipping: a step off a cliff, and real training curves of an RNN"

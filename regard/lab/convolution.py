@@ -67,7 +67,7 @@ class ConvolutionLab(Lab):
         window: Annotated[int, Field(ge=1, le=4)] = 2
         """Side of the pooling windows."""
 
-    summary = "one kernel slides over a picture, and pooling keeps one number of each window"
+    summary = "one kernel slides over an image, and pooling keeps one number of each window"
 
     @classmethod
     def run(cls, options: Any) -> LabResult:
@@ -79,7 +79,7 @@ class ConvolutionLab(Lab):
                 f"the convolution leaves {found.shape[0]} × {found.shape[1]} numbers, too few for windows of "
                 f"{options.window}.",
                 where="--set window",
-                fix="Take a smaller window or stride.",
+                fix="Choose a smaller window or stride.",
             )
         pooled = pool(found, options.window, options.pool)
         places = [(i, j) for i in range(found.shape[0]) for j in range(found.shape[1])]
@@ -102,10 +102,10 @@ class ConvolutionLab(Lab):
         ]
         return LabResult(
             title="Convolution and pooling",
-            see="The outlined window of the picture, times the kernel and summed, gives the outlined number "
+            see="The outlined window of the image, multiplied by the kernel and summed, gives the outlined number "
             f"{found[best]:g}: "
-            f"the same nine weights answer wherever their pattern stands. Pooling keeps the {options.pool} of each "
-            f"{options.window} × {options.window}.",
+            f"the same weights respond wherever their pattern occurs. Pooling keeps the {options.pool} of each "
+            f"{options.window} × {options.window} window.",
             blocks=_drawn(picture, kernel, found, pooled, options, best),
             table=(("", "size", "smallest", "largest"), rows),
             numbers={"picture": picture, "kernel": kernel, "convolved": found, "pooled": pooled},

@@ -14,8 +14,8 @@ from pydantic import Field
 from torch import Tensor
 
 from regard.inspect.plot import Curve, draw_plot
-from regard.lab.lab import Lab, LabResult, written
-from regard.parts import Positive, register
+from regard.lab.lab import Lab, LabResult, gradient_range, written
+from regard.parts import Seed, register
 from regard.trace import Array
 
 
@@ -30,9 +30,9 @@ class DepthLab(Lab):
         """Leaves n of the longest input."""
         size: Annotated[int, Field(ge=1, le=128)] = 24
         """Features of every node."""
-        gain: Positive = 0.8
+        gain: Annotated[float, Field(gt=0, le=100)] = 0.8
         """Scale of W, in units of 1/√size."""
-        seed: Annotated[int, Field(ge=0)] = 0
+        seed: Seed = 0
         """Seed of W and the leaves."""
 
     summary = "gradient against path length: n − 1 compositions in a chain, log₂ n in a balanced tree"
@@ -65,7 +65,7 @@ class DepthLab(Lab):
                     title=f"‖∂root/∂leaf‖, {n} leaves",
                     x_name="leaf",
                     log_y=True,
-                    y_range=_range([chain, tree]),
+                    y_range=gradient_range([chain, tree]),
                 ),
                 draw_plot(
                     {names[shape]: Curve(np.array(lengths), found) for shape, found in smallest.items()},
@@ -74,7 +74,7 @@ class DepthLab(Lab):
                     log_x=True,
                     log_y=True,
                     height=110,
-                    y_range=_range(list(smallest.values())),
+                    y_range=gradient_range(list(smallest.values())),
                 ),
             ],
             table=(("", "longest path", "weakest leaf", "strongest leaf"), rows),
@@ -112,11 +112,3 @@ def _compose(weight: Tensor, left: _Node, right: _Node) -> _Node:
         for leaf, jacobian in node[1].items()
     }
     return value, below
-
-
-def _range(found: list[Array]) -> tuple[float, float]:
-    values = np.concatenate(found)
-    values = values[values > 0]
-    return max(1e-12, 10 ** np.floor(np.log10(values.min()))), 10 ** np.ceil(
-        np.log10(max(values.max(), 1.01))
-    )

@@ -105,7 +105,7 @@ class ErrorSurfaceLab(Lab):
         ratio = float(np.abs(slope).max() / (np.median(even) or 1.0))
         return LabResult(
             title="An error surface with a cliff",
-            see=f"The loss is nearly flat on both sides and falls at once between them: at w = {fine[edge]:.2f} "
+            see=f"The loss is nearly flat on both sides and falls steeply between them: at w = {fine[edge]:.2f} "
             f"the slope is {written(float(round(ratio)))} times the median slope, and one "
             "gradient step from there leaps away.",
             blocks=blocks,

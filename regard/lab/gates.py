@@ -53,9 +53,8 @@ class GatesLab(Lab):
         blocks: list[Block] = [below([beside(panels[:2], gap=14), beside(panels[2:], gap=14)], gap=12)]
         return LabResult(
             title="What two gates do to a memory",
-            see=f"At step 3 the gates are set as written above each panel and {written(float(g))} is offered: "
-            "the memory "
-            "keeps its value, grows by the offer, falls to zero, or becomes the offer.",
+            see=f"At step 3 the gates are set as written above each panel and the candidate is {written(float(g))}: "
+            "the memory keeps its value, grows by the candidate, falls to zero, or becomes the candidate.",
             blocks=blocks,
             table=(("", "i", "f", "f·c + i·g", "c′", "LSTM cell"), rows),
             numbers=numbers,

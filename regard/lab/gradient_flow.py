@@ -19,7 +19,7 @@ from regard.inspect.layout import Block, below, beside
 from regard.inspect.plot import Curve, caption, draw_plot, draw_raster, draw_scale
 from regard.lab.lab import Lab, LabResult, written
 from regard.nn.cells import Cell, make_cell
-from regard.parts import Positive, register
+from regard.parts import Positive, Seed, register
 from regard.trace import Array
 
 CELLS = ("rnn", "gru", "lstm")
@@ -42,7 +42,7 @@ class GradientFlowLab(Lab):
         """Standard deviation of the recurrent weights, in units of 1/√size; large values explode."""
         forget_bias: Annotated[float, Field(ge=-20, le=20)] = 2.0
         """Bias that holds the LSTM's forget gate and the GRU's update gate open."""
-        seed: Annotated[int, Field(ge=0)] = 0
+        seed: Seed = 0
         """Seed of weights, inputs and targets."""
 
     summary = "‖∂loss_t/∂h_s‖ for every t and s: an RNN forgets, gates remember; forward norms stay bounded"

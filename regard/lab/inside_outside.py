@@ -81,8 +81,8 @@ class InsideOutsideLab(Lab):
         rows += [(" ".join(words[i : j + 1]), f"{i + 1}–{j + 1}", p) for p, i, j in likely]
         return LabResult(
             title="Inside and outside",
-            see="inside fills from single words (the diagonal) to the whole sentence (the corner), outside "
-            "back again; p sums "
+            see="The inside chart fills from single words (the diagonal) to the whole sentence (the corner), the "
+            "outside chart in the reverse order; p sums "
             f"over all {trees:,} binary trees, of which the best is {tree}.",
             blocks=drawing.blocks(step),
             table=(("", "", "value"), rows),

@@ -14,6 +14,7 @@ from regard.inspect.layout import Block, below, frame
 from regard.inspect.page import Card, Section, page
 from regard.inspect.plot import WIDTH, caption
 from regard.inspect.scene import Scene
+from regard.trace import Array
 
 Table = tuple[Sequence[str], Sequence[Sequence[object]]]
 """Header and rows: the key numbers of a lab."""
@@ -102,6 +103,14 @@ def written(value: object) -> str:
     if 1000 <= size < 1e7:
         return f"{value:,.0f}".replace("-", "−")
     return f"{value:.4g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e").replace("-", "−")
+
+
+def gradient_range(found: Sequence[Array]) -> tuple[float, float]:
+    """The range of a logarithmic axis, in powers of ten, for norms of gradients, which may all be 0 or infinite."""
+    values = np.concatenate(found)
+    values = np.clip(values[(values > 0) & np.isfinite(values)], 1e-12, 1e300)
+    low, high = values.min(initial=1.0), values.max(initial=2.0)
+    return 10 ** np.floor(np.log10(low)), 10 ** np.ceil(np.log10(high))
 
 
 def plain(value: Any) -> Any:

@@ -27,7 +27,7 @@ from torch import Tensor
 from regard.inspect.layout import Block
 from regard.inspect.plot import Curve, draw_bars, draw_plot
 from regard.lab.lab import Lab, LabResult
-from regard.parts import Positive, register
+from regard.parts import Positive, Seed, register
 from regard.trace import Array
 
 LSTM = {
@@ -64,7 +64,7 @@ class LadderLab(Lab):
         """Number of training updates."""
         rates: Annotated[tuple[Positive, ...], Field(min_length=1, max_length=5)] = (0.003, 0.01, 0.03)
         """Learning rates that each rung is trained with; the best one counts."""
-        seed: Annotated[int, Field(ge=0)] = 0
+        seed: Seed = 0
         """Seed of the initial weights and of the sequences."""
 
     summary = "LSTM in five rungs and GRU in four, each trained to recall a symbol after 100 steps"
@@ -108,7 +108,7 @@ class LadderLab(Lab):
             see=f"After {options.steps} steps the plain RNN recalls {_percent(first)} of the symbols (chance "
             f"{_percent(1 / options.symbols)}), the LSTM {_percent(last)} and the GRU "
             f"{_percent(gru['4 + copy'])}: what helps "
-            "is the rung on which the old state is added, and no longer squashed at every step.",
+            "is the rung that adds the old state instead of squashing it at every step.",
             blocks=blocks,
             table=(("rung", "new", "accuracy", "last loss", "best rate"), rows),
             numbers=numbers,

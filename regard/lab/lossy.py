@@ -21,7 +21,7 @@ from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import color_scale
 from regard.inspect.plot import Curve, draw_plot
 from regard.lab.lab import Lab, LabResult
-from regard.parts import register
+from regard.parts import Seed, register
 
 Length = Annotated[int, Field(ge=1, le=64)]
 
@@ -41,7 +41,7 @@ class LossyLab(Lab):
         """D, the sizes of the state."""
         rows: Annotated[int, Field(ge=10, le=5000)] = 400
         """Random sequences on which the accuracy is measured."""
-        seed: Annotated[int, Field(ge=0)] = 0
+        seed: Seed = 0
         """Seed of R, E and the sequences."""
 
     summary = "copying through one vector: exact while D ≥ n (V − 1), lossy beyond, whatever the weights"

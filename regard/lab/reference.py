@@ -15,8 +15,8 @@ from regard.spec.reference import options_table
 HEAD = """# The laboratory
 
 Small experiments about recurrent networks and dynamic programs: each computes what a lecture claims, prints its
-numbers, draws a figure, and says in one sentence what to see. Made from the code
-(`python -m regard.lab.reference docs`).
+numbers, draws a figure, and says in one sentence what to see. This page is generated:
+`python -m regard.lab.reference docs`.
 
     regard lab                                        # list them
     regard lab jacobian                               # figure and numbers in the terminal
@@ -24,8 +24,8 @@ numbers, draws a figure, and says in one sentence what to see. Made from the cod
     regard lab inside-outside -o tables.html --set 'sentence=time flies like an arrow'
     regard lab gates --json gates.json
 
-Figures are `.svg`, `.png` or `.pdf`; `.html` is a page that works without a network, with a slider where tables fill
-step by step. In Python, `regard.lab.run("jacobian", steps=100)` returns the figure and the numbers. A lab of your own
+Figures are `.svg`, `.png` or `.pdf`; `.html` is a page that works offline, with a slider if its tables fill step by
+step. In Python, `regard.lab.run("jacobian", steps=100)` returns the figure and the numbers. A lab of your own
 is one file: [extending.md](extending.md#a-lab)."""
 
 

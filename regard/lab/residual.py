@@ -15,8 +15,8 @@ from pydantic import Field
 from torch import Tensor
 
 from regard.inspect.plot import Curve, draw_plot
-from regard.lab.lab import Lab, LabResult, written
-from regard.parts import NotNegative, register
+from regard.lab.lab import Lab, LabResult, gradient_range, written
+from regard.parts import Seed, register
 from regard.trace import Array
 
 
@@ -31,9 +31,9 @@ class ResidualLab(Lab):
         """Number of stacked blocks."""
         size: Annotated[int, Field(ge=1, le=256)] = 32
         """Features of every layer."""
-        gain: NotNegative = 0.3
+        gain: Annotated[float, Field(ge=0, le=100)] = 0.3
         """Scale of W₂, in units of 1/√size; 0 makes every residual block the identity."""
-        seed: Annotated[int, Field(ge=0)] = 0
+        seed: Seed = 0
         """Seed of weights and inputs."""
 
     summary = "y = x + F(x): the identity at initialization, and a gradient multiplied by I + ∂F/∂x"
@@ -54,10 +54,10 @@ class ResidualLab(Lab):
         difference = block_difference(options.size, options.gain, options.seed)
         rows = [(name, norms[-1], norms[0], norms[0] / norms[-1]) for name, norms in found.items()]
         return LabResult(
-            title="A way past every layer",
-            see=f"Down {L} layers the gradient of the plain network is multiplied by {written(rows[0][3])}, "
-            "with skips by "
-            f"{written(rows[1][3])}; with W₂ = 0 it arrives as it was sent, because every block is the identity "
+            title="Skip connections carry gradients",
+            see=f"Over {L} layers the gradient of the plain network is multiplied by {written(rows[0][3])}, "
+            "with skip connections by "
+            f"{written(rows[1][3])}; with W₂ = 0 it is unchanged, because every block is the identity "
             f"(the output differs from the input by {written(moved)}).",
             blocks=[
                 draw_plot(
@@ -65,7 +65,7 @@ class ResidualLab(Lab):
                     x_name="layer ℓ",
                     y_name="‖∂loss/∂x_ℓ‖",
                     log_y=True,
-                    y_range=_range(found),
+                    y_range=gradient_range(list(found.values())),
                 ),
             ],
             table=(("", "at the top", "at the input", "ratio"), rows),
@@ -121,9 +121,3 @@ def block_difference(size: int, gain: float, seed: int) -> float:
     made = weights(size, gain, generator)
     found = torch.autograd.functional.jacobian(lambda one: block(one, *made, skip=True), x)
     return float((found - block_jacobian(x, *made)).abs().max())
-
-
-def _range(found: dict[str, Array]) -> tuple[float, float]:
-    values = np.concatenate(list(found.values()))
-    values = values[values > 0]
-    return max(1e-12, 10 ** np.floor(np.log10(values.min()))), 10 ** np.ceil(np.log10(max(values.max(), 2.0)))

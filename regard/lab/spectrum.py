@@ -15,10 +15,14 @@ from pydantic import Field
 
 from regard.inspect.plot import Curve, draw_plot
 from regard.lab.lab import Lab, LabResult, written
-from regard.parts import register
+from regard.parts import Seed, register
 from regard.trace import Array
 
 Radius = Annotated[float, Field(gt=0, le=3)]
+EXPLODED = 10.0
+"""A factor |λ|^t above this counts as exploded, one below its inverse as vanished."""
+CONVERGED = 0.01
+"""The power method has converged if it differs by less than this from the eigenvalue."""
 
 
 @register("lab", "spectrum")
@@ -36,7 +40,7 @@ class SpectrumLab(Lab):
         """Steps of the recurrence."""
         symmetric: bool = True
         """Whether W = Wᵀ, so that its eigenvalues are real and its eigenvectors orthogonal."""
-        seed: Annotated[int, Field(ge=0)] = 0
+        seed: Seed = 0
         """Seed of W and h_0."""
 
     summary = "a linear recurrence is the power method: its largest eigenvalue decides between 0 and ∞"
@@ -89,8 +93,12 @@ class SpectrumLab(Lab):
         return LabResult(
             title="Eigenvalues to the power t",
             see=f"The same W, scaled so that its largest eigenvalue is {_listed(options.radii)}: after {options.steps} "
-            "steps the state and its gradient have vanished, stayed or exploded, and only the leading "
-            "eigenvector is left.",
+            f"steps the state and its gradient have {_fates([factor for _, factor, _ in rows])}, and "
+            + (
+                "only the leading eigenvector is left."
+                if abs(abs(quotients[-1]) - largest) < CONVERGED
+                else "other eigenvectors than the leading one still contribute."
+            ),
             blocks=blocks,
             table=(("", "|λ|^t", "‖W^t h_0‖"), rows),
             numbers={
@@ -127,6 +135,18 @@ def power_method(matrix: Array, start: Array, steps: int) -> Array:
         length = np.linalg.norm(following)
         state = following / length if length else following
     return np.array(found)
+
+
+def _fates(factors: list[float]) -> str:
+    """What the powers |λ|^t have done: "vanished, stayed or exploded"."""
+    found = dict.fromkeys(
+        "vanished" if factor < 1 / EXPLODED else "exploded" if factor > EXPLODED else "stayed"
+        for factor in factors
+    )
+    if list(found) == ["stayed"]:
+        return "neither vanished nor exploded"
+    *others, last = found
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _listed(radii: tuple[float, ...]) -> str:

@@ -62,10 +62,10 @@ class TimingLab(Lab):
         last = lengths[-1]
         ratio = float(times["recurrence"][-1] / times["convolution"][-1])
         return LabResult(
-            title="A recurrence must wait",
+            title="A recurrence is sequential",
             see=f"At length {last:,} the recurrence takes {written(float(times['recurrence'][-1]))} ms in "
-            f"{last:,} steps that wait "
-            f"for each other, {ratio:.0f} times as long as the convolution, whose positions are computed at once.",
+            f"{last:,} sequential steps, "
+            f"{ratio:.0f} times as long as the convolution, which computes all positions at once.",
             blocks=[
                 draw_plot(
                     {name: Curve(at, found) for name, found in times.items()},

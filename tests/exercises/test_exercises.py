@@ -157,6 +157,35 @@ def test_an_answer_that_never_ends_is_stopped_at_its_line(tmp_path: Path) -> Non
     assert time.monotonic() - began < 60
 
 
+def test_an_answer_that_prints_without_end_is_stopped_too(tmp_path: Path) -> None:
+    answer = tmp_path / "answer.py"
+    answer.write_text('while True: print("x" * 1_000_000)\n')
+    found = grade("mistakes", answer, seconds=1)
+    assert found.marks[0].place == "answer.py:1" and "1 seconds" in found.marks[0].cause
+    assert found.printed.startswith("…\n") and "xxx" in found.printed and len(found.printed) < 10_000
+
+
+def test_the_last_lines_of_a_long_output_are_shown(tmp_path: Path) -> None:
+    answer = tmp_path / "answer.py"
+    answer.write_text("for i in range(10_000): print(f'line {i}')\n" + answers.MISTAKES)
+    found = grade("mistakes", answer)
+    assert found.right
+    assert found.printed.splitlines() == ["…", *(f"line {i}" for i in range(9_980, 10_000))]
+
+
+def test_files_named_like_standard_modules_do_not_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("random", "statistics", "regard"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('mine')\n")
+    (tmp_path / "beside.py").write_text("VALUE = 3\n")
+    answer = tmp_path / "answer.py"
+    answer.write_text("import random, statistics, beside\nprint(beside.VALUE)\n" + answers.MISTAKES)
+    found = grade("mistakes", answer)
+    assert found.right and found.printed == "3"
+
+
 def test_an_answer_that_ends_the_process_is_told_so(tmp_path: Path) -> None:
     answer = tmp_path / "answer.py"
     answer.write_text("import os\nos._exit(7)\n")
@@ -166,11 +195,22 @@ def test_an_answer_that_ends_the_process_is_told_so(tmp_path: Path) -> None:
 def test_the_work_of_a_student_is_kept(tmp_path: Path) -> None:
     mine = tmp_path / "mine.py"
     mine.write_text("my work")
-    with pytest.raises(RegardError, match="may hold your work"):
+    with pytest.raises(RegardError, match="may contain your work"):
         write_template("summing", mine)
     assert mine.read_text() == "my work"
     write_template("summing", tmp_path / "new.py")
     assert (tmp_path / "new.py").read_text() == exercise("summing").template
+
+
+def test_a_folder_is_told_from_a_file_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(RegardError, match="this is a folder") as caught:
+        grade("summing", tmp_path)
+    assert caught.value.fix.endswith(f"regard exercise summing {tmp_path / 'summing.py'}")
+    with pytest.raises(RegardError, match="this is a folder") as caught:
+        write_template("summing", tmp_path)
+    assert caught.value.fix.endswith(f"regard exercise summing -o {tmp_path / 'summing.py'}")
+    with pytest.raises(RegardError, match=r"no such file.*-o .*/mine\.py` writes a template"):
+        grade("summing", tmp_path / "mine")
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -254,3 +255,33 @@ def test_cells_of_a_run(tmp_path: Path) -> None:
     assert set(found["text"]) <= set("abc ") and found["activations"]
     (values,) = [found["activations"]["place in the word"]]
     assert len(values) == len(found["text"])
+
+
+def test_what_to_see_in_attractors_follows_what_was_computed() -> None:
+    usual = run("attractors", grid=24).see
+    assert "its slopes grow" in usual and "large only on the boundaries" in usual
+    for rate, once, often in ((0, "0", "0"), (1, "1", "1"), (2, "2", "1.1e12")):
+        found = run("attractors", grid=24, rate=rate).see
+        assert "its slopes grow" not in found
+        assert f"largest slope is {once} after one iteration and {often} after 40" in found
+    still = run("attractors", grid=24, weights=[[0, 0], [0, 0]])
+    assert still.see.endswith("all starts end at one attractor, and the gradient is at most 0 (median 0).")
+    slow = run("attractors", grid=24, weights=[[0, -2], [2, 0]]).see
+    assert "boundaries" not in slow and "there are 4 attractors" in slow
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({}, "have vanished, stayed or exploded, and only the leading eigenvector is left."),
+        ({"radii": [1]}, "have neither vanished nor exploded, and only the leading"),
+        ({"radii": [2]}, "have exploded, and only the leading"),
+        ({"radii": [0.5, 0.6, 2]}, "have vanished or exploded, and"),
+        (
+            {"steps": 2},
+            "have neither vanished nor exploded, and other eigenvectors than the leading one still",
+        ),
+    ],
+)
+def test_what_to_see_in_a_spectrum_follows_what_was_computed(settings: dict[str, Any], told: str) -> None:
+    assert told in run("spectrum", **settings).see

@@ -115,6 +115,30 @@ def test_values_that_cannot_be_are_refused(name: str, regard: Command) -> None:
             assert code == 2 and err.startswith(f"error: --set {key}={value}") and not out
 
 
+@pytest.mark.parametrize("name", [name for name in LABS if "seed" in part("lab", name).Options.model_fields])
+def test_seeds_up_to_the_largest_of_torch_are_accepted(name: str, regard: Command) -> None:
+    assert run(name, **{**SMALL.get(name, {}), "seed": 2**63 - 1}).see
+    code, out, err = regard("lab", name, "--set", f"seed={2**63}")
+    assert code == 2 and err.startswith(f"error: --set seed={2**63}: expected less than") and not out
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("depth", {"gain": 100.0, "leaves": 2}),
+        ("residual", {"gain": 100.0}),
+        ("residual", {"gain": 40.0, "size": 64, "layers": 500}),
+        ("clipping", {"rate": 1000.0, "small_rate": 1000.0}),
+        ("ladder", {"updates": 1}),
+        ("lossy", {"lengths": [1]}),
+    ],
+)
+def test_extreme_values_are_drawn(name: str, settings: dict[str, Any]) -> None:
+    """All gradients are 0, or infinite; or there is one point."""
+    found = run(name, **{**SMALL[name], **settings})
+    assert found.see and "nan" not in found.figure.svg()
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -139,8 +163,12 @@ def test_values_that_cannot_be_are_refused(name: str, regard: Command) -> None:
         (["inside-outside", "--set", "spans.1-7=1"], "no span of these 6 words"),
         (["convolution", "--set", "window=4", "--set", "stride=4"], "too few for windows"),
         (["error-surface", "--set", "weights=[3, 1]"], "smaller end first"),
+        (["depth", "--set", "gain=1e9"], "expected less than or equal to 100"),
+        (["residual", "--set", "gain=1e300"], "expected less than or equal to 100"),
+        (["clipping", "--set", "rate=1e300"], "expected less than or equal to 1000"),
+        (["clipping", "--set", "small_rate=1e300"], "expected less than or equal to 1000"),
         (["cells", "--set", "text=/no/such/file"], "No such file"),
-        (["clipping", "--set", "text=/dev/null"], "no regular file"),
+        (["clipping", "--set", "text=/dev/null"], "not a regular file"),
         (["cells", "--set", "run=/no/such/run"], "/no/such/run"),
     ],
 )
