@@ -11,6 +11,7 @@ from typing import Any
 from regard.announcing import Announcer
 from regard.data import Batches, Dataset, StreamBatches
 from regard.data_progress import DataProgress
+from regard.device import named_device
 from regard.distillation import columns_from, load_distillation
 from regard.errors import RegardError
 from regard.evaluation import Evaluation, check_metrics, evaluate
@@ -18,7 +19,7 @@ from regard.model import Model
 from regard.model.columns import fit_columns, make_columns
 from regard.model.model import DEFAULT_BATCH_COST
 from regard.model.store import COLUMNS, read_columns, read_metrics, versions, write_columns
-from regard.pairs import Inferred, Note, infer, is_data_file
+from regard.pairs import Inferred, Note, infer, is_data_file, name_of_file
 from regard.run import RunFolder
 from regard.sources import (
     Splits,
@@ -37,7 +38,7 @@ from regard.training import fit as fit_network
 from regard.training.curricula import Curriculum, make_curriculum
 from regard.training.log import read_curve
 from regard.training.seed import Generators, undisturbed
-from regard.zoo import find
+from regard.zoo import find, names
 
 SETTINGS = "REGARD_SET"
 """An environment variable with settings for every new run, such as `training.steps=5 encoder.size=32`."""
@@ -85,6 +86,8 @@ class Experiment:
         self.announcer = Announcer(spec, run.path, silent=silent)
         self._progress = DataProgress(silent=silent)
         try:
+            if device is not None:
+                named_device(device)  # an error comes before the data are read
             with undisturbed():
                 # Before anything is built: the first weights are drawn from it.
                 seed_everything(spec.training.seed)
@@ -215,7 +218,7 @@ class Experiment:
         """The encoded rows of a split. All splits but train have their references gathered by input."""
         if split not in self.splits:
             raise RegardError(
-                f"the data have no {split!r}.", where="data", fix=f"There are {', '.join(self.splits)}."
+                f"the data have no split {split!r}.", where="data", fix=f"There are {', '.join(self.splits)}."
             )
         if split not in self.datasets:
             with self._progress.shown(f"encoding {split} from"):
@@ -341,7 +344,7 @@ def _as_environment_says(spec: Spec) -> tuple[Spec, str]:
 
 def name_of_run(what: str, spec: Spec | None = None) -> str:
     """The default name of a run: the stem of a file (my.yaml → my), or the name of a zoo system."""
-    stem = Path(what.split("+")[0]).name.split(".")[0].replace(":", "-")
+    stem = name_of_file(what)
     if spec is None and not is_data_file(what) and Path(what).suffix not in (".yaml", ".yml"):
         spec = find(what)
     return stem if spec is None or Path(what).suffix in (".yaml", ".yml") else spec.name or stem
@@ -355,8 +358,15 @@ def inferred(
         return infer(what, overrides, source=source, target=target)
     if source is not None or target is not None:
         raise RegardError(
-            "--source and --target choose columns of a file of pairs.",
+            "--source and --target work only with a data file, not with a spec.",
             where=what,
-            fix="In a spec, give the column its `field`.",
+            fix="In the spec, set the `field` of the column.",
+        )
+    folder = Path(what)
+    if what not in names() and folder.is_dir() and not (folder / "spec.yaml").is_file():
+        raise RegardError(
+            "this is a folder, expected a file of pairs, a spec (my.yaml) or a system of the zoo.",
+            where=what,
+            fix=f"Name a file in it: {folder / 'FILE'}",
         )
     return Inferred(find(what, overrides), [], [])

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import secrets
+import shlex
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -47,9 +48,9 @@ def check_apart(written: Mapping[str, Path | None], read: Iterable[str | Path | 
     for option, path in written.items():
         if path is not None and any(_are_one(path.expanduser(), other) for other in given):
             raise RegardError(
-                "this command reads the file, and would write over it.",
+                "this command reads this file and would overwrite it.",
                 where=f"{option} {path}",
-                fix="Choose another name.",
+                fix="Choose another file name.",
             )
 
 
@@ -78,9 +79,9 @@ def read_bytes(path: Path, *, most: int = LARGEST) -> bytes:
     with os.fdopen(handle, "rb") as file:
         state = os.fstat(handle)
         if not stat.S_ISREG(state.st_mode):
-            raise ValueError("it is no regular file")
+            raise ValueError("it is not a regular file")
         if state.st_size > most:
-            raise ValueError(f"it has {state.st_size:,} bytes, at most {most:,} are read")
+            raise ValueError(f"it has {state.st_size:,} bytes, at most {most:,} are allowed")
         return file.read()
 
 
@@ -152,7 +153,7 @@ def _check_replaceable(path: Path) -> None:
     folder = os.path.realpath(path.parent)
     if special or folder == "/dev" or folder.startswith(SYSTEM):
         raise RegardError(
-            "this is no place for a file."
+            "a file cannot be written here: this is a device, a pipe or a system path."
             if not os.path.isdir(path)
             else "this is a folder, expected a file.",
             where=str(path),
@@ -183,10 +184,20 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
+def reading_remedy(error: Exception, path: Path, otherwise: str) -> str:
+    """The remedy for a file that cannot be read: permission, if that is missing, or else `otherwise`."""
+    if isinstance(error, OSError) and error.errno in FORBIDDEN:
+        return f"Change its permissions: chmod u+r {shlex.quote(str(path))}"
+    return otherwise
+
+
 def cannot_write(path: Path, error: OSError) -> RegardError:
     fix = ""
     if error.errno in FULL:
         fix = "Free some space on this disk, or choose a folder on another one."
     elif error.errno in FORBIDDEN:
         fix = "Choose a folder that you may write to."
+    elif error.errno in (errno.ENOTDIR, errno.EEXIST):
+        file = next((part for part in path.parents if part.is_file()), None)
+        fix = f"{file} is a file; choose another folder." if file is not None else "Choose another folder."
     return RegardError(f"the file could not be written: {error.strerror or error}.", where=str(path), fix=fix)

@@ -20,12 +20,14 @@ from regard.errors import RegardError
 from regard.files import naming, sweep, write_text
 from regard.lock import Lock
 from regard.manifest import FOLDERS, MANIFEST, RUN_FILES, STATE_FILE, Manifest
+from regard.spec.saved import nearest_run
 from regard.training.processes import process_rank
 
 LOCK, NEXT = ".regard.lock", ".regard-next"
 LONGEST_WAIT = 60.0
 MOST_NAMED = 3
-SIGNS = ("spec.yaml", "model.safetensors", STATE_FILE)
+WEIGHTS = "model.safetensors"
+SIGNS = ("spec.yaml", WEIGHTS, STATE_FILE)
 """Any of these files makes a folder the folder of a run."""
 
 
@@ -43,7 +45,7 @@ class RunFolder:
         self.path, self.work = path, work or path
         self._lock: Lock | None = None
         self._made: list[Path] = []
-        self._added: list[Path] = []
+        self._before: tuple[Manifest, list[str]] | None = None
 
     @classmethod
     def start(cls, path: str | Path, *, overwrite: bool = False) -> RunFolder:
@@ -101,7 +103,6 @@ class RunFolder:
         number = next(n for n in range(1, len(names) + 2) if _rows_name(name, n) not in names)
         path = self.path / _rows_name(name, number)
         manifest.claim(self.path, [path.name])
-        self._added.append(path)
         write_text(path, text)
         return path.absolute()
 
@@ -109,11 +110,11 @@ class RunFolder:
         """Called after the first checkpoint: the run replaces the one that it overwrites."""
         if self.work != self.path and process_rank() == 0:
             _move_in(self.path)
-        self.work, self._added = self.path, []
+        self.work = self.path
         return self.path
 
     def close(self) -> None:
-        """Release the lock. A run without a checkpoint leaves the older run as it was."""
+        """Release the lock. A new run without a checkpoint leaves the folder as it was."""
         if self._lock is None:
             return
         with suppress(
@@ -121,9 +122,9 @@ class RunFolder:
         ):  # the cause of the failure, for example a full disk, must be reported instead
             if self.work != self.path and not _has_checkpoint(self.path):
                 _discard(self.path / NEXT)
-                self._forget_added()
-            elif self._added and not contains_run(self.path):
-                self._forget_added()
+                self._withdraw()
+            elif self.work == self.path and not _has_weights(self.path):
+                self._withdraw()
         self._lock.release()
         self._lock = None
         self._remove_made()
@@ -140,6 +141,8 @@ class RunFolder:
                 raise
         try:
             recover(self.path)
+            listed = manifest.read(self.path)
+            self._before = listed, listed.present(self.path)
             check()  # again, because another process may have changed the folder
         except BaseException:
             self.close()
@@ -157,8 +160,9 @@ class RunFolder:
             raise RegardError(
                 "this folder already contains a run.",
                 where=str(self.path),
-                fix=f"Pass `--overwrite`, continue it with `--resume {self.path}`, "
-                "or choose another folder with `-o`.",
+                fix="Pass `--overwrite`, "
+                + (f"continue it with `--resume {self.path}`, " if _is_resumable(self.path) else "")
+                + "or choose another folder with `-o`.",
             )
         manifest.check_free(self.path, RUN_FILES)
         if others := _others(self.path):
@@ -170,29 +174,31 @@ class RunFolder:
 
     def _check_resumable(self) -> None:
         if not contains_run(self.path) or not (self.path / "spec.yaml").is_file():
+            near = None if self.path.exists() else nearest_run(self.path)
             raise RegardError(
                 "there is no run here: regard has written no spec.yaml into this folder.",
                 where=str(self.path),
-                fix="Name the folder of a run to resume.",
+                fix="Name the folder of a run to resume." if near is None else f"Did you mean {near}?",
             )
         manifest.refuse_links(self.path, (*FOLDERS, NEXT))
-        if not _has_checkpoint(self.path) and not (self.path / STATE_FILE).is_file():
+        if not _is_resumable(self.path):
+            weights = f", or start a new run from its weights: `--set training.start_from={self.path} -o NEW`"
             raise RegardError(
                 f"this run cannot be resumed: {STATE_FILE} is missing.",
                 where=str(self.path),
-                fix="Train it anew with `--overwrite`, or start a new run from its weights: "
-                f"`--set training.start_from={self.path} -o NEW`.",
+                fix=f"Train it anew with `--overwrite`{weights if _has_weights(self.path) else ''}.",
             )
 
-    def _forget_added(self) -> None:
-        """Remove the rows of a failed run, and the manifest if it lists no other files."""
-        listed, names = manifest.read(self.path), [path.name for path in self._added]
-        manifest.remove(self.path, listed, names)
-        files = tuple(name for name in listed.files if name not in names)
-        if files:
-            manifest.write(self.path, Manifest(files, listed.folders, listed.moving))
-        else:
+    def _withdraw(self) -> None:
+        """Remove the files of a failed run, and restore the manifest that was there before it."""
+        if self._before is None:
+            return
+        listed, (before, names) = manifest.read(self.path), self._before
+        manifest.remove(self.path, listed, [name for name in listed.present(self.path) if name not in names])
+        if not before.files:
             (self.path / MANIFEST).unlink(missing_ok=True)
+        elif listed != before:
+            manifest.write(self.path, before)
 
     def _remove_made(self) -> None:
         """Remove the folders that were created for a run that wrote nothing."""
@@ -228,6 +234,14 @@ def recover(path: Path) -> None:
 def _has_checkpoint(path: Path) -> bool:
     """Whether a new run in path/NEXT has a checkpoint: then it is kept, and may be partly moved."""
     return bool(manifest.read(path).moving) or (path / NEXT / STATE_FILE).is_file()
+
+
+def _is_resumable(path: Path) -> bool:
+    return _has_checkpoint(path) or (path / STATE_FILE).is_file()
+
+
+def _has_weights(path: Path) -> bool:
+    return any((path / name).is_file() for name in (WEIGHTS, STATE_FILE))
 
 
 def _wait_for_recovery(path: Path) -> None:

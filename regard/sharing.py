@@ -40,6 +40,10 @@ def push(run: str | Path, target: str, *, private: bool = False) -> str:
         )
     if target.startswith(FOLDER):
         folder = Path(target.removeprefix(FOLDER)).expanduser()
+        if folder.is_file():
+            raise RegardError(
+                "this is a file, expected a folder.", where=str(folder), fix="Choose another folder."
+            )
         claim(folder, MODEL_FILES)
         _copy(run, folder)
         return str(folder)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
-from regard.files import replacing
+from regard.files import reading_remedy, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +97,7 @@ def _check(raw: bytes, metadata: Mapping[str, str], data: memoryview, *, own: bo
     if DIGEST in metadata:
         said = metadata[DIGEST]
         if said != _digest(raw.rstrip(b" ").replace(said.encode(), b"", 1), data):
-            raise ValueError("its content does not have its digest, so it was damaged or changed")
+            raise ValueError("its content does not match its digest: it was damaged or changed")
     elif own and set(metadata) not in BEFORE_DIGESTS:
         raise ValueError("its digest is missing")
 
@@ -132,7 +132,7 @@ def _mapped(path: Path) -> Iterator[mmap.mmap]:
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise ValueError("it is no regular file")
+            raise ValueError("it is not a regular file")
         with mmap.mmap(handle, 0, access=mmap.ACCESS_READ) as content:
             yield content
     finally:
@@ -161,5 +161,5 @@ def _refusing(path: Path, what: str) -> Iterator[None]:
         raise RegardError(
             f"{what} cannot be read: {reason}.",
             where=str(path),
-            fix="Copy the file again from where it is whole.",
+            fix=reading_remedy(error, path, "Copy the file again from an intact copy."),
         ) from None

@@ -102,7 +102,10 @@ def hint_at_file(model: Model, texts: Sequence[str]) -> None:
 
     reads_text = all(isinstance(model.columns[name], TextColumn) for name in model.spec.inputs)
     if reads_text and len(texts) == 1 and os.path.isfile(texts[0]):
-        say(f"{texts[0]} is a file, taken here as a text; -f {texts[0]} reads it.", error=True)
+        say(
+            f"{texts[0]} is a file, but its name is used as the text. To read the file: -f {texts[0]}",
+            error=True,
+        )
 
 
 def json_line(given: Any, found: Prediction, output: str, model: Model) -> str:

@@ -14,7 +14,7 @@ from regard.cli.outputs import outputs
 def chat(
     run: Run,
     trace: Annotated[
-        bool, typer.Option("--trace", help="Show after each answer which turns the model looked at.")
+        bool, typer.Option("--trace", help="After each answer, show which turns the model attended to.")
     ] = False,
     history: Annotated[
         Optional[Path],  # noqa: UP045
@@ -27,7 +27,10 @@ def chat(
     output: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
-            "-o", "--output", metavar="FILE", help="Write the dialog here at the end, for --history."
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write the dialog to this file at the end; --history continues it.",
         ),
     ] = None,
     user: Annotated[str, typer.Option("--user", metavar="NAME", help="Your name in the data.")] = "U",
@@ -49,10 +52,10 @@ def chat(
     Lines that begin with a slash are commands:
 
     \b
-    /undo              take back your last turn and its answer
+    /undo              undo your last turn and its answer
     /history           show the dialog
-    /trace             show, or hide, where the model looked
-    /turn NAME: TEXT   add a turn of somebody else, such as a fact, without an answer
+    /trace             show or hide which turns were attended to
+    /turn NAME: TEXT   add a turn of another speaker, such as a fact, without an answer
     /new               begin a new dialog
     /help, /quit
 

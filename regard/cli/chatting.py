@@ -23,10 +23,10 @@ from regard.prediction import Prediction
 from regard.terminal import say
 
 COMMANDS = {
-    "/undo": "take back your last turn and its answer",
+    "/undo": "undo your last turn and its answer",
     "/history": "show the dialog so far",
-    "/trace": "show, or hide, which turns were looked at",
-    "/turn": "add a turn of somebody else, without an answer: /turn KB: TEXT",
+    "/trace": "show or hide which turns were attended to",
+    "/turn": "add a turn of another speaker, without an answer: /turn KB: TEXT",
     "/new": "begin a new dialog",
     "/help": "show these commands",
     "/quit": "end; so does Ctrl-D",
@@ -105,13 +105,15 @@ class Chat:
                 )
         for option, name in (("--user", self.user), ("--bot", self.bot)):
             if not SPEAKER.fullmatch(f"{name}: "):
-                raise RegardError(f"{name!r} is no name of a speaker.", where=option, fix="Use one word.")
+                raise RegardError(
+                    f"{name!r} is not the name of a speaker.", where=option, fix="Use one word."
+                )
 
     def say(self, text: str, *, trace: bool = False) -> Prediction:
         """The answer to the user's next utterance; both become turns. If there is no answer, neither is added."""
         said = plain(text)
         if not said:
-            raise RegardError("nothing was said.")
+            raise RegardError("the turn is empty.")
         turns = [*self.turns, Turn(self.user, said)]
         self.asked = self._inputs(turns)
         answer: Prediction = self.model.predict(self.asked, output=self.output, trace=trace)
@@ -142,7 +144,7 @@ class Chat:
     def undo(self) -> None:
         """Restore the dialog before the last typed turn."""
         if not self._lengths:
-            raise RegardError("there is nothing to take back.")
+            raise RegardError("there is nothing to undo.")
         del self.turns[self._lengths.pop() :]
 
     def new(self) -> None:
@@ -155,12 +157,12 @@ def _command(line: str, chat: Chat, trace: bool) -> bool:
     if name not in COMMANDS:
         raise RegardError(f"there is no command {name!r}.", fix=nearest(name, list(COMMANDS)) or "Try /help.")
     if rest.strip() and name != "/turn":
-        raise RegardError(f"{name} takes nothing after it.", fix="A turn that begins with / is written //.")
+        raise RegardError(f"{name} takes no argument.", fix="A turn that begins with / is written //.")
     if name == "/undo":
         chat.undo()
         said = chat.turns[-1] if chat.turns else None
         say(
-            f"taken back; the last turn is now: {said}" if said else "taken back; the dialog is empty.",
+            f"undone; the last turn is now: {said}" if said else "undone; the dialog is empty.",
             error=True,
         )
     elif name == "/history":
@@ -176,7 +178,7 @@ def _command(line: str, chat: Chat, trace: bool) -> bool:
             say(f"{command:10}{about}", error=True)
     elif name == "/trace":
         trace = not trace
-        say(f"where the model looks is {'shown' if trace else 'hidden'}.", error=True)
+        say(f"the attention is {'shown' if trace else 'hidden'}.", error=True)
     return trace
 
 

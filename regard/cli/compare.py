@@ -17,7 +17,7 @@ def compare(
     ],
     text: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option("--text", metavar="TEXT", help="The input to look at."),
+        typer.Option("--text", metavar="TEXT", help="The input."),
     ] = None,
     target: Annotated[
         Optional[str],  # noqa: UP045
@@ -28,8 +28,13 @@ def compare(
     ] = None,
     row: DataRow = None,
     split: Annotated[
-        str, typer.Option("--split", metavar="NAME", help="The part of the data for --row.")
-    ] = "test",
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--split",
+            metavar="NAME",
+            help="The split of the data for --row. Default: test, or dev if there is none.",
+        ),
+    ] = None,
     of: Of = None,
     names: Annotated[
         Optional[list[str]],  # noqa: UP045

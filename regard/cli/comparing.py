@@ -107,9 +107,13 @@ def draw_side_by_side(
     from regard.inspect import save
 
     if output == Path("-"):
-        raise RegardError("a figure is a file.", where="-o", fix="Name one: -o compare.svg")
+        raise RegardError(
+            "a figure cannot be written to standard output.", where="-o", fix="Name a file: -o compare.svg"
+        )
     if names and len(names) != len(runs):
-        raise RegardError(f"there are {len(names)} names for {len(runs)} runs.", where="--name")
+        raise RegardError(
+            f"received {len(names)} names for {len(runs)} runs, expected one for each.", where="--name"
+        )
     models = [Model.load(run, device=device) for run in runs]
     common = [name for name in models[0].spec.outputs if all(name in model.spec.outputs for model in models)]
     if not common or (of is not None and of not in common):
@@ -120,6 +124,7 @@ def draw_side_by_side(
             where="--of",
             fix=f"They have {', '.join(common)}." if common else "",
         )
+    looked = looked.on_split_of(models[0])
     traces = [_traced(looked.by(model, of or common[0])) for model in models]
     titles = names or [run.name for run in runs]
     save(draw(list(zip(titles, traces, strict=True)), across=across), output)
@@ -128,7 +133,5 @@ def draw_side_by_side(
 
 def _traced(found: Prediction) -> Trace:
     if found.trace is None or not (found.trace.attention or found.trace.structures):
-        raise RegardError(
-            "this model has no attention to show.", fix="Compare models that have an attention."
-        )
+        raise RegardError("this model has no attention to show.", fix="Compare models with attention.")
     return found.trace

@@ -14,6 +14,7 @@ import numpy as np
 from regard.cli.loading import load
 from regard.cli.options import Loading
 from regard.cli.outputs import written
+from regard.cli.unknown import UnknownCount
 from regard.console import safe_console
 from regard.data.readers.opening import find
 from regard.data.readers.stream import StreamReader
@@ -57,17 +58,18 @@ def generate_text(
 def score_text(model: Model, texts: Sequence[str], file: Path | None, output: Path | None) -> None:
     """Print −log p of every token, and the total per token and per character."""
     given = _Counted([" ".join(texts)] if file is None else _stretches(file))
-    total, tokens, unknown = 0.0, 0, 0
+    total, tokens, unknown = 0.0, 0, UnknownCount("token")
     with written(output) as stream:
         for one in model.surprises(given):
             print(f"{one.nats:.4f}\t{one.token}", file=stream)
-            total, tokens, unknown = total + one.nats, tokens + 1, unknown + (not one.known)
+            total, tokens = total + one.nats, tokens + 1
+            unknown.add([] if one.known else [one.token])
         if not tokens:
             raise RegardError("no text to score.", fix="Give a text, or --file FILE.")
     perplexity = math.exp(min(total / tokens, 700.0))
     told = f"perplexity {perplexity:.4f} over {tokens:,} tokens, "
     print(told + f"{total / math.log(2) / given.characters:.4f} bits per character", file=sys.stderr)
-    _tell_unknown(unknown, tokens)
+    unknown.tell()
 
 
 class _Counted:
@@ -87,19 +89,16 @@ def _stretches(file: Path) -> Iterator[str]:
     return (row["text"] for row in StreamReader().read([find(file)], ["text"]))
 
 
-def _tell_unknown(unknown: int, tokens: int) -> None:
-    if unknown:
-        said = f"{unknown:,} of {tokens:,} tokens are outside the vocabulary and count as the unknown one"
-        print(said, file=sys.stderr)
-
-
 def show_surprise(model: Model, text: str, output: Path | None) -> None:
     """Show the text with every token shaded by its −log p, in the terminal or as a file."""
     if not text:
         raise RegardError("no text to show.", fix="Give a text.")
     found = list(model.surprises([text]))
     scene = surprise_figure(found)
-    _tell_unknown(sum(not one.known for one in found), len(found))
+    unknown = UnknownCount("token")
+    for one in found:
+        unknown.add([] if one.known else [one.token])
+    unknown.tell()
     if output is None:
         safe_console().print(scene)
         return

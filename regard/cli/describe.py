@@ -15,8 +15,8 @@ def describe(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="NAME | SPEC.yaml | RUN",
-            help="A system of the zoo, a spec, or a trained model.",
+            metavar="NAME | SPEC.yaml | RUN | FILE",
+            help="A system of the zoo, a spec, a trained model, or a file of pairs.",
             show_default=False,
         ),
     ],
@@ -25,7 +25,7 @@ def describe(
         typer.Option(
             "--as",
             metavar="DECK",
-            help="Use the letters of a lecture (003, 004), and say which parameter and rows hold each weight.",
+            help="Use the symbols of a lecture (003, 004), and show which parameter and rows hold each weight.",
         ),
     ] = None,
     output: Annotated[
@@ -50,13 +50,15 @@ def describe(
     from regard import zoo
     from regard.console import safe_console
     from regard.describe import board
+    from regard.pairs import is_data_file, pairs_spec
 
     if output is not None:
         from regard.inspect.saving import check_target
 
         check_target(output)
     with outputs({"--output": output}, overwrite=overwrite):
-        spec = zoo.find(what, spec_changes(overrides, seed=seed))
+        changes = spec_changes(overrides, seed=seed)
+        spec = pairs_spec(what, changes) if is_data_file(what) else zoo.find(what, changes)
         safe_console().print(board(spec, what, letters=letters))
         if output is not None:
             from regard.describe import draw

@@ -24,7 +24,7 @@ def evaluate(
         typer.Option(
             "--split",
             metavar="NAME",
-            help="Part of the spec's data. Repeated, the parts are put together. Default: test, or else dev.",
+            help="Split of the spec's data. Can be repeated to join splits. Default: test, or dev if there is none.",
         ),
     ] = None,
     metrics: Annotated[
@@ -41,7 +41,7 @@ def evaluate(
         typer.Option(
             "--by",
             metavar="COLUMN[,COLUMN]",
-            help="Also print the scores by one or two columns of the data; place: by position in the output, counted "
+            help="Also print the scores by one or two columns of the data. `place`: by position in the output, counted "
             "from its end.",
         ),
     ] = None,
@@ -55,7 +55,7 @@ def evaluate(
     ] = None,
     json_file: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option("--json", metavar="FILE", help="Write the figures here as JSON; -: standard output."),
+        typer.Option("--json", metavar="FILE", help="Write the scores here as JSON; -: standard output."),
     ] = None,
     predictions: Annotated[
         Optional[Path],  # noqa: UP045
@@ -88,7 +88,10 @@ def evaluate(
     """
     from regard.cli.measuring import Measurement, evaluate_runs
     from regard.cli.reporting import EvaluationReport
+    from regard.inspect.saving import check_target
 
+    if plot is not None:
+        check_target(plot)
     columns = [name.strip() for name in by.split(",")] if by is not None else []
     report = EvaluationReport(
         by_length=by_length, by=columns, compare=compare, plot=plot, json=json_file, predictions=predictions

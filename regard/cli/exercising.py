@@ -56,7 +56,7 @@ def grade_answer(name: str, answer: Path, *, output: Path | None, hint: bool, se
     right."""
     if output is not None or hint:
         raise RegardError(
-            "an answer is graded, or a template written, or hints are printed.",
+            "FILE, --output and --hint cannot be combined: they grade a file, write a template, and print hints.",
             where="regard exercise",
             fix=f"regard exercise {name} {answer}",
         )

@@ -15,7 +15,7 @@ from regard.cli.outputs import file_of
 from regard.console import safe_console
 from regard.data import Dataset
 from regard.data.columns import TextColumn
-from regard.evaluation import open_dataset, references
+from regard.evaluation import open_dataset, references, usual_split
 from regard.inspect import Example
 from regard.model import Model
 from regard.prediction import Prediction
@@ -24,15 +24,18 @@ from regard.trace import Trace
 
 CHUNK, MOST = 64, 1024
 """Number of rows to answer at a time, and at most, until there are enough right and wrong answers."""
-NEAREST, FARTHEST = "Nearest to the truth", "Farthest from it"
+NEAREST, FARTHEST = "Nearest to the truth", "Farthest from the truth"
 
 
-def show_gallery(run: Path, count: int, split: str, *, grid: bool, output: Path | None, how: Loading) -> None:
-    """Show a gallery for each output, in the terminal or as a file."""
+def show_gallery(
+    run: Path, count: int, split: str | None, *, grid: bool, output: Path | None, how: Loading
+) -> None:
+    """Show a gallery for each output, in the terminal or as a file; split: default test, or dev if there is none."""
     from regard.inspect import gallery, save
 
     model = load(run, how)
     refuse_stream(model, run)
+    split = split or usual_split(model.spec)[0]
     dataset = open_dataset(model, (), [split])
     for name in model.spec.outputs:
         examples, seen, right = collect(model, dataset, name, count)

@@ -95,7 +95,7 @@ def read_inputs(model: Model, file: Path | None, bad: BadInputs) -> Iterator[Row
         yield from table_inputs(model, file, bad)
         return
     if file is None and sys.stdin.isatty():
-        print("Reading inputs from the terminal, one a line; end with Ctrl-D.", file=sys.stderr)
+        print("Reading inputs from the terminal, one per line; end with Ctrl-D.", file=sys.stderr)
     if file is None:
         yield from _line_inputs(sys.stdin.buffer, "standard input", model, bad)
     else:
@@ -169,7 +169,7 @@ def json_text(value: Any, name: str, where: str) -> Any:
         )
     if has_half_pair(json.dumps(value, ensure_ascii=False) if text is None else text):
         raise RegardError(
-            f"{name!r} has half of a surrogate pair, which is no character.",
+            f"{name!r} has an unpaired surrogate, which is not a character.",
             where=where,
             fix="Correct the text, or leave the line out.",
         )

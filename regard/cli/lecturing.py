@@ -42,11 +42,9 @@ def list_decks(*, code: bool, output: Path | None, browser: bool, json_file: Pat
     """List every deck with its title and number of entries."""
     _refuse(output, browser, "--open ENTRY")
     if json_file is not None:
-        raise RegardError(
-            "--json writes what was found: name a deck, or use --check.", where="regard lecture"
-        )
+        raise RegardError("--json needs a deck, an entry or --check.", where="regard lecture")
     if code:
-        raise RegardError("--code prints computations: name a deck or an entry.", where="regard lecture")
+        raise RegardError("--code needs a deck or an entry.", where="regard lecture")
     table = Table(box=None, pad_edge=False, header_style="dim")
     for title, side in (("deck", "left"), ("title", "left"), ("course", "left"), ("entries", "right")):
         table.add_column(title, justify=side)  # type: ignore[arg-type]
@@ -98,7 +96,7 @@ def show_figure(name: str, *, alone: bool, output: Path | None, browser: bool) -
     """Draw the figure of an entry in the terminal, write it, and print the file name."""
     if not alone:
         raise RegardError(
-            "--open shows one figure and does nothing else.",
+            "--open can be combined only with -o and --browser.",
             where="regard lecture",
             fix=f"regard lecture --open {name}",
         )
@@ -178,7 +176,7 @@ def _print_code(console: Console, name: str) -> None:
     ]
     found = dict.fromkeys(check.python.strip() for check in checks if isinstance(check, PythonCheck))
     if not found:
-        _indented(console, Text("No Python of its own: the command computes it.", style="dim"))
+        _indented(console, Text("No Python code: the command above computes it.", style="dim"))
     for text in [PREAMBLE.strip(), *found] if found else []:
         for line in text.splitlines():
             console.print(Text(line), soft_wrap=True)
@@ -191,7 +189,7 @@ def _print_findings(console: Console, findings: Sequence[Finding]) -> None:
     for _ in range(3):
         table.add_column(overflow="fold")
     for one in findings:
-        outcome = {"as printed": "  fails, as it must", "corrected": "  passes"}.get(one.role, "")
+        outcome = {"as printed": "  fails, as expected", "corrected": "  passes"}.get(one.role, "")
         table.add_row(
             Text(one.role, style="dim"),
             Text(f"expected {one.expected}", style="dim"),
@@ -231,4 +229,4 @@ def _refuse(output: Path | None, browser: bool, needs: str) -> None:
     """Refuse options that have no effect here."""
     for given, option in ((output is not None, "-o"), (browser, "--browser")):
         if given:
-            raise RegardError(f"{option} belongs to {needs}.", where="regard lecture")
+            raise RegardError(f"{option} works only with {needs}.", where="regard lecture")

@@ -15,7 +15,7 @@ def load(run: Path, how: Loading) -> Model:
     searched = [change for change in how.changes if change.startswith("search.")]
     if searched and not any(decoder.stepwise for decoder in model.network.decoders.values()):
         raise RegardError(
-            f"{searched[0]} has no effect: this model finds its answer at once, it searches for no text.",
+            f"{searched[0]} has no effect: this model answers without a search.",
             where=str(run),
             fix="Leave out --beam, --n-best and --set search.…",
         )
@@ -51,5 +51,5 @@ def check_together(model: Model, others: Sequence[Model], names: Sequence[Path])
                 raise RegardError(
                     f"{names[0]} {verb} {', '.join(mine)}, but {name} {verb} {', '.join(theirs)}.",
                     where="--with",
-                    fix="Models decide together that were trained on the same columns.",
+                    fix="An ensemble needs models that were trained on the same columns.",
                 )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
 from regard.cli.inputs import as_inputs
 from regard.cli.unknown import UnknownUnits
 from regard.errors import RegardError
-from regard.evaluation import open_dataset
+from regard.evaluation import open_dataset, usual_split
 from regard.model import Model
 from regard.model.override import Override, check_reached
 from regard.prediction import Prediction
@@ -22,7 +23,7 @@ class LookRequest:
     text     an input; for several inputs, a JSON object by their names
     target   the output to score; default: the model's own output
     row      a row of the data; a text output is scored with its true value, any other output is predicted
-    split    the split of the row
+    split    the split of the row; default: test, or dev if there is none
     samples  number of structures to sample
     look     attention override, see `Override`; for several attended inputs, a JSON object by their names
     """
@@ -30,14 +31,14 @@ class LookRequest:
     text: str | None = None
     target: str | None = None
     row: int | None = None
-    split: str = "test"
+    split: str | None = None
     samples: int = 0
     look: str | None = None
 
     def __post_init__(self) -> None:
         if self.text is not None and self.row is not None:
             raise RegardError(
-                f"there are a text, {self.text!r}, and --row {self.row}; one of them would not be looked at.",
+                f"received both a text, {self.text!r}, and --row {self.row}; only one can be shown.",
                 where="--row",
                 fix="Leave out one.",
             )
@@ -46,7 +47,16 @@ class LookRequest:
                 "a row of the data has its own output.", where="--target", fix="Leave out --target, or --row."
             )
         if self.text is None and self.row is None:
-            raise RegardError("say what to look at.", fix="Give a text, or --row N for a row of the data.")
+            raise RegardError("no input to show.", fix="Give a text, or --row N for a row of the data.")
+
+    def on_split_of(self, model: Model) -> LookRequest:
+        """The request with the default split of a model's data; prints the split if it is not test."""
+        if self.row is None or self.split is not None:
+            return self
+        split = usual_split(model.spec)[0]
+        if split != "test":
+            print(f"row {self.row} of {split}; the data have no test split", file=sys.stderr)
+        return replace(self, split=split)
 
     def untold(self, model: Model, output: str) -> Prediction:
         """The prediction of the model without the attention override."""
@@ -64,6 +74,8 @@ class LookRequest:
         if output is None or output == next(iter(model.spec.outputs)):
             unknown = UnknownUnits(model)
             unknown.look_at([given])
+            if self.target is not None:
+                unknown.look_at_target(given, self.target, output)
             unknown.tell()
         how: dict[str, Any] = {"output": output, "samples": self.samples, "look": self._told()}
         if self.target is None:
@@ -80,12 +92,13 @@ class LookRequest:
         return told
 
     def _row(self, model: Model, output: str, *, own: bool) -> Prediction:
-        dataset = open_dataset(model, (), [self.split])
+        split = self.split or usual_split(model.spec)[0]
+        dataset = open_dataset(model, (), [split])
         if self.row is None or not 0 <= self.row < len(dataset):
             raise RegardError(
                 f"there is no row {self.row}.",
                 where="--row",
-                fix=f"{self.split} has 0 to {len(dataset) - 1}.",
+                fix=f"{split} has 0 to {len(dataset) - 1}.",
             )
         batch = dataset.batch([self.row])
         if model.network.decoders[output].stepwise and self.look is None and not own:

@@ -113,7 +113,7 @@ def explained(error: BaseException) -> RegardError | None:
             fix="Close other programs, or use shorter inputs, fewer at a time, a smaller beam or a smaller model.",
         )
     if isinstance(error, RecursionError):
-        return RegardError("something in this input is nested too deeply.", fix="Make it flatter.")
+        return RegardError("something in this input is nested too deeply.", fix="Reduce the nesting.")
     if isinstance(error, UnicodeError):
         return RegardError(f"a text cannot be read or written as Unicode: {error}.", fix="Save it as UTF-8.")
     if type(error).__name__ == "SafetensorError":

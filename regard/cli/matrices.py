@@ -101,7 +101,7 @@ def _show(table: MatrixTable, console: Console) -> None:
         )
     console.print(printed)
     looking = f"; looks: {title(table.task.looks)}" if looked else ""
-    told = f"by {table.task.unit} of the input{looking}; weights: parameters; ms: of an update"
+    told = f"scores by {table.task.unit} of the input{looking}; weights: parameters; ms: time of an update"
     console.print(Text(f"{told}; {table.updates:,} updates each", style="dim"))
     for name, why in remarks(table).items():
         console.print(Text(f"{name}: {why}", style="dim"))

@@ -45,7 +45,7 @@ def matrix(
         typer.Option("--only", metavar="MECHANISM", help="Only these rows: --only additive dot"),
     ] = None,
     show_rows: Annotated[
-        bool, typer.Option("--list", help="Print the rows that the task has, and why it lacks the others.")
+        bool, typer.Option("--list", help="Print the rows of the task, and why it lacks the others.")
     ] = False,
     output: Annotated[
         Optional[Path],  # noqa: UP045
@@ -83,7 +83,7 @@ def matrix(
 
     if (task is None or show_rows) and (output is not None or json_file is not None):
         raise RegardError(
-            "a list trains nothing, so that there is no table to write.",
+            "a list of tasks or rows is printed without training, so there is no table to write.",
             where="regard matrix",
             fix="Name a task, without --list; or leave out --output and --json.",
         )

@@ -11,7 +11,7 @@ from regard.cli.options import Loading
 from regard.cli.reporting import TOGETHER, EvaluationReport
 from regard.data_progress import DataProgress
 from regard.errors import RegardError
-from regard.evaluation import measure
+from regard.evaluation import PLACE, check_by, measure
 from regard.files import check_apart
 from regard.model import Model
 from regard.spec.data import SPLITS
@@ -43,6 +43,9 @@ def evaluate_runs(
         check_together(model, beside, [run, *others])
     if report.compare:
         check_comparable(runs, models)
+    if report.by:
+        for model in models:
+            check_by(report.by, columns_of(model))
     with DataProgress().shown("reading"):
         found = {
             TOGETHER.join(str(one) for one in (run, *others)): measure(
@@ -53,6 +56,13 @@ def evaluate_runs(
     report.give(found, wanted.files or wanted.splits)
 
 
+def columns_of(model: Model) -> list[str]:
+    """The columns by which rows can be grouped."""
+    spec = model.spec
+    texts = any(model.columns[name].type == "text" for name in spec.outputs)
+    return [*spec.inputs, *spec.outputs, *spec.truth, *([PLACE] if texts else [])]
+
+
 def check_comparable(runs: Sequence[Path], models: Sequence[Model]) -> None:
     """Refuse runs that cannot be compared with the first, before anything is measured."""
     if len(runs) < 2:
@@ -61,6 +71,10 @@ def check_comparable(runs: Sequence[Path], models: Sequence[Model]) -> None:
             where="--compare",
             fix="Name another run.",
         )
+    places = [run.expanduser().resolve() for run in runs]
+    twice = next((run for run, place in zip(runs, places, strict=True) if places.count(place) > 1), None)
+    if twice is not None:
+        raise RegardError("this run is named twice.", where=f"--compare {twice}", fix="Name another run.")
     wanted = list(models[0].spec.outputs)
     for run, model in zip(runs[1:], models[1:], strict=True):
         if list(model.spec.outputs) != wanted:

@@ -44,7 +44,9 @@ def outputs(
     paths = {path: option for option, path in files.items() if path is not None and path != STANDARD}
     if len({os.path.realpath(path) for path in paths}) < sum(path in paths for path in files.values()):
         options = " and ".join(option for option, path in files.items() if path in paths)
-        raise RegardError("they name the same file.", where=options, fix="Choose another name for one.")
+        raise RegardError(
+            "both options name the same file.", where=options, fix="Choose another name for one."
+        )
     before = {path: _stamp(path) for path in paths}
     known = {} if overwrite or not any(before.values()) else _recorded()
     for path, there in before.items():

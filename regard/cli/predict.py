@@ -45,7 +45,9 @@ def predict(
     column: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
-            "--column", metavar="NAME", help="With --as: the column to read, of the table in --file."
+            "--column",
+            metavar="NAME",
+            help="With --as: the column to read, of the table in --file, by name or number from 1.",
         ),
     ] = None,
     new_column: Annotated[
@@ -62,9 +64,7 @@ def predict(
         Optional[Path],  # noqa: UP045
         typer.Option("--json", metavar="FILE", help="Write JSON lines with scores here; -: standard output."),
     ] = None,
-    trace: Annotated[
-        bool, typer.Option("--trace", help="With --json: also write where the model looked.")
-    ] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="With --json: also write the attention.")] = False,
     n_best: Annotated[int, typer.Option("--n-best", min=1, help="Number of answers for each input.")] = 1,
     beam: Beam = None,
     others: With = None,
@@ -134,10 +134,10 @@ def _check_read(texts: list[str], file: Path | None, *, trace: bool, json_lines:
     """Refuse inputs that would not be read, and options that would have no effect."""
     if texts and file is not None:
         raise RegardError(
-            f"there are texts and a file, {file}; one of them would not be read.", fix="Leave out one."
+            f"received both texts and a file, {file}; only one of them can be read.", fix="Leave out one."
         )
     if trace and not json_lines:
-        raise RegardError("--trace is written as JSON.", fix="Add --json FILE; `regard show` draws it.")
+        raise RegardError("--trace needs JSON output.", fix="Add --json FILE; `regard show` draws it.")
 
 
 def _whole_table(
@@ -151,6 +151,6 @@ def _whole_table(
         )
     if several:
         raise RegardError(
-            "--column writes one answer a row.", fix="Leave out --json and --n-best, or --column."
+            "--column writes one answer per row.", fix="Leave out --json and --n-best, or --column."
         )
     return file, column, name

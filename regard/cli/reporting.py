@@ -53,6 +53,8 @@ class EvaluationReport:
         # Tables must not mix with the data on standard output.
         console = safe_console(stderr=STANDARD in (self.json, self.predictions))
         console.print(score_table(found, data or split_of(found)))
+        for line in signatures(found):  # whole, so that one can be copied
+            console.print(escape(line), style="table.caption", highlight=False, soft_wrap=True)
         for remark in dict.fromkeys(remark for evaluation in found.values() for remark in evaluation.remarks):
             console.print(f"[yellow]{escape(remark)}[/yellow]", highlight=False, soft_wrap=True)
         print_labels(found, console)
@@ -102,12 +104,15 @@ def score_table(found: dict[str, Evaluation], data: Sequence[str]) -> Table:
             f"{evaluation.scores[name].value:.4f}" if name in evaluation.scores else "" for name in names
         ]
         table.add_row(model, *cells, evaluation.measured.split()[0])
-    signatures = {
-        name: evaluation.scores[name].signature for evaluation in found.values() for name in evaluation.scores
-    }
-    table.caption = "\n".join(f"{name}: {signature}" for name, signature in signatures.items() if signature)
-    table.caption_justify = "left"
     return table
+
+
+def signatures(found: dict[str, Evaluation]) -> list[str]:
+    """How each metric was computed, a line for each."""
+    told = {
+        name: score.signature for evaluation in found.values() for name, score in evaluation.scores.items()
+    }
+    return [f"{name}: {signature}" for name, signature in told.items() if signature]
 
 
 def print_labels(found: dict[str, Evaluation], console: Console) -> None:
@@ -220,12 +225,20 @@ def as_json(
 
 
 def write_predictions(found: dict[str, Evaluation], path: Path) -> None:
-    """Write model, input, output and references; tabs and line ends within a text become spaces."""
-    lines = ["\t".join(("model", "input", "output", "references"))]
+    """Write model, inputs, output and references; tabs and line ends within a text become spaces.
+
+    One input is the column `input`. Several are one column each, named by their fields, as `predict --file` reads them.
+    """
+    fields = list(
+        dict.fromkeys(field for evaluation in found.values() for field in evaluation.fields.values())
+    )
+    several = any(len(evaluation.fields) > 1 for evaluation in found.values())
+    lines = ["\t".join(("model", *(fields if several else ["input"]), "output", "references"))]
     for model, evaluation in found.items():
         for output, texts in evaluation.predictions.items():
             for row, text in enumerate(texts):
-                given = " | ".join(evaluation.inputs[row].values())
+                given = {field: evaluation.inputs[row][name] for name, field in evaluation.fields.items()}
+                read = [given.get(field, "") for field in fields] if several else ["".join(given.values())]
                 wanted = " | ".join(evaluation.references[output][row])
-                lines.append("\t".join(" ".join(cell.split()) for cell in (model, given, text, wanted)))
+                lines.append("\t".join(" ".join(cell.split()) for cell in (model, *read, text, wanted)))
     write_output(path, "\n".join(lines) + "\n")

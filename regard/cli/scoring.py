@@ -12,6 +12,7 @@ from regard.cli.answering import CHUNK
 from regard.cli.loading import load
 from regard.cli.options import Loading
 from regard.cli.outputs import written
+from regard.cli.unknown import UnknownUnits
 from regard.data import Row
 from regard.errors import RegardError
 from regard.files import check_apart
@@ -52,12 +53,15 @@ def score_pairs(
         raise RegardError("no pair to score.", fix="Give a source and a target, or --file PAIRS.tsv")
     stepwise = any(decoder.stepwise for decoder in model.network.decoders.values())
     total, units = 0.0, 0
+    unknown = UnknownUnits(model)
     pairs = iter(pairs)
     with written(output) as stream:
         while chunk := list(islice(pairs, CHUNK)):
             for (source, target), found in zip(
                 chunk, model.score([s for s, _ in chunk], [t for _, t in chunk]), strict=True
             ):
+                unknown.look_at([source])
+                unknown.look_at_target(source, target)
                 count = len(found.trace.output) if stepwise and found.trace else 1
                 total, units = total + found.score, units + count
                 perplexity = f"\t{math.exp(-found.score / count):.4f}" if stepwise else ""
@@ -65,6 +69,7 @@ def score_pairs(
     mean = total / max(units, 1)
     told = f"perplexity {math.exp(-mean):.4f}" if stepwise else f"mean log p {mean:.4f}"
     print(f"{told} over {units:,} {'units' if stepwise else 'rows'}", file=sys.stderr)
+    unknown.tell()
 
 
 def _pairs(rows: Iterable[Row], fields: Sequence[str]) -> Iterator[tuple[str, str]]:

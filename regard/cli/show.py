@@ -43,8 +43,13 @@ def show(
     ] = None,
     row: DataRow = None,
     split: Annotated[
-        str, typer.Option("--split", metavar="NAME", help="The part of the data for --row or --gallery.")
-    ] = "test",
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--split",
+            metavar="NAME",
+            help="The split of the data for --row or --gallery. Default: test, or dev if there is none.",
+        ),
+    ] = None,
     samples: Annotated[
         int,
         typer.Option(
@@ -69,7 +74,7 @@ def show(
         bool, typer.Option("--grid", help="Draw attention over images by its cells, not smoothed.")
     ] = False,
     heads: Annotated[
-        bool, typer.Option("--heads", help="Show what each attention head of each layer looked at.")
+        bool, typer.Option("--heads", help="Show the attention of each head of each layer.")
     ] = False,
     layer: Annotated[
         Optional[list[str]],  # noqa: UP045
@@ -124,7 +129,9 @@ def show(
         if not by_head:
             show_trace(run, request, of=of, grid=grid, output=output, how=how)
         elif grid:
-            raise RegardError("the heads are not drawn over images.", where="--grid", fix="Leave it out.")
+            raise RegardError(
+                "attention heads are not drawn over images.", where="--grid", fix="Leave out --grid."
+            )
         else:
             show_heads(run, request, layer or None, of=of, output=output, how=how)
 
@@ -139,7 +146,7 @@ def _check_gallery(*, chosen: bool, samples: int, by_head: bool) -> None:
         )
     if samples:
         raise RegardError(
-            "a gallery draws no samples.", where="--samples", fix="Use it with a text or --row."
+            "a gallery does not draw samples.", where="--samples", fix="Use --samples with a text or --row."
         )
     if by_head:
         raise RegardError(

@@ -38,6 +38,7 @@ def show_trace(
         _check_text_alone(looked, grid=grid)
         show_surprise(model, looked.text or "", output)
         return
+    looked = looked.on_split_of(model)
     style: Style = "grid" if grid else "smooth"
     names = list(model.spec.outputs) if of is None else [model.output_name(of)]
     if looked.look is not None and len(names) > 1:
@@ -82,16 +83,16 @@ def _check_text_alone(looked: LookRequest, *, grid: bool) -> None:
     for option, used in given.items():
         if used:
             raise RegardError(
-                "this model reads no input: a text is shown with how surprising each token is.",
+                "this model reads no input; `regard show` marks the surprising tokens of a text.",
                 where=option,
-                fix="Give a text alone.",
+                fix="Give only a text.",
             )
 
 
 def _check_shown(trace: Trace, *, grid: bool) -> None:
     """Refuse options that have no effect on this figure."""
     if grid and not any(isinstance(one, SeenPicture | SeenFilm) for one in trace.seen.values()):
-        raise RegardError("this model reads no image or video.", where="--grid", fix="Leave it out.")
+        raise RegardError("this model reads no image or video.", where="--grid", fix="Leave out --grid.")
 
 
 def show_heads(
@@ -107,10 +108,13 @@ def show_heads(
     has heads."""
     if looked.look is not None:
         raise RegardError(
-            "the heads are drawn as the model looks by itself.", where="--heads", fix="Leave out --look."
+            "--heads shows the model's own attention, without an override.",
+            where="--heads",
+            fix="Leave out --look.",
         )
     model = load(run, how)
     refuse_stream(model, run)
+    looked = looked.on_split_of(model)
     names = list(model.spec.outputs) if of is None else [model.output_name(of)]
     found = {name: looked.by(model, name) for name in names}
     shown = {
@@ -118,9 +122,9 @@ def show_heads(
     }
     if not shown:
         raise RegardError(
-            "this model has no heads to show: none of its layers has several.",
+            "this model has no attention heads to show: no layer has several heads.",
             where="--heads",
-            fix="Leave out --heads and --layer to see where it looked.",
+            fix="Leave out --heads and --layer to see the attention.",
         )
     for name, (answer, trace) in shown.items():
         if output is None:

@@ -10,7 +10,7 @@ import csv
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,13 +19,15 @@ from regard.cli.inputs import JSON_LINES, BadInputs
 from regard.cli.loading import load_together
 from regard.cli.options import Loading
 from regard.cli.outputs import written
+from regard.cli.unknown import UnknownUnits
 from regard.data.readers import FileRows, Row
+from regard.data.readers.header import looks_like_header
 from regard.data.readers.jsonl import parse
 from regard.data.readers.layout import SIGNS, Delimiter, Layout, Record, find_layout, records, sample_of
 from regard.data.readers.lines import BLANK, read_lines
 from regard.data.readers.opening import find, kind
 from regard.data.readers.rows import read_rows
-from regard.data.readers.table import is_blank
+from regard.data.readers.table import ROWS_BELOW, is_blank
 from regard.data.readers.values import as_text, dig
 from regard.errors import RegardError
 from regard.files import check_apart
@@ -93,23 +95,25 @@ def add_column(
     how: Loading,
     bad_rows: str | None = None,
 ) -> None:
-    """Read a table with a header, or JSON lines, and write it with the answers as the column `name`.
+    """Read a table, or JSON lines, and write it with the answers as the column `name`.
 
-    name   NAME, or NAME=OUTPUT if the model has several outputs
+    column   the name, or the number from 1 in a table; a table without a header stays without one
+    name     NAME, or NAME=OUTPUT if the model has several outputs
     """
     check_apart({"--output": output}, [file])
     model, ensemble = load_together(run, others, how)
     if len(model.spec.inputs) > 1:
         raise RegardError(
-            "--column takes a model of one input.", fix="In Python, model.predict takes mappings."
+            "--column needs a model with one input.", fix="In Python, model.predict takes mappings."
         )
     new, _, chosen = name.partition("=")
     bad = BadInputs.of(bad_rows)
-    path = find(file)
+    path, unknown = find(file), UnknownUnits(model)
 
     def answers(rows: list[Row]) -> list[str]:
         """An answer for each row, empty for skipped rows."""
         usable = bad.usable(rows, model)
+        unknown.look_at(usable)
         with bad.advised():
             found = model.predict(usable, output=chosen or None, trace=False, ensemble=ensemble)
         known = {row.line: answer.text for row, answer in zip(usable, found, strict=True)}
@@ -118,15 +122,16 @@ def add_column(
     source = next(iter(model.spec.inputs))
     if kind(path) == ".parquet":
         raise RegardError(
-            "a column can be added to tables of text and JSON lines.",
+            "a column can be added only to tables of text and JSON lines.",
             where=str(path),
-            fix="Write it as .tsv.",
+            fix="Convert the file to .tsv.",
         )
     with written(output) as target:
         if kind(path) in JSON_LINES:
             _json_lines(answers, column, new, source, target, path, bad)
         else:
             _table(answers, column, new, source, target, path, bad)
+    unknown.tell()
     bad.report()
 
 
@@ -136,18 +141,30 @@ def _table(
     layout = layout_of(path, [column])
     rows = records(read_lines(path), layout.delimiter, layout.quotes)
     write = _writer(layout, target)
-    header = next((row for row in rows if not is_blank(row, layout.width)), None)
-    names = [cell.strip() for cell in header.cells] if header else []
-    if column not in names:
+    first = next((row for row in rows if not is_blank(row, layout.width)), None)
+    below = list(islice(rows, ROWS_BELOW))
+    rows = chain(below, rows)
+    names = [cell.strip() for cell in first.cells] if first else []
+    whole = [row.cells for row in below if len(row.cells) == len(names)]
+    numbers = [str(number) for number in range(1, len(names) + 1)]
+    headed = column in names or looks_like_header(names, whole)
+    if first is not None and not headed:
+        names, rows = numbers, chain([first], rows)
+    if column not in names and column not in numbers:
         raise RegardError(
-            f"there is no column {column!r}.", where=f"{path}:1", fix=f"The columns are {', '.join(names)}."
+            f"there is no column {column!r}.",
+            where=f"{path}:1",
+            fix=f"The columns are {', '.join(names)}; a number counts them from 1.",
         )
-    if name in names:
+    if headed and name in names:
         raise RegardError(
-            f"there is a column {name!r} already.", where=f"{path}:1", fix="Choose another name."
+            f"the table already has a column {name!r}.", where=f"{path}:1", fix="Choose another name."
         )
-    place = names.index(column)
-    write([*names, name])
+    place = (names if column in names else numbers).index(column)
+    if headed:
+        write([*names, name])
+    else:
+        print(f"{path}: no header; the answers are the last column", file=sys.stderr)
     read = _usable(rows, len(names), path, bad)
     while chunk := list(islice(read, CHUNK)):
         given = [Row({source: row.cells[place]}, file=str(path), line=row.number) for row in chunk]

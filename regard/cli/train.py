@@ -71,10 +71,10 @@ def train(
     changes = spec_changes(overrides, seed=seed, bad_rows=bad_rows)
     if resume is not None:
         if source is not None or target is not None:
-            raise RegardError("a resumed run has its columns.", fix="Leave out --source and --target.")
+            raise RegardError("a resumed run keeps its columns.", fix="Leave out --source and --target.")
         if output is not None or overwrite:
             raise RegardError(
-                "a resumed run goes on in its own folder.",
+                "a resumed run continues in its own folder.",
                 where="--resume",
                 fix="Leave out --output and --overwrite. To start a new run from its weights: "
                 f"--set training.start_from={resume} -o NEW",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from regard.cli.outputs import STANDARD
+from regard.cli.unknown import UnknownUnits
 from regard.data.readers.conllu import FIELDS, ConlluSentence, parse_conllu
 from regard.data.readers.opening import find, kind, opened
 from regard.errors import RegardError
@@ -27,12 +28,13 @@ def is_treebank(path: str | Path) -> bool:
 
 def annotate(model: Model, path: Path, output: Path | None, ensemble: Sequence[Model] = ()) -> None:
     """Write the file with the columns that this model predicts; everything else stays unchanged, byte for byte."""
-    fields = fields_written(model)
+    fields, unknown = fields_written(model), UnknownUnits(model)
     with written_bytes(output) as stream, opened(find(path)) as source:
         sentences = parse_conllu(iter(source))
         while chunk := list(islice(sentences, CHUNK)):
-            for sentence in annotated(model, chunk, fields, path, ensemble):
+            for sentence in annotated(model, chunk, fields, path, unknown, ensemble):
                 stream.write(sentence.text.encode("utf-8", errors="surrogateescape"))
+    unknown.tell()
 
 
 def fields_written(model: Model) -> dict[str, str]:
@@ -52,6 +54,7 @@ def annotated(
     sentences: list[ConlluSentence],
     fields: dict[str, str],
     path: Path,
+    unknown: UnknownUnits,
     ensemble: Sequence[Model] = (),
 ) -> Iterator[ConlluSentence]:
     full = [sentence for sentence in sentences if sentence.words]
@@ -60,6 +63,7 @@ def annotated(
             line, reason = sentence.problem
             raise RegardError(f"the line {reason}.", where=f"{path}:{line}")
     inputs = [_inputs(model, sentence, path) for sentence in full]
+    unknown.look_at(inputs)
     found: dict[int, dict[str, list[str]]] = {id(sentence): {} for sentence in full}
     for output, field in fields.items():
         answers = model.predict(inputs, output=output, trace=False, ensemble=ensemble)

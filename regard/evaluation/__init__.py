@@ -9,16 +9,19 @@ together    an ensemble, evaluated as one
 """
 
 from regard.evaluation.choosing import check_metrics, wanted_metrics
-from regard.evaluation.evaluate import Evaluation, evaluate
+from regard.evaluation.evaluate import PLACE, Evaluation, check_by, evaluate
 from regard.evaluation.inference import references
-from regard.evaluation.opening import measure, open_dataset
+from regard.evaluation.opening import measure, open_dataset, usual_split
 
 __all__ = [
+    "PLACE",
     "Evaluation",
+    "check_by",
     "check_metrics",
     "evaluate",
     "measure",
     "open_dataset",
     "references",
+    "usual_split",
     "wanted_metrics",
 ]

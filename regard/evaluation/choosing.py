@@ -48,7 +48,7 @@ def check_metrics(model: Model) -> None:
     if len(outputs) > 1 and "." not in deciding:
         first = next(name for name, metrics in chosen.items() if metrics)
         raise RegardError(
-            f"there are several outputs; {deciding} of which one?",
+            f"there are several outputs, and {deciding} does not name one.",
             where="training.metric",
             fix=f"Write {first}.{deciding}.",
         )
@@ -78,7 +78,9 @@ def _suited(found: Metric, outputs: Sequence[OutputInfo], where: str) -> list[Ou
             f"{output.name}: {', '.join(name for name in metric_names() if metric(name).refuses(output) is None)}"
             for output in outputs
         ]
-        raise RegardError(f"{told}.", where=where, fix=f"Metrics that fit {'; '.join(fitting)}.")
+        raise RegardError(
+            f"{told}.", where=where, fix=f"These metrics can be computed: {'; '.join(fitting)}."
+        )
     return suited
 
 

@@ -45,7 +45,8 @@ class Evaluation:
     references    for each output, one or more texts per row
     values        for each output, the values that metrics compare: the predicted ones, and the true ones of
                   each row
-    inputs        the raw inputs of each row
+    inputs        each row as written in the data: the text of every column, outputs and truth too
+    fields        {input of the model: the field of the rows that it reads}
     lengths       of the inputs in units; the longest if there are several inputs
     labels        for each label output, the confusion matrix and its statistics
     chance        for some scores, the chance level or another baseline
@@ -61,6 +62,7 @@ class Evaluation:
     references: dict[str, list[list[str]]] = field(default_factory=dict)
     values: dict[str, tuple[list[Any], list[list[Any]]]] = field(default_factory=dict)
     inputs: list[dict[str, str]] = field(default_factory=list)
+    fields: dict[str, str] = field(default_factory=dict)
     lengths: list[int] = field(default_factory=list)
     labels: dict[str, Classification] = field(default_factory=dict)
     chance: dict[str, Score] = field(default_factory=dict)
@@ -104,7 +106,7 @@ class Evaluation:
         if name not in self.of_outputs():
             raise RegardError(
                 f"{name!r} cannot be split by the length of the input.",
-                fix=f"These can: {', '.join(self.of_outputs()) or 'none that was measured'}.",
+                fix=f"These can: {', '.join(self.of_outputs()) or 'none of the computed metrics'}.",
             )
         output, measured = self.of_outputs()[name]
         return by_length(measured, *self.values[output], self.lengths, edges=edges)
@@ -115,7 +117,7 @@ class Evaluation:
         names   of columns; `place`: the share of correct units by their place in the answer of a text, from
                 its end
         """
-        self._check_by(names)
+        check_by(names, [*(self.inputs[0] if self.inputs else ()), *([PLACE] if self.pieces else [])])
         fields = [field for field in names if field != PLACE]
         groups = [tuple(row[field].strip() for field in fields) for row in self.inputs]
         if PLACE in names:
@@ -129,26 +131,11 @@ class Evaluation:
             raise RegardError(
                 f"{chosen!r} cannot be split by groups of rows."
                 if chosen
-                else "none of the metrics measured can be split by groups of rows.",
+                else "none of the computed metrics can be split by groups of rows.",
                 fix=f"These can: {', '.join(known)}." if known else "Add one: --metric exact",
             )
         output, measured = known[chosen]
         return by_group(measured, *self.values[output], groups, fields)
-
-    def _check_by(self, names: Sequence[str]) -> None:
-        known = [*(self.inputs[0] if self.inputs else ()), *([PLACE] if self.pieces else [])]
-        if len(names) not in (1, 2) or len(set(names)) < len(names):
-            raise RegardError(
-                f"received {', '.join(names) or 'nothing'}, expected one column or two.", where="--by"
-            )
-        for one in names:
-            if one not in known:
-                raise RegardError(
-                    f"the rows have no column {one!r}.",
-                    where="--by",
-                    fix=f"{nearest(one, known)} A further field of the data becomes a column by  "
-                    f"truth: {{{one}: {{type: group}}}}.".strip(),
-                )
 
     def examples(self, count: int, inputs: Sequence[str]) -> list[dict[str, Any]]:
         """Some inputs, spread over the rows, with prediction and reference of the first output."""
@@ -184,6 +171,22 @@ class Evaluation:
         }
 
 
+def check_by(names: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse names that are not one or two of the known columns."""
+    if len(names) not in (1, 2) or len(set(names)) < len(names):
+        raise RegardError(
+            f"received {', '.join(names) or 'nothing'}, expected one column or two.", where="--by"
+        )
+    for one in names:
+        if one not in known:
+            raise RegardError(
+                f"the rows have no column {one!r}.",
+                where="--by",
+                fix=f"{nearest(one, known)} To group by another field of the data, add  "
+                f"truth: {{{one}: {{type: group}}}}.".strip(),
+            )
+
+
 def evaluate(
     model: Model,
     dataset: Dataset,
@@ -208,6 +211,7 @@ def evaluate(
         chosen = {output: _of_ensembles(metrics, asked=bool(names)) for output, metrics in chosen.items()}
     evaluation = Evaluation(
         inputs=[dataset.raw(row) for row in range(len(dataset))],
+        fields={name: model.columns[name].field for name in model.spec.inputs},
         lengths=[int(length) for length in _lengths(model, dataset)],
         remarks=dataset.remarks(),
     )
@@ -226,7 +230,9 @@ def _measured_stream(
     """Evaluate a running text, which has no rows to compare, only a likelihood."""
     if ensemble:
         raise RegardError(
-            "language models are measured one by one.", where="--with", fix="Measure each by itself."
+            "language models cannot be evaluated as an ensemble.",
+            where="--with",
+            fix="Evaluate each by itself.",
         )
     ((output, metrics),) = chosen.items()
     evaluation = Evaluation(remarks=dataset.remarks(), tokens=len(dataset.stream(output)))
@@ -302,8 +308,8 @@ def _of_ensembles(metrics: Sequence[Metric], *, asked: bool) -> list[Metric]:
     alone = [one for one in metrics if not one.ensembles]
     if alone and asked:
         raise RegardError(
-            f"{alone[0].name} is of what one model finds by itself, not of what several write together.",
-            fix="Measure it of each.",
+            f"{alone[0].name} cannot be computed for an ensemble, only for a single model.",
+            fix="Evaluate each model by itself.",
         )
     return [one for one in metrics if one.ensembles]
 

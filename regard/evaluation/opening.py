@@ -75,7 +75,7 @@ def open_dataset(
                 raise RegardError(
                     f"the data of this model have no {split!r}.",
                     where="split",
-                    fix=f"There are {', '.join(known)}; or name a file as data.",
+                    fix=f"There are {', '.join(known)}. Choose one with `--split` (in Python: split=…).",
                 )
         found = known[splits[0]] if len(splits) == 1 else [row for split in splits for row in known[split]]
     columns = [model.columns[name] for name in (*model.spec.inputs, *model.spec.outputs)]

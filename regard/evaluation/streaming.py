@@ -80,7 +80,7 @@ class StreamInference:
 
     def _without(self, what: str) -> RegardError:
         return RegardError(
-            f"a text that runs on has no {what} to measure.",
+            f"this metric needs {what}, which a text stream does not have.",
             where="metrics",
-            fix="Measure perplexity, bits_per_character, nats_per_character or loss.",
+            fix="Use perplexity, bits_per_character, nats_per_character or loss.",
         )

@@ -19,8 +19,8 @@ def batches(dataset: Dataset, ensemble: Ensemble = ()) -> Iterator[tuple[Batch, 
     for _, data in ensemble:
         if len(data) != len(dataset):
             raise RegardError(
-                f"models answer together what all of them read; one reads {len(dataset):,} of the rows, "
-                f"another {len(data):,}.",
+                f"the models of an ensemble must accept the same rows; one accepts {len(dataset):,}, another "
+                f"{len(data):,}.",
                 fix="Train the members on the same data with different seeds.",
             )
     for batch in watched(dataset):

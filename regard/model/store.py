@@ -23,11 +23,11 @@ from torch import Tensor, nn
 
 from regard.data.columns import Column, column_from_state
 from regard.errors import RegardError
-from regard.files import read_bytes, read_json, write_text
+from regard.files import read_bytes, read_json, reading_remedy, write_text
 from regard.manifest import MODEL_FILES, is_interrupted
 from regard.spec import Spec
 from regard.spec.document import parse_file
-from regard.spec.saved import load_spec
+from regard.spec.saved import load_spec, nearest_run
 from regard.tensors import first_not_finite, read_header, read_tensors, write_tensors
 from regard.version import __version__
 
@@ -47,7 +47,7 @@ def write_weights(path: Path, network: nn.Module) -> None:
         if id(tensor) not in seen:
             seen.add(id(tensor))
             tensors[name] = tensor.detach().to("cpu").contiguous()
-    _refuse_not_finite(path, tensors, "Nothing was written. Train it again, with a lower training.lr.")
+    _refuse_not_finite(path, tensors, "Nothing was written. Train the model again with a lower training.lr.")
     write_tensors(path, tensors, _digests(path.parent))
 
 
@@ -60,13 +60,13 @@ def check_digests(folder: Path) -> None:
         (
             "spec",
             SPEC,
-            "Restore it. To search in another way: --set search.…; to change the model, train it.",
+            "Restore the file. To change the search, use --set search.…; to change the model, train it again.",
         ),
-        ("columns", COLUMNS, "Copy the folder again from where it is whole."),
+        ("columns", COLUMNS, "Copy the folder again from an intact copy."),
     ):
         if name in said and said[name] != found[name]:
             raise RegardError(
-                "this is not the file these weights were saved with: it was damaged or changed.",
+                "this file was damaged or changed after the weights were saved.",
                 where=str(folder / file),
                 fix=fix,
             )
@@ -95,7 +95,7 @@ def _check_fit(path: Path, network: nn.Module, shapes: Mapping[str, tuple[int, .
     unknown = [name for name in shapes if name not in known]
     if wrong or unknown:
         raise RegardError(
-            f"weights and spec do not belong together: {', '.join([*wrong, *unknown][:3])} does not fit.",
+            f"weights and spec do not match: different names or shapes of {', '.join([*wrong, *unknown][:3])}.",
             where=str(path),
             fix="spec.yaml, columns.json and model.safetensors must come from one run.",
         )
@@ -118,7 +118,11 @@ def _digests(folder: Path) -> dict[str, str]:
     try:
         columns = read_bytes(folder / COLUMNS)
     except (OSError, ValueError) as error:
-        raise RegardError(f"the columns cannot be read: {error}.", where=str(folder / COLUMNS)) from None
+        raise RegardError(
+            f"the columns cannot be read: {error}.",
+            where=str(folder / COLUMNS),
+            fix=reading_remedy(error, folder / COLUMNS, "Copy the folder again."),
+        ) from None
     return {
         "columns": hashlib.sha256(columns).hexdigest(),
         "spec": hashlib.sha256(spec.encode()).hexdigest(),
@@ -135,7 +139,7 @@ def read_columns(path: Path) -> dict[str, Column]:
         content = read_json(path)
         if content["format"] != FORMAT:
             raise RegardError(
-                f"written in format {content['format']}, this version reads {FORMAT}.",
+                f"this file has format {content['format']}; this version of regard reads format {FORMAT}.",
                 where=str(path),
                 fix="Use the version of regard that card.md names.",
             )
@@ -146,7 +150,7 @@ def read_columns(path: Path) -> dict[str, Column]:
         raise RegardError(
             f"the columns cannot be read: {type(error).__name__} {error}.",
             where=str(path),
-            fix="Copy the folder again.",
+            fix=reading_remedy(error, path, "Copy the folder again."),
         ) from None
 
 
@@ -156,18 +160,28 @@ def _how_to_make(folder: Path) -> str:
 
     if folder.name in zoo.names() and folder.parent == Path("runs"):
         return f"`regard train {folder.name}` makes it."
+    near = nearest_run(folder)
+    if near is not None:
+        return f"Did you mean {near}?"
     return "Name the folder of a trained model; `regard train NAME` makes one."
 
 
 def read_spec(folder: Path, overrides: tuple[str, ...] = ()) -> Spec:
     """The spec in a model's folder; raises an error that names missing files."""
+    if folder.is_file():
+        raise RegardError(
+            "this is a file, expected the folder of a trained model.",
+            where=str(folder),
+            fix=f"Name a run, and then the file: `regard evaluate RUN --data {folder}` or "
+            f"`regard predict RUN --file {folder}`.",
+        )
     if not folder.is_dir():
         raise RegardError("no such folder.", where=str(folder), fix=_how_to_make(folder))
     if is_interrupted(folder):
         raise RegardError(
-            "this model was being replaced by a new one when the process was killed.",
+            "the process that was replacing this model by a new one was killed.",
             where=str(folder),
-            fix=f"Complete the new one: regard train --resume {folder}",
+            fix=f"Complete the new model: regard train --resume {folder}",
         )
     missing = [name for name in (SPEC, COLUMNS, WEIGHTS) if not (folder / name).is_file()]
     if missing:
@@ -204,8 +218,8 @@ def read_metrics(folder: Path) -> dict[str, Any]:
             raise ValueError("expected a mapping")
     except (OSError, ValueError) as error:
         raise RegardError(
-            f"what was measured cannot be read: {error}.",
+            f"the scores cannot be read: {error}.",
             where=str(path),
-            fix="Copy the file again, or delete it: the model answers without it.",
+            fix="Copy the file again, or delete it: the model works without it.",
         ) from None
     return content

@@ -48,9 +48,9 @@ def check_present(fields: Sequence[str], present: Set[str], rows: Any, spec: Spe
     raise RegardError(
         f"no row has the field {lacking[0]!r}.",
         where=", ".join(spec.data.train),
-        fix=f"The rows have {', '.join(known)}; give the column its `field`."
+        fix=f"The rows have {', '.join(known)}. Set the column's `field` to one of them."
         if known
-        else "Correct the name, or give the column its `field`.",
+        else "Correct the name, or set the column's `field`.",
     )
 
 

@@ -76,9 +76,9 @@ def _stream_reader(files: Sequence[str], fields: Sequence[str]) -> str:
         reader = reader_of(file, None, fields)
         if reader.type != "text":
             raise RegardError(
-                f"a stream is read from text files; this is one for the reader {reader.type}.",
+                f"a stream needs a text file; the reader {reader.type} reads this one.",
                 where=file,
-                fix="Write its texts into a text file, one after the other.",
+                fix="Write all its texts into one text file.",
             )
     return "stream"
 

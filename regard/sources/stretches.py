@@ -37,7 +37,7 @@ def parted(rows: Iterable[Row], spec: Spec) -> dict[str, Iterable[Row]]:
         f"{name} {100 * (end - start) / total:.3g} %"
         for name, start, end in zip(names, starts, ends, strict=True)
     )
-    remark = f"one text, cut in this order: {told}   --set data.dev=FILE, --set data.hold_out=0.1"
+    remark = f"the text is split in this order: {told}. To change that: --set data.dev=FILE or --set data.hold_out=0.1"
     return {
         name: Stretch(rows, field, start, end, remark)
         for name, start, end in zip(names, starts, ends, strict=True)

@@ -71,7 +71,7 @@ def test_a_fact_told_before_is_used_and_can_be_taken_back(trained: str, piped: R
     assert code == 0
     told = ["U: hi", "B: see Jaws", "U: who made", "B: who made Jaws"]
     assert out.splitlines() == ["who is in Logan", "who made Jaws", *told]
-    assert "taken back; the last turn is now: B: see Logan" in err
+    assert "undone; the last turn is now: B: see Logan" in err
     assert file.read_text().splitlines() == told
     code, out, err = piped("who is in", trained, "--history", str(file))
     assert (code, out) == (0, "who is in Jaws\n")
@@ -96,13 +96,13 @@ def test_a_long_dialog_is_read_from_its_end(trained: str, piped: Run, tmp_path: 
 @pytest.mark.parametrize(
     ("typed", "arguments", "told"),
     [
-        ("/undo\n", (), "standard input:1: there is nothing to take back"),
+        ("/undo\n", (), "standard input:1: there is nothing to undo"),
         ("who\n/hisory\n", (), "standard input:2: there is no command '/hisory'"),
         ("/turn nobody says this\n", (), "a turn without a speaker"),
-        ("/undo all\n", (), "/undo takes nothing after it"),
+        ("/undo all\n", (), "/undo takes no argument"),
         ("a " * 501, (), "more than max_length 500"),
         (b"who \xff\n", (), "standard input:1: the line is not UTF-8"),
-        ("who\n", ("--user", "a b"), "--user: 'a b' is no name of a speaker"),
+        ("who\n", ("--user", "a b"), "--user: 'a b' is not the name of a speaker"),
         ("who\n", ("--history", "none.txt"), "no such file"),
         ("who\n", ("--of", "answer"), "answer"),
     ],

@@ -6,6 +6,7 @@ import ast
 import inspect
 import json
 import random
+import re
 import resource
 import subprocess
 import sys
@@ -106,6 +107,25 @@ def test_predict_adds_a_column_to_a_table(regard: Run, trained: Path, tmp_path: 
     assert code != 0 and "--column and --as together" in err
 
 
+def test_predict_finds_a_column_by_its_number(regard: Run, trained: Path, tmp_path: Path) -> None:
+    answers = [regard("predict", str(trained), word, "--device", "cpu")[1].strip() for word in ("abc", "fed")]
+    wanted = ["predict", str(trained), "--as", "said", "--device", "cpu", "-f"]
+    table = tmp_path / "in.tsv"
+    table.write_text("id\tword\n1\tabc\n2\tfed\n", encoding="utf-8")
+    code, out, err = regard(*wanted, str(table), "--column", "2")
+    assert code == 0, err
+    assert out.splitlines() == ["id\tword\tsaid", f"1\tabc\t{answers[0]}", f"2\tfed\t{answers[1]}"]
+    table.write_text("abc\tC B A\nfed\tD E F\n", encoding="utf-8")
+    code, out, err = regard(*wanted, str(table), "--column", "1")
+    assert code == 0, err
+    assert out.splitlines() == [f"abc\tC B A\t{answers[0]}", f"fed\tD E F\t{answers[1]}"]
+    assert "in.tsv: no header; the answers are the last column" in err
+    for column in ("0", "3", "word"):
+        code, out, err = regard(*wanted, str(table), "--column", column)
+        assert code == 2 and out == ""
+        assert f"no column '{column}'" in err and "The columns are 1, 2; a number counts them from 1" in err
+
+
 def test_predict_from_arguments_file_and_json(regard: Run, trained: Path, tmp_path: Path) -> None:
     code, out, err = regard("predict", str(trained), "abc", "fed", "--device", "cpu")
     assert code == 0, err
@@ -149,6 +169,23 @@ def test_show_writes_figures_that_open(regard: Run, trained: Path, tmp_path: Pat
         assert "<svg" in figure.read_text(encoding="utf-8")
 
 
+def test_show_falls_back_to_dev_if_there_is_no_test_split(regard: Run, trained: Path, tmp_path: Path) -> None:
+    code, out, err = regard("show", str(trained), "--row", "0", "--device", "cpu")
+    assert code == 0 and "→" in out, err
+    assert "row 0 of dev; the data have no test split" in err
+    code, out, err = regard("show", str(trained), "--gallery", "1", "--device", "cpu")
+    assert code == 0 and "dev: 0 of the first" in out, err
+    figure = str(tmp_path / "compare.svg")
+    code, _, err = regard(
+        "compare", str(trained), str(trained), "--row", "0", "-o", figure, "--device", "cpu"
+    )
+    assert code == 0 and err.count("row 0 of dev") == 1, err
+    for option in (["--row", "0"], ["--gallery", "1"]):
+        code, _, err = regard("show", str(trained), *option, "--split", "test", "--device", "cpu")
+        assert code == 2 and "have no 'test'" in err
+        assert "There are train, dev. Choose one with `--split`" in " ".join(err.split())
+
+
 def test_show_in_the_terminal_has_a_row_per_output_piece(regard: Run, trained: Path) -> None:
     code, out, _ = regard("show", str(trained), "abc", "--target", "C B A", "--device", "cpu")
     assert code == 0
@@ -173,6 +210,45 @@ def test_evaluate_measures_by_length_and_writes_what_it_found(
     assert lines[0].split("\t") == ["model", "input", "output", "references"]
     assert len(lines) - 1 == scores["per"]["n"]
     ElementTree.parse(tmp_path / "plot.svg")
+
+
+def test_evaluate_prints_each_signature_on_one_line(
+    regard: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_pairs(tmp_path / "test.tsv", 3)
+    monkeypatch.setenv("COLUMNS", "30")
+    code, out, err = regard(
+        "evaluate", str(trained), "--data", str(tmp_path / "test.tsv"), "--metric", "bleu", "--device", "cpu"
+    )
+    assert code == 0, err
+    (line,) = (line for line in out.splitlines() if line.startswith("bleu: "))
+    assert re.fullmatch(r"bleu: nrefs:1\|.*\|version:[\d.]+", line)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["RUN", "--plot", "out.xyz"], "out.xyz: a figure cannot be written as .xyz"),
+        (["RUN", "--by", "spelling"], "--by: the rows have no column 'spelling'"),
+        (["RUN", "--by", "source,target,place"], "--by: received source, target, place"),
+        (["RUN", "RUN", "--compare"], "RUN: this run is named twice. Name another run."),
+    ],
+)
+def test_evaluate_checks_its_options_before_it_measures(
+    arguments: list[str], expected: str, regard: Run, trained: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("regard.cli.measuring.measure", lambda *_, **__: 1 / 0)
+    given = [str(trained) if one == "RUN" else one for one in arguments]
+    code, out, err = regard("evaluate", *given, "--device", "cpu")
+    assert (code, out) == (2, "")
+    assert expected.replace("RUN", str(trained)) in " ".join(err.split())
+
+
+def test_describe_reads_a_file_of_pairs(regard: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_pairs(tmp_path / "pairs.tsv")
+    code, out, err = regard("describe", "pairs.tsv")
+    assert code == 0 and "source: characters" in out, err
 
 
 def test_describe_gives_the_six_answers_and_counts_parameters(regard: Run, trained: Path) -> None:
@@ -230,12 +306,28 @@ def test_list_and_init_cover_the_zoo(regard: Run, tmp_path: Path) -> None:
         (["show", "nowhere", "abc"], "no such folder"),
         (["describe", "nowhere"], "the zoo has no system 'nowhere'"),
         (["init", "translaton"], "Did you mean translation?"),
+        (["train", "folder"], "folder: this is a folder, expected a file of pairs, a spec (my.yaml) or a"),
+        (["describe", "folder"], "a spec (my.yaml), a file of pairs or the folder of a run."),
+        (["describe", "runs/pears"], "runs/pears: there is no such file or folder. Did you mean runs/pairs?"),
+        (["train", "runs/pears"], "Did you mean runs/pairs?"),
+        (["train", "--resume", "runs/pears"], "Did you mean runs/pairs?"),
+        (["evaluate", "runs/pears"], "runs/pears: no such folder. Did you mean runs/pairs?"),
+        (["evaluate", "pairs.tsv"], "pairs.tsv: this is a file, expected the folder of a trained model."),
+        (["evaluate", "pairs.tsv"], "`regard evaluate RUN --data pairs.tsv`"),
+        (["train", "pairs.tsv", "-o", "pairs.tsv/x"], "pairs.tsv is a file; choose another folder."),
+        (["train", "link.tsv"], "link.tsv: this link leads to gone.tsv, which does not exist."),
+        (["train", "other.csv"], "other.csv: there is no such file. Correct the name; the folder is /"),
     ],
 )
 def test_mistakes_are_told_in_a_line_with_exit_code_2(
     arguments: list[str], expected: str, regard: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    write_pairs(tmp_path / "pairs.tsv")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link.tsv").symlink_to("gone.tsv")
+    (tmp_path / "runs" / "pairs").mkdir(parents=True)
+    (tmp_path / "runs" / "pairs" / "spec.yaml").touch()
     code, _, err = regard(*arguments)
     assert code == 2
     assert expected in " ".join(err.split())

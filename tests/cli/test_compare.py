@@ -80,8 +80,9 @@ def test_an_ensemble_is_measured_by_what_it_writes(regard: Run, runs: list[str],
     assert name in " ".join(out.split())
     rows = [line.split("\t") for line in (tmp_path / "p.tsv").read_text(encoding="utf-8").splitlines()[1:]]
     inputs = tmp_path / "inputs.txt"
-    inputs.write_text("".join(f"{row[1].split(' | ')[0]}\n" for row in rows), encoding="utf-8")
+    inputs.write_text("".join(f"{row[1]}\n" for row in rows), encoding="utf-8")
     answers = regard("predict", runs[0], "--with", runs[1], "--file", str(inputs))[1].splitlines()
+    assert [" ".join(answer.split()) for answer in answers] == [row[2] for row in rows]
     for wanted in ("chrf", "exact"):
         expected = output_metric(wanted)(answers, [row[3].split(" | ") for row in rows])
         assert scores[wanted] == pytest.approx(expected.value)
@@ -137,16 +138,16 @@ def test_what_changes_is_shown_beside_what_a_model_does_by_itself(
     texts = [
         str(element.text) for element in ElementTree.parse(figure).iter() if element.tag.endswith("text")
     ]
-    assert sum(text.startswith("by itself:") for text in texts) == 1
-    assert sum(text.startswith("told:") for text in texts) == 1
-    assert texts.count("imposed place") == 1 and "true place" not in texts
+    assert sum(text.startswith("own attention:") for text in texts) == 1
+    assert sum(text.startswith("overridden:") for text in texts) == 1
+    assert texts.count("imposed position") == 1 and "true position" not in texts
     code, out, err = regard("show", runs[0], "the cat", "--look", "0-0 1-0")
     assert code == 0, err
-    by_itself, told = out.split("told:")
+    by_itself, told = out.split("overridden:")
     assert (
-        by_itself.startswith("by itself:")
-        and "[ ] imposed place" in told
-        and "imposed place" not in by_itself
+        by_itself.startswith("own attention:")
+        and "[ ] imposed position" in told
+        and "imposed position" not in by_itself
     )
     # With --row too, the comparison shows the model's own output, not the reference.
     code, out, err = regard("show", runs[0], "--row", "2", "--look", "0-0")
@@ -154,8 +155,8 @@ def test_what_changes_is_shown_beside_what_a_model_does_by_itself(
     regard("evaluate", runs[0], "--predictions", str(tmp_path / "p.tsv"))
     own = (tmp_path / "p.tsv").read_text(encoding="utf-8").splitlines()[3].split("\t")[2]
     headline = out.splitlines()[0]
-    assert headline.startswith("by itself:") and headline.endswith(f"→ {own}".rstrip())
-    assert "true place" not in out.split("told:")[0]
+    assert headline.startswith("own attention:") and headline.endswith(f"→ {own}".rstrip())
+    assert "true position" not in out.split("overridden:")[0]
 
 
 def test_a_row_is_shown_with_its_truth_and_samples(regard: Run, runs: list[str], tmp_path: Path) -> None:
@@ -173,9 +174,9 @@ def test_a_row_is_shown_with_its_truth_and_samples(regard: Run, runs: list[str],
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["compare", 0], "say what to look at"),
-        (["show", 0], "say what to look at"),
-        (["show", 0, "word", "--row", "1"], "there are a text, 'word', and --row 1"),
+        (["compare", 0], "no input to show"),
+        (["show", 0], "no input to show"),
+        (["show", 0, "word", "--row", "1"], "received both a text, 'word', and --row 1"),
         (["show", 0, "--row", "99"], "there is no row 99"),
         (["compare", 0, "--row", "99"], "there is no row 99"),
         (["compare", 0, "--row", "1", "--name", "a", "--name", "b"], "2 names for 1 runs"),

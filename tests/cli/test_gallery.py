@@ -70,5 +70,5 @@ def test_where_none_is_right_the_nearest_come_first(half_right: Path, tmp_path: 
     assert (seen, right) == (3, 0)
     assert [(one.true, one.heading) for one in examples] == [
         (("A B",), "Nearest to the truth"),
-        (("B",), "Farthest from it"),
+        (("B",), "Farthest from the truth"),
     ]

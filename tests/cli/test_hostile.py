@@ -39,8 +39,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["predict", "RUN", "a" * 5000], "more than max_length"),
         (["describe", "x" * 300], "error"),
         (["show", "RUN", "abc", "--look", "[" * 100_000], "error"),
-        (["train", "deep.yaml"], "nested more than 50 deep"),
-        (["train", "aliases.yaml"], "is an alias"),
+        (["train", "deep.yaml"], "nested more than 50 levels deep"),
+        (["train", "aliases.yaml"], "is a YAML alias"),
         (["predict", "RUN", "abc", "--set", "search.beam=1000000"], "expected less than or equal to 1000"),
     ],
 )

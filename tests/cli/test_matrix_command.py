@@ -26,7 +26,7 @@ def test_tasks_and_rows_are_listed(regard: Run) -> None:
     code, out, _ = regard("matrix", "captions", "--list")
     assert code == 0 and "additive" in out
     line = next(line for line in out.splitlines() if line.startswith("segments"))
-    assert "not here: a segment is no region" in line
+    assert "not here: a segment covers neighbors on a line" in line
 
 
 def test_the_table_of_finished_rows(regard: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,12 +52,16 @@ def test_the_table_of_finished_rows(regard: Run, tmp_path: Path, monkeypatch: py
     ("arguments", "told"),
     [
         (["caption"], "Did you mean captions?"),
-        (["captions", "--only", "local"], "captions cannot have local: a window is no region"),
+        (["captions", "--only", "local"], "captions cannot have local: a window covers neighbors on a line"),
         (["-o", "matrix.html"], "there is no table to write"),
         (["translation", "--list", "--json", "-"], "there is no table to write"),
-        (["translation", "-o", "matrix.txt"], "known are .html, .md, .json, .csv"),
+        (["translation", "-o", "matrix.txt"], "supported are .html, .md, .json, .csv"),
         (["translation", "-o", "no/such/matrix.html"], "the folder to write to does not exist"),
         (["translation", "--set", "decoder.sise=3"], "sise"),
+        (
+            ["translation", "dot", "--updates", "2", "--seed", "-1"],
+            "expected greater than or equal to 0, received -1",
+        ),
     ],
 )
 def test_mistakes(

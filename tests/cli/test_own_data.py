@@ -326,11 +326,81 @@ def test_numbers_are_learned(here: Path) -> None:
     assert model.spec.outputs["target"].type == "number"
     answer = model.predict("ababcx")
     assert isinstance(answer.value, float) and float(answer.text) == pytest.approx(answer.value, rel=1e-3)
-    found = model.evaluate("dev", metrics=["absolute_error", "squared_error"])
+    found = model.evaluate("dev", metrics=["absolute_error", "rmse"])
     lengths = [len(word) / 2 for word in words]
     mean = sum(lengths) / len(lengths)
     guess = sum(abs(one - mean) for one in lengths) / len(lengths)
     assert found.scores["absolute_error"].value < 0.5 * guess
     errors = [prediction.value - one for prediction, one in zip(model.predict(words), lengths, strict=True)]
     root = (sum(error**2 for error in errors) / len(errors)) ** 0.5
-    assert found.scores["squared_error"].value == pytest.approx(root, rel=1e-3)
+    assert found.scores["rmse"].value == pytest.approx(root, rel=1e-3)
+
+
+LISTS = "the column 'phon' contains lists, expected texts or numbers. Join each list into one text, such as 'B AE'"
+
+
+def listed(number: int) -> dict[str, Any]:
+    return {"word": f"b{'a' * (number % 7)}{number}", "phon": ["B", "AE"]}
+
+
+def test_columns_of_lists_are_named_with_the_reason_why_they_are_not_used(regard: Run) -> None:
+    Path("two.jsonl").write_text("".join(json.dumps(listed(n)) + "\n" for n in range(20)))
+    for options in ([], ["--target", "phon"], ["--source", "phon"]):
+        code, _, err = regard("train", "two.jsonl", *options)
+        assert code == 2 and f"two.jsonl: {LISTS}" in " ".join(err.split())
+    Path("three.jsonl").write_text("".join(json.dumps({"n": n, **listed(n)}) + "\n" for n in range(20)))
+    code, _, err = regard("train", "three.jsonl")
+    assert code == 2 and "the file has 3 columns; which are used? There are n, word, phon (lists)." in err
+    assert "--source n --target word" in err
+    code, _, err = regard("train", "three.jsonl", "--source", "word", "--target", "phon")
+    assert code == 2 and LISTS in " ".join(err.split())
+    Path("one.jsonl").write_text('{"word": "a"}\n' * 20)
+    code, _, err = regard("train", "one.jsonl")
+    assert code == 2 and "1 column, and a pair needs two: word. Add a column" in " ".join(err.split())
+
+
+def test_columns_of_lists_in_parquet_files_are_asked_about(regard: Run) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    rows = [{"word": "first", "n": 0, "phon": []}, *({"n": n, **listed(n)} for n in range(20))]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), "list.parquet")
+    code, _, err = regard("train", "list.parquet")
+    assert code == 2 and "There are word, n, phon (lists)." in err
+    parquet.write_table(pyarrow.Table.from_pylist(rows).select(["word", "phon"]), "list.parquet")
+    code, _, err = regard("train", "list.parquet")
+    assert code == 2 and LISTS in " ".join(err.split())
+
+
+def test_lists_of_numbers_are_texts(here: Path) -> None:
+    rows = [{"word": "ab" * (n % 4 + 1), "sums": [n, n + 1, 4.5]} for n in range(40)]
+    Path("numbers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = infer("numbers.jsonl").spec
+    assert (found.outputs["target"].field, found.outputs["target"].unit) == ("sums", "word")
+
+
+def test_a_batch_size_that_is_given_replaces_the_inferred_one(here: Path) -> None:
+    Path("reviews.tsv").write_text("".join(f"{text}\t{label}\n" for text, label in reviews()))
+    assert infer("reviews.tsv").spec.training.batch_rows == 16
+    given = infer("reviews.tsv", ["training.batch_tokens=500"]).spec.training
+    assert (given.batch_tokens, given.batch_rows) == (500, None)
+
+
+def test_a_column_about_words_is_about_the_source(here: Path) -> None:
+    Path("tags.tsv").write_text("".join(f"{text}\t{text.upper()}\n" for text, _ in reviews()))
+    assert infer("tags.tsv", ["outputs.target.type=tags"]).spec.outputs["target"].of == "source"
+
+
+def test_a_file_with_a_plus_in_its_path_is_one_file(regard: Run) -> None:
+    folder = Path("my dir + x")
+    folder.mkdir()
+    lines = "".join(f"{text}\t{label}\n" for text, label in reviews())
+    for name in ("my words+2.tsv", ".tsv"):
+        (folder / name).write_text(lines)
+    code, out, err = regard("train", str(folder / "my words+2.tsv"), "--device", "cpu", *settings(QUICK))
+    assert code == 0, err
+    assert "source: column 1, target: column 2" in out and out.rstrip().endswith("runs/my-words-2")
+    assert infer(str(folder / "my words+2.tsv")).spec.name == "my-words-2"
+    assert infer(str(folder / ".tsv")).spec.name == "data"
+    code, out, err = regard("evaluate", "runs/my-words-2", "--device", "cpu")
+    assert code == 0, err

@@ -103,7 +103,7 @@ def test_what_would_be_left_unread_is_refused(regard: Run, runs: list[str], tmp_
     column = ["-f", str(table), "--column", "source", "--as", "said"]
     assert "texts and a file" in refused(regard, runs[0], "ab", "-f", str(table))
     assert "Add --json" in refused(regard, runs[0], "ab", "--trace")
-    assert "one answer a row" in refused(regard, runs[0], *column, "--n-best", "2")
+    assert "one answer per row" in refused(regard, runs[0], *column, "--n-best", "2")
     result = tmp_path / "out.tsv"
     assert "in.tsv:3: the row has 1 cells, expected 2" in refused(regard, runs[0], *column, "-o", str(result))
     assert not result.exists()
@@ -115,7 +115,7 @@ def test_a_file_named_as_a_text_gets_a_hint(regard: Run, runs: list[str], tmp_pa
     (tmp_path / "words").write_text("ab\n", encoding="utf-8")
     code, out, err = regard("predict", runs[0], str(tmp_path / "words"), "--device", "cpu")
     assert code == 0 and len(out.splitlines()) == 1
-    assert f"-f {tmp_path / 'words'} reads it" in err
+    assert f"To read the file: -f {tmp_path / 'words'}" in err
 
 
 def test_words_are_one_text_as_in_show(regard: Run, runs: list[str], tmp_path: Path) -> None:
@@ -144,19 +144,19 @@ def test_units_that_were_never_seen_are_told_once(regard: Run, runs: list[str], 
     (tmp_path / "in.txt").write_text("ab\nxß\nyß\n", encoding="utf-8")
     code, out, err = regard("predict", runs[0], "-f", str(tmp_path / "in.txt"), "--device", "cpu")
     assert code == 0 and len(out.splitlines()) == 3
-    assert err.strip() == "2 of 3 inputs have units that the model never saw: 'x', 'ß', 'y'."
+    assert err.strip() == "2 of 3 inputs have units outside the vocabulary: 'x', 'ß', 'y'."
     _, _, err = regard("show", runs[0], "ß", "--device", "cpu")
-    assert err.strip() == "The input has units that the model never saw: 'ß'."
+    assert err.strip() == "The input has units outside the vocabulary: 'ß'."
     assert regard("predict", runs[0], "ab", "--device", "cpu")[2] == ""
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["show", "ab", "--row", "3"], "there are a text, 'ab', and --row 3"),
-        (["show", "ab", "--samples", "2"], "there is nothing to sample"),
+        (["show", "ab", "--row", "3"], "received both a text, 'ab', and --row 3"),
+        (["show", "ab", "--samples", "2"], "no structured selection to sample from"),
         (["show", "ab", "--grid"], "this model reads no image or video"),
-        (["show", "ab", "--look", "0-99"], "piece 99 is never written"),
+        (["show", "ab", "--look", "0-99"], "the output has no piece 99"),
         (["show", "--row", "0", "--target", "A", "--split", "dev"], "has its own output"),
     ],
 )
@@ -209,7 +209,7 @@ def test_a_file_that_is_read_is_not_written_over(
     file = tmp_path / "words.tsv"
     file.write_text(content, encoding="utf-8")
     code, _, err = regard(*({"RUN": runs[0], "FILE": str(file)}.get(one, one) for one in arguments))
-    assert code == 2 and "would write over it" in err and "Choose another name" in err
+    assert code == 2 and "would overwrite it" in err and "Choose another file name" in err
     assert file.read_text(encoding="utf-8") == content
     linked = tmp_path / "link.tsv"
     linked.symlink_to(file)
@@ -241,9 +241,9 @@ def dialogs(tmp_path_factory: pytest.TempPathFactory) -> str:
 BAD_DIALOGS = {
     "U: a | b": "dialog has a turn without a speaker, turn 2: 'b'; expected 'NAME: b'.",
     "": "dialog is empty.",
-    "\ud800": "'dialog' has half of a surrogate pair, which is no character.",
+    "\ud800": "'dialog' has an unpaired surrogate, which is not a character.",
     (): "dialog: the dialog has no turn.",
-    (("U",),): "dialog: the dialog has a turn that is no pair of speaker and text, turn 1.",
+    (("U",),): "dialog: the dialog has a turn that is not a pair of speaker and text, turn 1.",
 }
 
 
@@ -262,4 +262,71 @@ def test_a_bad_input_among_good_ones_is_named_with_its_line_and_can_be_left_out(
 
 def test_units_of_turns_that_were_never_seen_are_told(regard: Run, dialogs: str) -> None:
     given = json.dumps({"dialog": "U: zork | U: a", "utterance": "so"})
-    assert regard("predict", dialogs, given, "--device", "cpu")[2].strip().endswith("never saw: 'zork'.")
+    assert regard("predict", dialogs, given, "--device", "cpu")[2].strip().endswith("vocabulary: 'zork'.")
+
+
+def untrained(folder: Path, rows: list[dict[str, str]], **spec: object) -> str:
+    """A model with the vocabulary of some rows."""
+    package.Model.build(Spec.parse(spec), rows=rows).save(folder)
+    return str(folder)
+
+
+def test_words_of_trees_outside_the_vocabulary_are_told(regard: Run, tmp_path: Path) -> None:
+    spec = {
+        "inputs": {"tree": {"type": "brackets", "labels": False}},
+        "outputs": {"value": {"type": "label"}},
+        "encoder": {"type": "tree", "embedding": 4, "size": 4},
+        "decoder": {"type": "label"},
+    }
+    run = untrained(tmp_path / "run", [{"tree": "(MIN 2 9)", "value": one} for one in "29"], **spec)
+    code, _, err = regard("predict", run, "(FOO 2 9)", "--device", "cpu")
+    assert (code, err.strip()) == (0, "The input has units outside the vocabulary: 'FOO'.")
+    assert regard("predict", run, "(MIN 9 2)", "--device", "cpu")[2] == ""
+    assert "The input has units" not in regard("predict", run, "(MIN 9", "--device", "cpu")[2]
+
+
+def test_words_of_a_target_that_cannot_be_written_are_told(regard: Run, tmp_path: Path) -> None:
+    spec = {
+        "inputs": {"source": {"type": "text"}},
+        "outputs": {"target": {"type": "text"}},
+        "encoder": {"type": "recurrent", "size": 4, "embedding": 4},
+        "attention": {"score": "additive"},
+        "decoder": {"type": "recurrent", "size": 4, "embedding": 4, "copy": True},
+    }
+    run = untrained(tmp_path / "run", [{"source": "a b", "target": "b"}], **spec)
+    code, _, err = regard("score", run, "a zork", "zork quux b", "--device", "cpu")
+    assert code == 0
+    assert err.splitlines()[1:] == [
+        "The input has units outside the vocabulary: 'zork'.",
+        "The target has units outside the vocabulary: 'quux'.",
+    ]
+    assert "The target has" in regard("show", run, "a b", "--target", "quux", "--device", "cpu")[2]
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("a b\tb\na b\tno\na b\tno yes\n", encoding="utf-8")
+    told = regard("score", run, "-f", str(pairs), "--device", "cpu")[2].splitlines()
+    assert told[1:] == ["2 of 3 targets have units outside the vocabulary: 'no', 'yes'."]
+
+
+def test_unknown_units_of_a_column_are_told(regard: Run, runs: list[str], tmp_path: Path) -> None:
+    table = tmp_path / "words.tsv"
+    table.write_text("word\tnote\nab\tmine\nxß\tyours\n", encoding="utf-8")
+    code, _, err = regard(
+        "predict", runs[0], "-f", str(table), "--column", "word", "--as", "said", "--device", "cpu"
+    )
+    assert (code, err.strip()) == (0, "1 of 2 inputs has units outside the vocabulary: 'x', 'ß'.")
+
+
+def test_the_predictions_of_evaluate_hold_the_inputs_alone_and_can_be_predicted_again(
+    regard: Run, dialogs: str, tmp_path: Path
+) -> None:
+    data, table = tmp_path / "rows.jsonl", tmp_path / "found.tsv"
+    rows = [{"dialog": f"U: {one} | U: so", "utterance": "so", "response": one} for one in ("a", "b")]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    code, _, err = regard(
+        "evaluate", dialogs, "--data", str(data), "--predictions", str(table), "--device", "cpu"
+    )
+    assert code == 0, err
+    head, *lines = (line.split("\t") for line in table.read_text(encoding="utf-8").splitlines())
+    assert head == ["model", "dialog", "utterance", "output", "references"]
+    assert [line[1:3] for line in lines] == [[row["dialog"], row["utterance"]] for row in rows]
+    assert predict(regard, dialogs, "-f", str(table)) == [line[3] for line in lines]

@@ -66,7 +66,7 @@ def test_a_picture_of_ones_own_is_named_by_its_file(
         captions, LookRequest(str(tmp_path / "mine.png")), grid=True, output=None, how=Loading(device="cpu")
     )
     shown = capsys.readouterr().out
-    assert "┌" in shown and "9: its largest weight" in shown and "true place" not in shown
+    assert "┌" in shown and "9: its largest weight" in shown and "true region" not in shown
 
 
 def test_a_gallery_keeps_true_places_only_for_words_that_were_written(captions: Path) -> None:

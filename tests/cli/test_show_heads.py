@@ -90,8 +90,8 @@ def test_outputs_without_heads_are_left_out_where_another_has_some(
 @pytest.mark.parametrize(
     ("heads", "arguments", "expected"),
     [
-        (False, ["--heads"], "--heads: this model has no heads to show"),
-        (False, ["--layer", "1"], "Leave out --heads and --layer to see where it looked."),
+        (False, ["--heads"], "--heads: this model has no attention heads to show"),
+        (False, ["--layer", "1"], "Leave out --heads and --layer to see the attention."),
         (True, ["--layer", "9"], f"no layer '9' with heads. Choose from 1 ({FIRST}), 2 ({SECOND})."),
         (True, ["--heads", "--look", "0-0"], "Leave out --look."),
         (True, ["--heads", "-o", "x.jpg"], ".jpg"),

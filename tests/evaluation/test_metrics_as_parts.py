@@ -90,7 +90,7 @@ def test_the_deciding_metric_is_checked_too() -> None:
 def test_what_one_model_finds_by_itself_is_not_measured_of_an_ensemble() -> None:
     made = model(truth={"tree": {"type": "tree", "of": "words"}})
     rows = Dataset.build(ROWS, list(made.columns.values()))
-    with pytest.raises(RegardError, match="latent_uas is of what one model finds by itself"):
+    with pytest.raises(RegardError, match="latent_uas cannot be computed for an ensemble"):
         evaluate(made, rows, ["latent_uas"], ensemble=[(made, rows)])
 
 

@@ -97,7 +97,7 @@ def test_a_teacher_of_other_columns_is_refused(tmp_path: Path) -> None:
     fewer = [*PLAIN, "training.steps=1"]
     regard.fit(pairs(80), run=tmp_path / "teacher", overrides=fewer, device="cpu", quiet=True)
     source = next(iter(regard.load(tmp_path / "teacher", device="cpu").spec.inputs))
-    with pytest.raises(RegardError, match=f"column '{source}' of this model has other pieces"):
+    with pytest.raises(RegardError, match=f"column '{source}' of this model has other units"):
         regard.fit(
             pairs(80),
             run=tmp_path / "student",

@@ -230,13 +230,15 @@ def test_score_and_show_say_how_surprising_a_text_is(
         (["generate", "RUN", "--prompt", "the čat €"], ["'č' (U+010D)", "'€' (U+20AC)", "never saw"]),
         (["generate", "RUN", "--temperature", "-1"], ["temperature", "expected 0 or more"]),
         (["generate", "RUN", "--top-p", "0"], ["top_p", "more than 0"]),
+        (["generate", "RUN", "--seed", "-1"], ["seed", "received -1", "from 0 to 9223372036854775807"]),
+        (["generate", "RUN", "--seed", f"{10**20}"], ["seed", f"received {10**20}", "from 0 to"]),
         (["predict", "RUN", "a cat"], ["it continues a text", "regard generate"]),
         (["predict", "RUN", "-f", "EMPTY", "--column", "a", "--as", "b"], ["it continues a text"]),
         (["compare", "RUN", "RUN", "--text", "a", "-o", "a.svg"], ["it continues a text"]),
-        (["show", "RUN", "--row", "3"], ["--row", "Give a text alone"]),
+        (["show", "RUN", "--row", "3"], ["--row", "Give only a text"]),
         (["show", "RUN", "--gallery", "2"], ["it continues a text"]),
         (["evaluate", "RUN", "--metric", "bleu"], ["bleu is for outputs of type text"]),
-        (["evaluate", "RUN", "--with", "RUN"], ["measured one by one"]),
+        (["evaluate", "RUN", "--with", "RUN"], ["cannot be evaluated as an ensemble"]),
         (["evaluate", "RUN", "--data", "EMPTY"], ["the file is empty"]),
     ],
 )
@@ -261,8 +263,17 @@ def test_what_cannot_be_is_refused(
 def test_a_model_that_answers_does_not_generate() -> None:
     spec = Spec.parse({"inputs": {"a": {"type": "text"}}, "outputs": {"b": {"type": "text"}}})
     model = regard.model.Model.build(spec, rows=[{"a": "x", "b": "y"}])
-    with pytest.raises(RegardError, match="continues no text"):
+    with pytest.raises(RegardError, match="this is not a language model"):
         model.generate("x")
+
+
+@pytest.mark.parametrize("value", [None, 3, ["the "], b"the "])
+def test_what_is_no_text_is_refused(run: Path, value: Any) -> None:
+    model = regard.load(run, device="cpu")
+    for method, name in (("generate", "prompt"), ("stream", "prompt"), ("surprise", "text")):
+        with pytest.raises(RegardError) as caught:
+            list(getattr(model, method)(value))
+        assert str(caught.value) == f"{name}: received {value!r}, expected a text. Pass a text."
 
 
 def test_a_long_text_is_scored_in_stretches_as_in_one(
@@ -285,9 +296,9 @@ def test_unknown_characters_of_a_scored_text_are_counted(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command("score", str(run), "a日c本", monkeypatch=monkeypatch) == 0
-    assert "2 of 4 tokens are outside the vocabulary" in capsys.readouterr().err
+    assert "2 of 4 tokens are outside the vocabulary: '日', '本'." in capsys.readouterr().err
     assert command("show", str(run), "a日c", monkeypatch=monkeypatch) == 0
-    assert "1 of 3 tokens are outside the vocabulary" in capsys.readouterr().err
+    assert "1 of 3 tokens are outside the vocabulary: '日'." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -321,7 +332,7 @@ def test_a_text_of_rare_characters_alone_is_refused(tmp_path: Path) -> None:
 
 def test_a_text_shorter_than_a_batch_is_refused(tmp_path: Path) -> None:
     (tmp_path / "book.txt").write_text("one line of a text that is too short to train on", encoding="utf-8")
-    with pytest.raises(RegardError, match="6 rows of a span of 9 need 54"):
+    with pytest.raises(RegardError, match="6 rows of 9 tokens need 54"):
         trained(tmp_path)
 
 
@@ -331,16 +342,19 @@ def test_a_text_shorter_than_a_batch_is_refused(tmp_path: Path) -> None:
         ({"training": {"bucket": 4}}, "bucket has no effect: the data are one text"),
         ({"training": {"batch_tokens": 4}}, "batch_tokens has no effect"),
         ({"search": {"method": "beam"}}, "method has no effect"),
-        ({"inputs": {"x": {"type": "text"}}}, "a stream is written without inputs"),
+        ({"inputs": {"x": {"type": "text"}}}, "a model that writes a stream has no inputs"),
         ({"decoder": {"type": "recurrent"}}, "cannot write a stream"),
         ({"decoder": {"type": "window", "order": 1}, "training": {"carry": False}}, "carry has no effect"),
-        ({"decoder": {"output": "adaptive", "tie": "output"}}, "tie: output needs weights for every unit"),
+        (
+            {"decoder": {"output": "adaptive", "tie": "output"}},
+            "tie: output needs output weights of one width",
+        ),
         ({"decoder": {"cutoffs": [4]}}, "cutoffs has no effect"),
         ({"decoder": {"hidden_dropout": 0.1}}, "hidden_dropout has no effect"),
         ({"decoder": {"variational": True}}, "variational has no effect"),
         (
             {"outputs": {"text": {"type": "stream"}, "other": {"type": "stream"}}},
-            "a stream is the only output",
+            "a stream must be the only output",
         ),
     ],
 )
@@ -352,7 +366,7 @@ def test_specs_that_cannot_be_are_refused(document: dict[str, Any], words: str) 
 def test_options_of_streams_belong_to_streams() -> None:
     document = {"inputs": {"a": {"type": "text"}}, "outputs": {"b": {"type": "text"}}}
     for option, value in (("span", 10), ("carry", False)):
-        with pytest.raises(RegardError, match=f"{option} has no effect: no output is a text that runs on"):
+        with pytest.raises(RegardError, match=f"{option} has no effect: no output is of type stream"):
             Spec.parse({**document, "training": {option: value}})
 
 
@@ -365,5 +379,5 @@ def test_parameters_of_an_adaptive_output_are_counted_as_they_will_be() -> None:
     columns["text"].pretend(96)
     assert count_parameters(build_network(spec, columns)) == constant + slope * 100
     columns["text"].pretend(50)
-    with pytest.raises(RegardError, match="do not cut a vocabulary of 54"):
+    with pytest.raises(RegardError, match="must be smaller than the vocabulary, which has 54 units"):
         build_network(spec, columns)

@@ -111,11 +111,11 @@ def test_predict_on_the_command_line(
 
 def test_bad_pictures_are_skipped_where_that_is_asked_for(here: Path) -> None:
     (here / "pictures" / "red" / "bad.png").write_text("a text")
-    with pytest.raises(RegardError, match=r"bad\.png.*no picture that can be read"):
+    with pytest.raises(RegardError, match=r"bad\.png.*not an image that can be read"):
         experiment("stop").train()
     experiment("skip", "data.bad_rows=skip").train()
     rejected = (here / "skip" / "rejected.tsv").read_text().splitlines()
-    assert len(rejected) == 2 and "bad.png" in rejected[1] and "no picture that can be read" in rejected[1]
+    assert len(rejected) == 2 and "bad.png" in rejected[1] and "not an image that can be read" in rejected[1]
     assert load("skip").predict(here / "pictures" / "red" / "0.png").text in COLORS
 
 

@@ -143,10 +143,31 @@ def test_a_start_that_was_killed_before_its_first_file_is_repeated(project: Path
     """The list of files is written first, so a folder with nothing else belongs to regard."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("regard.experiment.write_columns", lambda *_: 1 / 0)
+        patch.setattr(Experiment, "close", lambda _: None)  # a killed process does not clean up
         with pytest.raises(ZeroDivisionError):
             start().train()
-    assert contents(project / "run").keys() == {"manifest.json"}
+    gc.collect()
+    assert "manifest.json" in contents(project / "run").keys() <= {"manifest.json", ".regard.lock"}
     assert train("my.yaml", "-o", "run") == 0
+
+
+def test_a_start_that_was_killed_before_its_first_checkpoint_is_not_said_to_be_resumable(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("regard.experiment.fit_network", lambda *_, **__: 1 / 0)
+        patch.setattr(Experiment, "close", lambda _: None)
+        with pytest.raises(ZeroDivisionError):
+            start().train()
+    gc.collect()
+    assert train("my.yaml", "-o", "run") == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.endswith("Pass `--overwrite`, or choose another folder with `-o`.")
+    before = contents(project)
+    assert train("--resume", "run") == 2
+    assert " ".join(capsys.readouterr().err.split()).endswith("Train it anew with `--overwrite`.")
+    assert contents(project) == before
+    assert train("my.yaml", "-o", "run", "--overwrite") == 0
 
 
 def test_overwriting_keeps_the_users_files(run: Path) -> None:
@@ -269,7 +290,7 @@ def test_a_kill_while_the_new_run_moves_in_is_completed(run: Path, moment: int) 
     try:
         regard.load(run, device="cpu")
     except RegardError as error:
-        assert "being replaced by a new one" in str(error)
+        assert "replacing this model by a new one" in str(error)
     resumed = Experiment.resume(run, device="cpu", quiet=True)
     assert resumed.spec.training.seed == 7
     resumed.train()
@@ -315,7 +336,7 @@ def test_a_resumed_run_stays_in_its_folder(
 ) -> None:
     before = contents(run)
     assert train("--resume", "run", *option) == 2
-    assert "goes on in its own folder" in " ".join(capsys.readouterr().err.split())
+    assert "continues in its own folder" in " ".join(capsys.readouterr().err.split())
     assert contents(run) == before and not Path("other").exists()
 
 
@@ -400,6 +421,41 @@ def test_a_start_that_fails_leaves_no_folder(project: Path) -> None:
     before = contents(project)
     with pytest.raises(RegardError):
         Experiment.start("my.yaml", run=Path("new/run"), overrides=["data.train=nowhere.tsv"])
+    assert contents(project) == before and not Path("new").exists()
+
+
+def test_a_training_that_fails_before_its_first_checkpoint_leaves_no_folder(project: Path) -> None:
+    before = contents(project)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("regard.training.objective.Updater.__call__", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            Experiment.start("my.yaml", run=Path("new/run"), device="cpu", quiet=True).train()
+        assert contents(project) == before and not Path("new").exists()
+        with pytest.raises(ZeroDivisionError):
+            regard.fit(pairs(40), run=project / "run", device="cpu", quiet=True)
+        assert contents(project) == before and not Path("run").exists()
+        Path("run").mkdir()  # the user's folder stays, with the files in it
+        Path("run/.mine").write_text("mine")
+        with pytest.raises(ZeroDivisionError):
+            start().train()
+    assert contents(Path("run")) == {".mine": b"mine"}
+    assert train("my.yaml", "-o", "run") == 0
+
+
+def test_a_training_that_fails_keeps_the_weights_that_it_has_saved(project: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("regard.training.state.TrainingState.save", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            start().train()
+    regard.load("run", device="cpu")
+
+
+def test_a_device_that_does_not_exist_is_refused_before_the_data_are_read(project: Path) -> None:
+    before = contents(project)
+    Path("words.tsv").write_text("nothing to read")
+    with pytest.raises(RegardError, match="device: 'cuda:77' cannot be used"):
+        Experiment.start("my.yaml", run=Path("new/run"), device="cuda:77", quiet=True)
+    Path("words.tsv").write_bytes(before["words.tsv"])
     assert contents(project) == before and not Path("new").exists()
 
 

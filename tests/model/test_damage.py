@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import random
 import resource
 from pathlib import Path
@@ -109,12 +110,12 @@ def test_a_changed_spec_or_vocabulary_is_noticed(saved: Path) -> None:
     text = json.dumps(content, ensure_ascii=False, indent=1).replace('"a"', '"b"', 1).replace('"b"', '"a"', 1)
     (saved / "columns.json").write_text(text.replace('"c"', '"z"', 1))
     with pytest.raises(
-        RegardError, match=r"columns.json: this is not the file these weights were saved with"
+        RegardError, match=r"columns.json: this file was damaged or changed after the weights were saved"
     ):
         Model.load(saved)
     (saved / "columns.json").write_text(columns)
     (saved / "spec.yaml").write_text(described + "search: {method: beam}\n")
-    with pytest.raises(RegardError, match=r"spec.yaml: this is not the file .* --set search"):
+    with pytest.raises(RegardError, match=r"spec.yaml: this file was damaged or changed .* --set search"):
         Model.load(saved)
     (saved / "spec.yaml").write_text(
         "name: other\ndescription: renamed\ntraining: {epochs: 99}\n" + described
@@ -143,7 +144,7 @@ def test_a_much_larger_spec_takes_no_memory(saved: Path, size: str) -> None:
     path = saved / "spec.yaml"
     path.write_text(path.read_text().replace("size: 10", f"size: {size}"))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(RegardError, match="weights and spec do not belong together"):
+    with pytest.raises(RegardError, match="weights and spec do not match"):
         Model.load(saved)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kilobytes
 
@@ -176,3 +177,19 @@ def test_a_card_shows_what_a_spec_says_and_nothing_more(tmp_path: Path) -> None:
     text = (tmp_path / "card.md").read_text()
     assert "<script" not in text.replace("\\<", "") and "](" not in text.replace("\\](", "")
     assert not {"\x1b", "\x07", "\u202e"} & set(text)
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, "columns.json"])
+def test_a_file_that_may_not_be_read_is_not_called_damaged(
+    saved: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.open
+
+    def refuse(path: Any, *arguments: Any, **options: Any) -> int:
+        if str(path).endswith(name):
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(RegardError, match=rf"{name}: .*Permission denied.* chmod u\+r .*{name}"):
+        Model.load(saved)

@@ -45,6 +45,13 @@ def test_what_is_no_repository_is_refused(run: Path, target: str) -> None:
         push(run, target)
 
 
+def test_a_file_is_not_a_folder_to_share_to(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "words.tsv").write_text("mine")
+    with pytest.raises(RegardError, match=r"words\.tsv: this is a file, expected a folder"):
+        push(run, f"folder:{tmp_path / 'words.tsv'}")
+    assert (tmp_path / "words.tsv").read_text() == "mine"
+
+
 def test_the_hub_is_asked_by_name(monkeypatch: pytest.MonkeyPatch, run: Path, tmp_path: Path) -> None:
     """The two functions that access the Hub, replaced by a folder."""
     hub = tmp_path / "hub"
