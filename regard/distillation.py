@@ -39,24 +39,26 @@ def load_distillation(model: Model) -> Distillation | None:
     if options is None:
         return None
     if not any(decoder.part.stepwise for decoder in model.spec.decoder.values()):
-        raise RegardError("distill learns texts, and this model writes none.", where="training.distill")
+        raise RegardError(
+            "distillation needs a text output, and this model has none.", where="training.distill"
+        )
     networks = []
     for folder in options.from_:
         other = Model.load(folder, device="cpu")
         for name in (*model.spec.inputs, *model.spec.outputs):
             if name not in other.columns or other.columns[name].learned() != model.columns[name].learned():
                 raise RegardError(
-                    f"the column {name!r} of this model has other pieces or another vocabulary.",
+                    f"the column {name!r} of this model has other units or another vocabulary.",
                     where=f"training.distill.from: {folder}",
-                    fix="Describe the columns as its spec does; all of these models must come from the same data.",
+                    fix="Use the column options of its spec; all of these models must be trained on the same data.",
                 )
         for name, decoder in model.network.decoders.items():
             theirs = dict(other.network.decoders.items()).get(name)
             if _source(theirs) is not None and _source(theirs) != _source(decoder):
                 raise RegardError(
-                    f"this model copies words of {_source(theirs)!r}, and one that does not cannot learn from it.",
+                    f"this model copies words of {_source(theirs)!r}, and the model to train does not.",
                     where=f"training.distill.from: {folder}",
-                    fix=f"Add  copy: {_source(theirs)}  to the decoder, or learn from models that do not copy.",
+                    fix=f"Add  copy: {_source(theirs)}  to the decoder, or distill models that do not copy.",
                 )
         networks.append(other.network.requires_grad_(False))
     return Distillation(networks, options.weight)

@@ -122,7 +122,7 @@ class _Rows:
         self, data: Any, y: Any, splits: Mapping[str, Any], source: str | None, target: str | None, spec: Any
     ) -> None:
         if is_file(data) and y is not None:
-            raise RegardError("y belongs to inputs given in Python.", where="y", fix="Leave it out.")
+            raise RegardError("y cannot be combined with a data file.", where="y", fix="Leave y out.")
         self.data, self.y, self.splits, self.spec = data, y, splits, spec
         self.source, self.target = source, target
         self.given = data is not None and not (is_file(data) and source is None and target is None)
@@ -197,7 +197,7 @@ def _inputs_and_targets(rows: Any, *, as_pair: bool) -> tuple[Any, Any]:
     """A pair (X, y) if the training rows are given so; everything else is rows."""
     if as_pair:
         if not isinstance(rows, tuple) or len(rows) != 2:
-            raise RegardError("expected a pair (X, y), as the rows to train on are given.", where="dev, test")
+            raise RegardError("expected a pair (X, y), as for the training data.", where="dev, test")
         return rows
     return rows, None
 
@@ -209,7 +209,7 @@ def _pairs(found: list[dict[str, Any]], where: str) -> Iterator[dict[str, str]]:
     absent = [name for name in (SOURCE, TARGET) if name not in first]
     if absent:
         raise RegardError(
-            f"the columns are {', '.join(first)}; which is the {absent[0]}?",
+            f"the columns are {', '.join(first)}; none is named {absent[0]}.",
             where=where,
             fix=f"Pass {' and '.join(f'{name}=…' for name in absent)}.",
         )
@@ -234,7 +234,7 @@ def _folder(run: str | PathLike[str] | None, rows: _Rows, name: str | None, *, o
         return RunFolder.start(wanted, overwrite=True)
     folder = RunFolder.start_beside(wanted)
     if run is not None and folder.path != Path(run).expanduser():
-        warnings.warn(f"{run} already contains a run; this one is kept in {folder.path}.", stacklevel=3)
+        warnings.warn(f"{run} already contains a run; the new run is written to {folder.path}.", stacklevel=3)
     return folder
 
 

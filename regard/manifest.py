@@ -149,7 +149,7 @@ def refuse_links(folder: Path, names: Iterable[str] = FOLDERS) -> None:
     for name in names:
         if (folder / name).is_symlink():
             raise RegardError(
-                "this is a link; regard removes old files here and expects a folder of its own.",
+                "this is a symbolic link; regard removes old files here and needs a folder of its own.",
                 where=str(folder / name),
                 fix="Remove the link. To use another disk, link the folder of the run instead.",
             )

@@ -210,7 +210,7 @@ def _sample(path: str, format: Any, fields: dict[str, str]) -> tuple[list[Row], 
         if lacking is not None:
             known = ", ".join(field.name for field in opened.found())
             raise RegardError(
-                f"no row has anything in {lacking!r}.", where=path, fix=f"The fields are {known}."
+                f"the field {lacking!r} is empty in every row.", where=path, fix=f"The fields are {known}."
             )
         for _ in read_rows(path, fields=list(fields.values()), format=format):
             pass  # raises an error for the first bad row, with its line and the reason

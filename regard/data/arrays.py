@@ -69,4 +69,4 @@ def array_from_bytes(content: bytes, shown: str) -> Array:
                 raise ValueError(f"it has {size:,} bytes, at most {MOST_BYTES:,} are read")
             return np.asarray(found[found.files[0]])
     except Exception as error:  # numpy and zipfile raise many kinds for a broken file
-        raise Unreadable(f"{shown}, which holds no numpy array that can be read ({error})") from None
+        raise Unreadable(f"{shown}, which contains no numpy array that can be read ({error})") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ PAD, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 """The first four ids of every vocabulary of a text column, in this order."""
 UNSEEN = -1
 """Number of a class (label, tag, relation) that the training data lack; no prediction equals it."""
-UNLABELLED, ADDED = -2, -3
+UNLABELED, ADDED = -2, -3
 """Label numbers of nodes without a label, and of nodes added by binarization."""
 
 
@@ -209,7 +209,7 @@ class Forest:
 
     ids      (B, N) int64, the word of a leaf; PAD for an inner node
     parents  (B, N) int64, index of the parent in its row; −1 for the root and for padding
-    labels   (B, N) int64; UNSEEN for a label that the training data lack, UNLABELLED for a node without a label,
+    labels   (B, N) int64; UNSEEN for a label that the training data lack, UNLABELED for a node without a label,
              ADDED for a node that binarization added
     heights  (B, N) int64, 0 for a leaf, else 1 + the height of the highest child
     lengths  (B,)   int64
@@ -247,12 +247,14 @@ class Batch:
     cost   the padded cost of the batch, in the unit of its columns (tokens, pixels, frames)
     idle   whether the batch is a placeholder for a process without a row of a small global batch; its loss must not
            count
+    texts  the values of a column as written, from its name; read only when called, as only figures need them
     """
 
     columns: Mapping[str, Any]
     rows: tuple[int, ...]
     cost: int = field(default=0)
     idle: bool = False
+    texts: Callable[[str], list[str]] | None = field(default=None, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -268,4 +270,4 @@ class Batch:
             name: moved(value, device) if isinstance(value, Tensor) else value.to(device)
             for name, value in self.columns.items()
         }
-        return Batch(columns, self.rows, self.cost, self.idle)
+        return Batch(columns, self.rows, self.cost, self.idle, self.texts)

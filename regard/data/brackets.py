@@ -23,7 +23,7 @@ _SIGN = re.compile(r"\(|\)|[^\s()]+")
 
 
 class BracketError(ValueError):
-    """Why a text is not a tree, to follow its name in a message: "has a bracket that closes nothing (character 7)"."""
+    """Why a text is not a tree, to follow its name in a message: "has a node without a label (character 7)"."""
 
     def __init__(self, what: str, place: int | None = None) -> None:
         super().__init__(what if place is None else f"{what} (character {place + 1})")
@@ -149,7 +149,7 @@ def read_brackets(text: str, *, labels: bool = True) -> BracketTree:
     for match in _SIGN.finditer(text):
         sign, place = match[0], match.start()
         if done:
-            what = "has a bracket that closes nothing" if sign == ")" else "has more than one tree"
+            what = "has a closing bracket without an opening one" if sign == ")" else "has more than one tree"
             raise BracketError(what, place)
         if sign == "(":
             if opened:
@@ -157,7 +157,7 @@ def read_brackets(text: str, *, labels: bool = True) -> BracketTree:
             opened.append(_Open(place))
         elif sign == ")":
             if not opened:
-                raise BracketError("has a bracket that closes nothing", place)
+                raise BracketError("has a closing bracket without an opening one", place)
             last = opened.pop()
             if not last.children:
                 raise BracketError("has brackets with no word in them", last.place)
@@ -189,7 +189,7 @@ def read_brackets(text: str, *, labels: bool = True) -> BracketTree:
     if opened:
         raise BracketError("has a bracket that is not closed", opened[-1].place)
     if not words:
-        raise BracketError("is no tree in brackets")
+        raise BracketError("is not a tree in brackets")
     names = ["" if name == NO_LABEL else name for name in names]
     return BracketTree(words, names, parents)
 
@@ -204,13 +204,13 @@ def bracket_fault(text: str) -> str | None:
     for match in _LINEAR.finditer(text):
         sign, place = match[0], match.start()
         if ended:
-            return str(BracketError("has more after its tree", place))
+            return str(BracketError("has text after the end of its tree", place))
         if sign.startswith("("):
             opened[-1:] = [(*opened[-1][:2], True)] if opened else []
             opened.append((sign[1:], place, False))
         elif not opened:
             what = (
-                "has a bracket that closes nothing"
+                "has a closing bracket without an opening one"
                 if sign[0] == ")"
                 else f"has {sign!r} outside of all brackets"
             )
@@ -226,7 +226,7 @@ def bracket_fault(text: str) -> str | None:
             opened[-1] = (*opened[-1][:2], True)
     if opened:
         return str(BracketError("has a bracket that is not closed", opened[-1][1]))
-    return None if ended else "is no tree in brackets"
+    return None if ended else "is not a tree in brackets"
 
 
 def _unescaped(word: str) -> str:

@@ -138,7 +138,9 @@ class Contents:
                     self._archives[key] = zipfile.ZipFile(path)
                 except DAMAGE as error:
                     raise RegardError(
-                        f"the archive cannot be read ({error}).", where=path, fix="Fetch or pack it again."
+                        f"the archive cannot be read ({error}).",
+                        where=path,
+                        fix="Download it or create it again.",
                     ) from error
             return self._archives[key]
 

@@ -180,13 +180,16 @@ class Dataset:
         """
         examples = np.asarray(examples, dtype=np.int64)
         rows = self._first[examples]
+
+        def texts(name: str) -> list[str]:
+            return [self._text(name, row) for row in rows.tolist()]
+
         collated: dict[str, Any] = {}
         # Columns that are `of` others come last, because their shapes depend on those.
         for column in sorted(self.columns.values(), key=lambda column: len(column.of) > 0):
             if column.reads_texts:
-                texts = [self._text(column.name, row) for row in rows.tolist()]
                 encoded = self._encoded.columns[column.name].take(rows)
-                collated[column.name] = column.collate_texts(encoded, texts)
+                collated[column.name] = column.collate_texts(encoded, texts(column.name))
             elif column.cached:
                 collated[column.name] = column.collate(
                     self._encoded.columns[column.name].take(rows), collated
@@ -196,7 +199,7 @@ class Dataset:
                 collated[column.name] = column.collate(encodings, collated)
         costliest = int(self._encoded.costs[rows].max(initial=0))
         in_order = {name: collated[name] for name in self.columns}
-        return Batch(in_order, tuple(examples.tolist()), len(rows) * costliest)
+        return Batch(in_order, tuple(examples.tolist()), len(rows) * costliest, texts=texts)
 
     def _made(self, column: Column, row: int, varied: tuple[int, int] | None) -> Array:
         """The encoding of a column that is not cached."""
@@ -243,7 +246,7 @@ class Dataset:
         keys = [name for name, column in self.columns.items() if name not in references and not column.of]
         unknown = [name for name in references if name not in self.columns]
         if unknown or not keys:
-            what = f"{unknown[0]!r} is no column" if unknown else "no column is left to group by"
+            what = f"{unknown[0]!r} is not a column" if unknown else "no column is left to group by"
             raise RegardError(f"references: {what}; the columns are {', '.join(self.columns)}.")
         members: dict[bytes, list[int]] = {}
         for row in self._first.tolist():
@@ -264,7 +267,7 @@ def _cached(
     folder = cache / key_of(states, fingerprint(rows), on_bad, *stamps)
     if read_manifest(folder) is None:
         if folder.exists():
-            warnings.warn(f"{folder}: these encoded rows are damaged and are made again.", stacklevel=3)
+            warnings.warn(f"{folder}: this cache of encoded rows is damaged and is rebuilt.", stacklevel=3)
         with building(folder) as temporary:
             rejections = Rejections(on_bad)
             encoded = encode_rows(rows, columns, rejections, temporary)

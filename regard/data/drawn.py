@@ -37,7 +37,7 @@ def as_value(given: Any, where: str) -> str:
     if hasattr(given, "__array__"):
         return _png(_picture(np.asarray(given), where))
     raise RegardError(
-        f"received a {type(given).__name__}, expected a path, bytes, an array (H, W, 3) or a Pillow picture.",
+        f"received a {type(given).__name__}, expected a path, bytes, an array (H, W, 3) or a Pillow image.",
         where=where,
     )
 

@@ -21,7 +21,7 @@ from regard.data.readers.row import Row
 from regard.data.rejections import Rejections
 from regard.errors import RegardError
 
-NEIGHBOURS = 16
+NEIGHBORS = 16
 """Number of files whose encodings are remembered while rows are checked."""
 
 
@@ -60,8 +60,8 @@ def fingerprint(rows: Iterable[Row]) -> str:
         return rows.fingerprint()
     if isinstance(rows, Iterator):
         raise RegardError(
-            "these rows can be read only once, but a cache is keyed by reading them first.",
-            fix="Give a list or what read_rows returns, or build without a cache.",
+            "these rows can be read only once, but with a cache they are read twice.",
+            fix="Pass a list or the result of read_rows, or build without a cache.",
         )
     digest = hashlib.blake2b(digest_size=16)
     for row in rows:
@@ -109,7 +109,7 @@ def examined(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[tuple[R
     naming, contents = naming_files(columns), Contents()
     # Neighboring rows often name the same file: captions of an image, questions about it.
     encoders = {
-        column.name: column.encode if column.cached else lru_cache(NEIGHBOURS)(column.encode)
+        column.name: column.encode if column.cached else lru_cache(NEIGHBORS)(column.encode)
         for column in columns
     }
 

@@ -57,7 +57,7 @@ def frames_of(value: str, contents: Contents, *, most: int, at_least: tuple[int,
         return list(_of_array(array_from_bytes(content, shown(value)), shown(value), most))
     found: list[Frame] = list(_of_file(content, shown(value), most))
     if not found:
-        raise Unreadable(f"{shown(value)}, a film without frames")
+        raise Unreadable(f"{shown(value)}, a video without frames")
     return found
 
 
@@ -68,7 +68,7 @@ def _of_folder(
     pictures = sorted((name for name in names if name.lower().endswith(PICTURES)), key=natural)
     if not pictures:
         holds = f"{len(names)} other files" if names else "nothing"
-        raise Unreadable(f"{shown(folder)}, a folder without pictures: it holds {holds}")
+        raise Unreadable(f"{shown(folder)}, a folder without images: it contains {holds}")
     for number in evenly(len(pictures), most).tolist():
         path = os.path.join(folder, pictures[number])
         yield open_picture(contents.read(path), shown(path), at_least=at_least)
@@ -82,9 +82,9 @@ def _of_array(array: Array, shown: str, most: int) -> Iterator[Array]:
             "width) or (frames, height, width, 3)"
         )
     if not array.size:
-        raise Unreadable(f"{shown}, a film without frames: its array has shape {array.shape}")
+        raise Unreadable(f"{shown}, a video without frames: its array has shape {array.shape}")
     if array.shape[1] * array.shape[2] > MOST_PIXELS:
-        raise Unreadable(f"{shown}, a film whose frames have more than {MOST_PIXELS:,} pixels")
+        raise Unreadable(f"{shown}, a video whose frames have more than {MOST_PIXELS:,} pixels")
     taken = array[evenly(len(array), most)]
     yield from taken[..., 0] if array.ndim == 4 and array.shape[3] == 1 else taken
 
@@ -93,28 +93,26 @@ def _of_file(content: bytes, shown: str, most: int) -> Iterator[Image.Image]:
     try:
         import av
     except ImportError:
-        raise MissingExtra("av", "video", "reading film files") from None
+        raise MissingExtra("av", "video", "reading video files") from None
     try:
         count = _count(av, content)
         wanted = set(evenly(count, most).tolist())
         with av.open(io.BytesIO(content), "r") as film:
             stream = film.streams.video[0]
             if stream.width * stream.height > MOST_PIXELS:
-                raise Unreadable(f"{shown}, a film whose frames have more than {MOST_PIXELS:,} pixels")
+                raise Unreadable(f"{shown}, a video whose frames have more than {MOST_PIXELS:,} pixels")
             for number, frame in enumerate(film.decode(stream)):
                 if number in wanted:
                     picture = frame.to_image()
                     turn = getattr(frame, "rotation", 0)
                     yield picture.rotate(turn, expand=True) if turn else picture
     except IndexError:
-        raise Unreadable(f"{shown}, a file without a film in it") from None
+        raise Unreadable(f"{shown}, a file that contains no video") from None
     except (av.error.FFmpegError, ValueError, EOFError) as error:
         if isinstance(error, Unreadable):
             raise
         reason = getattr(error, "strerror", None) or error
-        raise Unreadable(
-            f"{shown}, which is no film that can be read, or damaged or cut short ({reason})"
-        ) from None
+        raise Unreadable(f"{shown}, which is not a video, or damaged or cut short ({reason})") from None
 
 
 def _count(av: Any, content: bytes) -> int:

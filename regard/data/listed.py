@@ -11,13 +11,16 @@ LISTED = "\ufdd0"
 
 
 def listed_texts(value: Any) -> str | None:
-    """["Mary left.", "It rained."], or sentences as lists of words, as one text; None for other lists."""
+    """["Mary left.", "It rained."], or sentences as lists of words, as one text; None for other lists.
+
+    A list of no texts is LISTED alone, which no column accepts: each says what it lacks.
+    """
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         return None
     texts = [text if isinstance(text, str) else _words(text) for text in value]
-    if not texts or any(text is None for text in texts):
+    if any(text is None for text in texts):
         return None
-    return "".join(f"{text}{LISTED}" for text in texts)
+    return "".join(f"{text}{LISTED}" for text in texts) or LISTED
 
 
 def listed_turns(value: Any) -> str | None:

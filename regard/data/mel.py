@@ -50,8 +50,8 @@ class LogMel:
         self.window, self.hop = round(rate * window_ms / 1000), round(rate * hop_ms / 1000)
         if self.window < 2 or self.hop < 1 or self.hop > self.window:
             raise RegardError(
-                f"windows of {window_ms:g} ms every {hop_ms:g} ms do not cover a sound of {rate} samples a second.",
-                fix="Choose window_ms of several milliseconds and hop_ms at most as long.",
+                f"windows of {window_ms:g} ms every {hop_ms:g} ms do not cover audio of {rate} samples per second.",
+                fix="Choose several milliseconds for window_ms, and no more than that for hop_ms.",
             )
         self.frame_seconds = self.hop / rate
         self.length = 1 << (self.window - 1).bit_length()

@@ -104,8 +104,8 @@ class Places:
         half = cells.shape[-1] // 2
         low, high = cells[..., :half].unsqueeze(1), cells[..., half:].unsqueeze(1)  # (B, 1, S, A)
         first, last = self.boxes[..., None, :half], self.boxes[..., None, half:]  # (B, P, 1, A)
-        centre = (low + high) / 2
-        inside = ((centre >= first) & (centre < last)).all(-1) & mask.unsqueeze(1)  # (B, P, S)
+        center = (low + high) / 2
+        inside = ((center >= first) & (center < last)).all(-1) & mask.unsqueeze(1)  # (B, P, S)
         covered = torch.ones_like(inside, dtype=self.boxes.dtype)
         for axis in axes:
             shared = torch.minimum(high[..., axis], last[..., axis]) - torch.maximum(

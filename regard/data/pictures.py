@@ -45,16 +45,16 @@ def open_picture(content: bytes, shown: str, *, at_least: tuple[int, int] | None
     try:
         picture: Image.Image = Image.open(io.BytesIO(content), formats=FORMATS)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise Unreadable(f"{shown}, a picture of more than {MOST_PIXELS:,} pixels") from None
+        raise Unreadable(f"{shown}, an image of more than {MOST_PIXELS:,} pixels") from None
     except Exception:  # decoders raise many kinds of exceptions for a damaged file
         raise Unreadable(
-            f"{shown}, which is no picture that can be read: it begins with {content[:8]!r}, expected one of "
+            f"{shown}, which is not an image that can be read: it begins with {content[:8]!r}, expected one of "
             f"{', '.join(FORMATS)}"
         ) from None
     width, height = picture.size
     if width * height > MOST_PIXELS:
         raise Unreadable(
-            f"{shown}, a picture of {width:,} × {height:,} pixels, more than the {MOST_PIXELS:,} allowed"
+            f"{shown}, an image of {width:,} × {height:,} pixels, more than the {MOST_PIXELS:,} allowed"
         )
     try:
         if at_least is not None and picture.format == "JPEG":
@@ -65,7 +65,7 @@ def open_picture(content: bytes, shown: str, *, at_least: tuple[int, int] | None
     except Unreadable:
         raise
     except Exception as error:
-        raise Unreadable(f"{shown}, a picture that is damaged or cut short ({error})") from None
+        raise Unreadable(f"{shown}, an image that is damaged or cut short ({error})") from None
 
 
 def upright(picture: Image.Image) -> Image.Image:
@@ -77,7 +77,7 @@ def upright(picture: Image.Image) -> Image.Image:
     return ImageOps.exif_transpose(picture)
 
 
-def opaque(picture: Image.Image, shown: str = "is a Pillow picture") -> Image.Image:
+def opaque(picture: Image.Image, shown: str = "is a Pillow image") -> Image.Image:
     """Convert to mode L or RGB: 16 bits scaled to 8, palettes resolved, transparency laid over white."""
     mode = picture.mode
     if mode in ("L", "RGB") and "transparency" not in picture.info:
@@ -85,7 +85,7 @@ def opaque(picture: Image.Image, shown: str = "is a Pillow picture") -> Image.Im
     if mode.startswith("I"):
         return Image.fromarray(_eight_bits(np.asarray(picture), shown))
     if mode == "F":
-        raise Unreadable(f"{shown}, a picture of floating-point numbers, whose range is not known")
+        raise Unreadable(f"{shown}, an image of floating-point numbers, whose range is not known")
     if picture.has_transparency_data:
         gray = mode in ("L", "LA", "La")
         over = Image.new("RGBA", picture.size, (WHITE,) * 4)
@@ -98,7 +98,7 @@ def _eight_bits(values: Array, shown: str) -> Array:
     """(H, W) uint8 from 16-bit numbers, which some formats store in 32 bits."""
     wide = values.astype(np.int64)
     if wide.size and (wide.min() < 0 or wide.max() > 65535):
-        raise Unreadable(f"{shown}, a picture of 32-bit numbers, whose range is not known")
+        raise Unreadable(f"{shown}, an image of 32-bit numbers, whose range is not known")
     return ((wide * 255 + 32767) // 65535).astype(np.uint8)
 
 

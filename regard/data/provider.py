@@ -13,7 +13,6 @@ from regard.parts import Options
 
 Splits = dict[str, list[Row]]
 """The rows of each split: train, dev, test, and further test sets such as "long"."""
-Seed = Annotated[int, Field(ge=0)]
 RowCount = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
 

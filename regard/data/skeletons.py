@@ -51,15 +51,16 @@ def joints_of(text: str, shown: str) -> Array:
     try:
         numbers = np.array(text.split(), dtype=np.float64)
     except ValueError as error:
-        raise Unreadable(f"{shown}, which is no skeleton file ({error})") from None
+        raise Unreadable(f"{shown}, which is not a skeleton file ({error})") from None
     if not numbers.size or numbers.size % (JOINTS * NUMBERS):
         raise Unreadable(
-            f"{shown}, a skeleton file of {numbers.size} numbers, expected {JOINTS} joints of {NUMBERS} numbers a frame"
+            f"{shown}, a skeleton file of {numbers.size} numbers, expected {JOINTS} joints of {NUMBERS} numbers per "
+            "frame"
         )
     joints = numbers.reshape(-1, JOINTS, NUMBERS)[..., :3]
     joints = joints[(joints != 0).any((1, 2))]
     if not len(joints):
-        raise Unreadable(f"{shown}, a skeleton file in whose frames nobody is seen")
+        raise Unreadable(f"{shown}, a skeleton file whose frames show no person")
     return _placed(_complete(joints)).reshape(len(joints), -1)
 
 

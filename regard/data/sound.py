@@ -31,7 +31,7 @@ def soundfile() -> Any:
         import soundfile as library
     except (ImportError, OSError):  # the package or its C library is missing
         raise RegardError(
-            "Reading sounds needs soundfile, which does not work here.", fix="Run: pip install soundfile"
+            "reading audio needs soundfile, which cannot be loaded.", fix="Run: pip install soundfile"
         ) from None
     return library
 
@@ -51,9 +51,9 @@ def decode(content: bytes, shown: str, *, most_seconds: float = math.inf) -> tup
             channels, rate = file.read(dtype="float32", always_2d=True), int(file.samplerate)  # (N, channels)
     except library.SoundFileError as error:
         reason = getattr(error, "error_string", str(error)).rstrip(".")
-        raise Unreadable(f"{shown}, which is no sound that can be read ({reason})") from None
+        raise Unreadable(f"{shown}, which is not audio that can be read ({reason})") from None
     if not len(channels):
-        raise Unreadable(f"{shown}, which holds no samples")
+        raise Unreadable(f"{shown}, which contains no samples")
     samples: Array = channels[:, 0] if channels.shape[1] == 1 else channels.mean(axis=1)
     if not np.isfinite(samples).all():
         raise Unreadable(f"{shown}, whose samples are not all finite numbers")

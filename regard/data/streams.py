@@ -38,7 +38,7 @@ class StreamBatches:
         self.length = len(self.tokens) // rows
         if not self.length:
             raise RegardError(
-                f"the text has {len(self.tokens):,} tokens, fewer than the {rows:,} rows that are read side by side.",
+                f"the text has {len(self.tokens):,} tokens, fewer than the {rows:,} rows of a batch.",
                 where=dataset.where(0),
                 fix="Use a longer text, or a smaller training.batch_rows.",
             )
@@ -48,7 +48,7 @@ class StreamBatches:
         needed = self.rows * self.span
         if len(self.tokens) < needed:
             raise RegardError(
-                f"the text has {len(self.tokens):,} tokens; {self.rows} rows of a span of {self.span} need {needed:,}.",
+                f"the text has {len(self.tokens):,} tokens; {self.rows} rows of {self.span} tokens need {needed:,}.",
                 where=self.dataset.where(0),
                 fix="Use a longer text, or a smaller training.batch_rows or training.span.",
             )

@@ -121,7 +121,7 @@ def _given(one: Any, number: int) -> Turn:
         return _checked(plain(one["speaker"]), plain(one["text"]), number)
     pair = one if isinstance(one, Sequence) and not isinstance(one, str | bytes) else ()
     if len(pair) != 2 or not all(isinstance(part, str) for part in pair):
-        raise TurnError(f"has a turn that is no pair of speaker and text, turn {number}")
+        raise TurnError(f"has a turn that is not a pair of speaker and text, turn {number}")
     return _checked(plain(pair[0]), plain(pair[1]), number)
 
 
@@ -129,7 +129,7 @@ def _checked(speaker: str, text: str, number: int) -> Turn:
     if not speaker:
         raise TurnError(f"has a turn without a speaker, turn {number}: {shortened(text)!r}")
     if not text:
-        raise TurnError(f"has a turn in which nothing is said, turn {number} of {speaker!r}")
+        raise TurnError(f"has a turn without a text, turn {number} of {speaker!r}")
     return Turn(speaker, text)
 
 

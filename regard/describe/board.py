@@ -54,12 +54,12 @@ def read_by(spec: Spec, output: str) -> dict[str, MemorySymbols]:
 def _encoders(spec: Spec) -> Answer:
     symbols, lines = memory_symbols(spec), []
     if not spec.encoder:
-        return [f"{NOTE} none: nothing is read"]
+        return [f"{NOTE} none: the model has no input"]
     for place, (name, options) in enumerate(spec.encoder.items()):
         found = primed(options.part.board(options), place)
         for symbol, other in options.part.borrowed(options).items():
             mine = primed([symbol], place)[0]
-            found.append(f"{mine} = {symbols[other].embedding}     — that of {other}")
+            found.append(f"{mine} = {symbols[other].embedding}     — shared with {other}")
         lines += _named(name, found, spec.encoder)
     return lines
 
@@ -188,7 +188,7 @@ def _loss(spec: Spec) -> Answer:
         weight = f"{options.weight:g} " if options.weight != 1.0 else ""
         total.append(f"{weight}loss{'′' * place}")
     weighted = len(total) > 1 or total != ["loss"]
-    return [*lines, *([f"{NOTE} together: {' + '.join(total)}"] if weighted else [])]
+    return [*lines, *([f"{NOTE} total: {' + '.join(total)}"] if weighted else [])]
 
 
 def _duration(training: TrainingSpec) -> str:
@@ -203,14 +203,17 @@ def _algorithm(spec: Spec) -> Answer:
     )
     stream = any(column.part.alone for column in spec.outputs.values())
     if stream:
-        carried = "the state carried from span to span" if training.carry else "each span anew"
+        carried = (
+            "the state carried over from span to span" if training.carry else "the state reset for each span"
+        )
         batch = f"{training.batch_rows or STREAMS} rows of {training.span or SPAN} tokens, {carried}"
     clip = f", gradient norm at most {training.clip}" if training.clip else ""
     rate = f"{training.lr:g}{training.schedule.part.described(training.schedule)}"
     if training.curriculum is not None:
         batch += training.curriculum.part.described(training.curriculum)
     lines = [
-        f"{training.optimizer}, rate {rate}{clip}; batches of {batch}, {_duration(training)}, seed {training.seed}",
+        f"{training.optimizer}, learning rate {rate}{clip}; batches of {batch}, {_duration(training)}, "
+        f"seed {training.seed}",
     ]
     for decoder in spec.decoder.values():
         lines += [line for line in decoder.part.board_algorithm(decoder) if line not in lines]
@@ -219,8 +222,8 @@ def _algorithm(spec: Spec) -> Answer:
     if any(decoder.part.stepwise for decoder in spec.decoder.values()):
         ways = {
             "greedy": "greedy search",
-            "beam": f"beam search of {search.beam}, length penalty {search.length_penalty:g}",
+            "beam": f"beam search of size {search.beam}, length penalty {search.length_penalty:g}",
             "sample": f"sampling at temperature {search.temperature:g}",
         }
-        lines.append(f"written by {ways[search.method]}")
+        lines.append(f"decoded by {ways[search.method]}")
     return lines

@@ -17,6 +17,10 @@ from regard.spec import Spec
 
 WIDE, SMALL, TEXT = 400.0, 300.0, 12.0
 LINE = 15.0
+OPTION_LINES = 6
+"""Maximum number of lines for the options of a part."""
+FIRM = "\u00a0"
+"""A blank at which no line breaks."""
 WIDER = 1.3
 """Factor by which bold letters and signs may exceed the estimate of `text_width`."""
 DASHES: tuple[tuple[float, ...], ...] = ((), (6.0, 3.0), (2.0, 2.0), (8.0, 2.0, 2.0, 2.0))
@@ -75,14 +79,16 @@ def _captioned(caption: str, block: Block) -> Block:
 
 def _legend(made: Graph, widest: float) -> Block:
     said = [
-        "One color, one set of weights: boxes that share weights share their color, and the weights are counted once.",
-        "At the right of a box: how many parameters it has. Below a box: what leaves it, and its size.",
-        "Dashed: taken from another step. Solid from above: from the same step.",
+        "Boxes of one color share their weights, which are counted once.",
+        "Right of a box: its number of parameters. Below a box: its output and the size of the output.",
+        "Dashed arrow: from another step. Solid arrow: from the same step.",
     ]
     if any(unit.latent for unit in made.units()):
-        said.append("Round: a latent variable, where the model looks; the weights are its distribution.")
+        said.append(
+            "Round: a latent variable, the attended position; the attention weights are its distribution."
+        )
     if made.vocabularies:
-        said.append("V(name): the units of a vocabulary, which the data will tell.")
+        said.append("V(name): the size of a vocabulary, known once it is fitted to data.")
     marks: list[Mark] = []
     width, y = 0.0, 0.0
     for sentence in said:
@@ -103,7 +109,7 @@ def _rolled(made: Graph) -> Block:
     titles: dict[str, list[str]] = {}
     row = 0
     for part in made.parts:
-        titles[part.key] = wrap(part.options, WIDE - 10, 11 * 1.12, lines=2)
+        titles[part.key] = _option_lines(part.options)
         heads[row] = 36.0 + 14 * len(titles[part.key])
         rows[part.key] = (row, row + len(part.units) - 1)
         for unit in part.units:
@@ -147,6 +153,13 @@ def _rolled(made: Graph) -> Block:
             marks.append(Text(left, top + 32 + 14 * place, line, size=11, color="muted"))
     whole = Group((*marks, *block.marks), kind="rolled", content=_listed(made))
     return Block((whole,), block.width, block.height + 6)
+
+
+def _option_lines(options: str) -> list[str]:
+    """The options of a part, in as many lines as they need; lines break between options."""
+    width, size = WIDE - 10, 11 * 1.12
+    kept = [one.replace(" ", FIRM) if text_width(one, size) <= width else one for one in options.split(", ")]
+    return [line.replace(FIRM, " ") for line in wrap(", ".join(kept), width, size, lines=OPTION_LINES)]
 
 
 def _listed(made: Graph) -> Lines:

@@ -64,8 +64,8 @@ LECTURES = {
         context="c",
         bias="b",
         remarks=(
-            "the slide sets s_0 = h_T, as `bridge: copy` does; here W_init and tanh stand between",
-            "the slide scores with s_t, which c_t has yet to make: s_{t−1} is meant",
+            "the slide sets s_0 = h_T, as `bridge: copy` does; here s_0 is a tanh layer with W_init over h_T",
+            "the slide scores with s_t, which depends on c_t; here the score uses s_{t−1}",
         ),
     ),
     "003": Letters(
@@ -126,7 +126,7 @@ def lettered(spec: Spec, deck: str, columns_file: Path | None = None) -> Lettere
     if next(iter(spec.encoder.values())).type == "image":
         found["encoder"] = [
             "j = 1 … S".replace("j", letters.position),
-            f"{NOTE} h_j = CNN(I) at each place, h = CNN(I) of all",
+            f"{NOTE} h_j = CNN(I) at each position, h = CNN(I) of the whole image",
         ]
     weights = list(_weights(spec, letters, columns_file))
     return Lettered(found, weights, _remarks(spec, letters))
@@ -145,15 +145,15 @@ def _check(spec: Spec, deck: str) -> None:
     """Refuse models that the notation of a lecture does not cover."""
     if deck not in LECTURES:
         raise RegardError(
-            f"lecture {deck!r} does not name its weights.",
+            f"lecture {deck!r} has no notation for weights.",
             where="--as",
             fix=f"Use one of {', '.join(sorted(LECTURES))}.",
         )
 
     def refuse(
-        what: str, fix: str = "`regard describe` without --as prints any model in our letters."
+        what: str, fix: str = "Leave --as out: `regard describe` prints any model in its own notation."
     ) -> None:
-        raise RegardError(f"lecture {deck} has no letters for {what}.", where="--as", fix=fix)
+        raise RegardError(f"lecture {deck} has no notation for {what}.", where="--as", fix=fix)
 
     if len(spec.encoder) != 1 or len(spec.outputs) != 1:
         refuse("several inputs or outputs")
@@ -175,7 +175,7 @@ def _check(spec: Spec, deck: str) -> None:
         if any(one.guide or one.coverage or one.repetition for one in looks):
             refuse("a guide or a penalty of the attention")
         if any(one.gate or one.level != "positions" for one in looks):
-            refuse("a gate of the attention, or for words of sentences")
+            refuse("a gate of the attention, or attention over words of sentences")
         if decoder.copy_ is not None:
             refuse("copying")
         if others := set(decoder.ways) - {"start", "every-step", "attention"}:
@@ -343,6 +343,6 @@ def _remarks(spec: Spec, letters: Letters) -> list[str]:
         wanted = [made, any(one.state == "previous" for one in decoder.attention)]
         found += [remark for remark, is_so in zip(letters.remarks, wanted, strict=False) if is_so]
     found.append(
-        "a cell has two biases, b of the input and d of the state, where the slide has one: their sum"
+        "a cell here has two biases, b for the input and d for the state; the slide has one, their sum"
     )
     return found

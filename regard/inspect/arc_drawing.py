@@ -78,9 +78,9 @@ def _stand(diagram: ArcDiagram, over: Side, under: Side) -> _Line:
     ends = [max(a, b) for a, b in zip(over.ports.count, under.ports.count, strict=True)]
     level = 22.0 if diagram.arcs.relations else 17.0
     width = 0.0
-    for size, labelled in ((15.0, (over, under)), (14.0, ())):
+    for size, labeled in ((15.0, (over, under)), (14.0, ())):
         halves = [max(text_width(name, size), n * PORT) / 2 + 8 for name, n in zip(names, ends, strict=True)]
-        middles, height, upright = _spread(halves, labelled), size + 10, False
+        middles, height, upright = _spread(halves, labeled), size + 10, False
         width = middles[-1] + halves[-1] if middles else 0.0
         if width <= WIDEST:
             break

@@ -43,7 +43,7 @@ def bars(
     for name, values in [*arrays.items(), *([("counts", np.asarray(counts))] if len(counts) else [])]:
         if len(values) != len(places):
             raise RegardError(
-                f"{name} has {len(values)} values, expected one for each of the {len(places)} places."
+                f"{name} has {len(values)} values, expected one for each of the {len(places)} positions."
             )
     bounds = {
         name: np.asarray(pairs, dtype=np.float64).reshape(len(places), 2)
@@ -68,7 +68,7 @@ def bars(
     return frame(
         _draw_categories(chart),
         title=title,
-        description=f"{y_name or 'Values'} by {x_name or 'place'}. {spoken}",
+        description=f"{y_name or 'Values'} by {x_name or 'position'}. {spoken}",
     )
 
 

@@ -24,7 +24,7 @@ from regard.inspect.nodes import draw_nodes, node_legend, tell_nodes
 from regard.inspect.perceived import draw_sights, sight, tell_sight
 from regard.inspect.scene import Scene
 from regard.inspect.segments import bands_of, draw_segments, segment_legend, tell_segments
-from regard.inspect.writing import linked, shorten
+from regard.inspect.writing import linked, shorten_words
 from regard.trace import Arcs, Hops, Nodes, Segments, SentenceWords, Trace
 
 
@@ -195,7 +195,7 @@ def _compare_documents(panels: Sequence[tuple[str, Trace]], name: str, title: st
 def written_text(trace: Trace) -> str:
     """The output, as a title."""
     if trace.kind == "text":
-        return (shorten(trace.hypotheses[0][0], 60) or "∅") if trace.hypotheses else join(trace.output)
+        return (shorten_words(trace.hypotheses[0][0], 60) or "∅") if trace.hypotheses else join(trace.output)
     return "" if trace.kind in ("tree", "tags") else answer(trace)
 
 

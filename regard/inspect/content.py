@@ -40,7 +40,7 @@ class Matrix:
     numbers: bool | None = None
     digits: str = "{:.2f}"
     shades: Array | None = None
-    outlined: str = "true place"
+    outlined: str = "true position"
     outline: str = "truth"
 
     @property

@@ -41,8 +41,9 @@ def conversation(trace: Trace, *, over: str | None = None, title: str = "") -> S
     found = [name for name in trace.input if is_conversation(trace, name)]
     name = over if over is not None else next(iter(found), None)
     if name is None or name not in found:
+        named = "" if name is None else f" named {name!r}"
         raise RegardError(
-            f"the trace has no dialog {name!r} that was looked at; it has: {', '.join(found) or 'none'}."
+            f"the trace has no attention over a dialog{named}; it has: {', '.join(found) or 'none'}."
         )
     content = conversation_of(trace, name)
     return frame(

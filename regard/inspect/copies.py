@@ -89,7 +89,7 @@ def _legend(y: float, *, truth: bool) -> list[Mark]:
     note = "shaded: copied; the thicker the line, the more certain"
     marks: list[Mark] = [Text(0, y, note, size=11, color="muted")]
     x = 1.06 * text_width(note, 11) + 18
-    for stroke, said in (("accent", "copied"), ("truth", "copied from the true place")) if truth else ():
+    for stroke, said in (("accent", "copied"), ("truth", "copied from the true position")) if truth else ():
         marks.append(Path((("M", (x, y - 4)), ("L", (x + 18, y - 4))), stroke=stroke, width=2.5))
         marks.append(Text(x + 24, y, said, size=11, color="muted"))
         x += 24 + 1.06 * text_width(said, 11) + 16

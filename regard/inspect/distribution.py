@@ -171,7 +171,7 @@ def _draw_tree(structure: ProjectiveTree | SpanningTree, asked: _Asked) -> tuple
     mode = structure.mode
     heads = _numbers(structure.heads(mode), asked)[:count]
     relations: list[str] = []
-    if structure.labelled:
+    if structure.labeled:
         names = _names(asked.labels, marginals.shape[-1], "labels")
         best = _numbers(mode, asked)
         relations = [
@@ -244,7 +244,7 @@ def _draw_spans(structure: BinaryTree, asked: _Asked) -> tuple[Block, str]:
 
     def spans(tensor: Tensor, before: int = 0) -> np.ndarray[Any, Any]:
         array = _numbers(tensor, asked, before=before)
-        array = array.sum(-1) if structure.labelled else array  # with any label
+        array = array.sum(-1) if structure.labeled else array  # with any label
         return array[..., :count, :count]
 
     best = spans(structure.mode)

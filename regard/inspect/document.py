@@ -172,8 +172,8 @@ def document_legend(shown: Sequence[DocumentWords]) -> Block:
     """The scale of the shades, and the meaning of outlines."""
     truth = any(one.words.truth is not None for one in shown)
     both = any(one.words.weights is not None for one in shown)
-    name = "sentence, or word as a share of the largest" if both else "sentence"
-    return color_scale(name=name, truth=truth, outlined="decides")
+    name = "weight of a sentence; of a word, relative to the largest" if both else "weight of a sentence"
+    return color_scale(name=name, truth=truth, outlined="true evidence")
 
 
 def tell_document(shown: DocumentWords) -> str:
@@ -181,7 +181,9 @@ def tell_document(shown: DocumentWords) -> str:
     parts, words = [], shown.words
     if words.sentences is not None and len(words.sentences):
         best = int(words.sentences.argmax())
-        parts.append(f"Read most: sentence {best + 1} of {len(words.counts)} ({words.sentences[best]:.2f}).")
+        parts.append(
+            f"Most attended: sentence {best + 1} of {len(words.counts)} ({words.sentences[best]:.2f})."
+        )
     shares = words.shares
     if words.weights is not None and shares is not None and len(shares):
         most = np.argsort(-shares, kind="stable")[:5]

@@ -161,8 +161,8 @@ def _structures(trace: Trace, *, title: str | None) -> Scene:
     told = [words for _, words in drawn]
     blocks = [below([*(block for block, _ in drawn), *_legends(shown)], gap=18)]
     rest = {n: w for n, w in trace.attention.items() if not _shows_looks(trace, n)}
-    labelled = any(isinstance(found, Nodes) and found.labels for found in trace.structures.values())
-    if rest or (trace.kind == "tags" and not labelled):
+    labeled = any(isinstance(found, Nodes) and found.labels for found in trace.structures.values())
+    if rest or (trace.kind == "tags" and not labeled):
         other = _looks(replace(trace, structures={}, attention=rest), title="")
         blocks.append(unframed(other))
         told.append(other.description)
@@ -186,7 +186,7 @@ def before_and_after(before: Trace, after: Trace, *, style: Style = "smooth") ->
 
     The override is outlined in the same way as truth elsewhere.
     """
-    named = [("by itself", before), ("told", after)]
+    named = [("own attention", before), ("overridden", after)]
     return [figure(trace, title=f"{name}:  {headline(trace)}", style=style) for name, trace in named]
 
 
@@ -254,8 +254,8 @@ def headline(trace: Trace) -> str:
         return reading(trace)
     drawn = (*trace.structures, *trace.attention, *trace.seen, *trace.tapes)
     asked = [join(pieces) for name, pieces in trace.input.items() if name not in drawn]
-    labelled = any(isinstance(one, Nodes) and one.labels for one in trace.structures.values())
-    found = "" if trace.kind in ("tree", "bits") or labelled else answer(trace)
+    labeled = any(isinstance(one, Nodes) and one.labels for one in trace.structures.values())
+    found = "" if trace.kind in ("tree", "bits") or labeled else answer(trace)
     return linked(filter(None, (linked(asked, "+"), found)), "→")
 
 

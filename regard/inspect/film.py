@@ -58,4 +58,4 @@ def _strip(looks: FilmLooks, left: float, width: float, top: float, least: float
 
 def tell_film(looks: FilmLooks) -> str:
     """The content in words."""
-    return tell_rows(looks) or f"A film of {len(looks.frames)} frames."
+    return tell_rows(looks) or f"A video of {len(looks.frames)} frames."

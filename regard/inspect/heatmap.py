@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,7 @@ from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import Block, below, beside, color_scale, frame
 from regard.inspect.looked import looked
 from regard.inspect.scene import Scene
-from regard.inspect.writing import linked, shorten, visible
+from regard.inspect.writing import linked, shorten_words, visible
 from regard.trace import Array, Trace
 
 DIFFUSE, FAINTEST = 0.5, 1e-4
@@ -141,22 +142,31 @@ def reading(trace: Trace) -> str:
     # The output as text, if known: pieces alone do not show the spaces.
     written = trace.hypotheses[0][0] if trace.hypotheses else ""
     if not sources:
-        return shorten(written, LONGEST) or join(trace.output, longest=LONGEST)
-    answer = shorten(visible(written), 60) if written else join(trace.output)
+        return shorten_words(written, LONGEST) or join(trace.output, longest=LONGEST)
+    answer = shorten_words(visible(written), 60) if written else join(trace.output)
     return linked([linked(sources, "+"), answer], "→")
 
 
 def join(pieces: Sequence[str], *, longest: int = 60) -> str:
-    """Pieces as running text, shortened if long: letters are joined, words get spaces."""
+    """Pieces as running text: letters are joined, words get spaces. A long text is cut between two pieces."""
     kept = [piece for piece in pieces if piece not in ("</s>", "<s>", "<pad>")]
-    if any("▁" in piece for piece in kept):
-        text = "".join(kept).replace("▁", " ").strip()
-    elif kept and all(len(piece) <= 1 or not piece[0].isalnum() for piece in kept):
-        text = "".join(kept)
-    else:
-        text = " ".join(map(visible, kept))
-    text = " ".join(text.split()) or "∅"
-    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+    subwords = any("▁" in piece for piece in kept)
+    letters = all(len(piece) <= 1 or not piece[0].isalnum() for piece in kept)
+
+    def first(count: int) -> str:
+        some = kept[:count]
+        if subwords:
+            text = "".join(some).replace("▁", " ")
+        else:
+            text = "".join(some) if letters else " ".join(map(visible, some))
+        return " ".join(text.split())
+
+    text = first(len(kept)) or "∅"
+    if len(text) <= longest:
+        return text
+    counts = range(min(len(kept), 4 * longest))  # more never fit, but for pieces that are blank
+    fitting = bisect_left(counts, longest, key=lambda count: len(first(count))) - 1
+    return (first(fitting) or text[: longest - 1].rstrip()) + "…"
 
 
 def describe(trace: Trace) -> str:

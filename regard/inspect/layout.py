@@ -118,7 +118,7 @@ def color_scale(
     limit: float = 1.0,
     truth: bool = False,
     width: float = 120.0,
-    outlined: str = "true place",
+    outlined: str = "true position",
     outline: str = "truth",
     end: str | None = None,
     zeros: bool = False,

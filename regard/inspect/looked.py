@@ -11,22 +11,21 @@ from regard.trace import Array, Trace
 class Looked:
     """names (R) and weights (R, S) over one input; truth (R, S) and probabilities (R,) if known.
 
-    outlined   the meaning of the true cells: the true position, or the override
+    outlined   the meaning of the true cells: the true position or region, or the override
     """
 
     names: tuple[str, ...]
     weights: Array
     truth: Array | None = None
     probabilities: Array | None = None
-    outlined: str = "true place"
+    outlined: str = "true position"
 
 
 def looked(trace: Trace, name: str) -> Looked:
     """The attention to an input."""
-    several, outlined = (
-        trace.glimpses.get(name),
-        "imposed place" if name in trace.overridden else "true place",
-    )
+    several = trace.glimpses.get(name)
+    kind = "region" if name in trace.seen else "position"
+    outlined = f"{'imposed' if name in trace.overridden else 'true'} {kind}"
     if several is None:
         truth = trace.truth.get(name)
         return Looked(tuple(trace.output), trace.attention[name], truth, trace.probabilities, outlined)

@@ -118,7 +118,7 @@ def node_legend(shown: list[NodeDiagram]) -> list[Block]:
     wrong = any(diagram.wrong(place) for diagram in shown for place in range(len(diagram.words)))
     blocks = [color_scale(name="weight", limit=round(limit, 3))] if limit else []
     if wrong:
-        text = "another label than the true one, which stands behind ≠"
+        text = "wrong label ≠ true label"
         marks: tuple[Mark, ...] = (
             Rect(1, 0, 10, 10, stroke="truth", stroke_width=1.75, radius=2),
             Text(17, 9, text, size=11, color="muted"),
@@ -132,12 +132,12 @@ def tell_nodes(diagram: NodeDiagram) -> str:
     count = len(diagram.leaves)
     told = f"A tree of {len(diagram.words)} nodes over {count} words: {' '.join(map(visible, diagram.sentence))}."
     if diagram.nodes.labels:
-        told += f" The root is labelled {diagram.nodes.labels[-1]}."
+        told += f" The root is labeled {diagram.nodes.labels[-1]}."
         known = [place for place, label in enumerate(diagram.nodes.true_labels) if label]
         if known:
             right = sum(not diagram.wrong(place) for place in known)
             told += f" {right} of {len(known)} labels are right."
     if diagram.nodes.weights is not None and len(diagram.words):
         most = int(diagram.nodes.weights.argmax())
-        told += f" Most was read of “{visible(diagram.phrases[most])}”: {diagram.nodes.weights[most]:.2f}."
+        told += f" Most attended: “{visible(diagram.phrases[most])}” ({diagram.nodes.weights[most]:.2f})."
     return told

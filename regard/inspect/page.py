@@ -118,11 +118,11 @@ def trace_page(trace: Trace, *, title: str | None = None) -> str:
             for name in looks
             if trace.input[name]
         ]
-        told = " Those that are true are orange." if trace.truth else ""
-        text = f"Ties of at least 0.1, as strong as the weight.{told}"
-        sections.append(Section("The same as links", text, figures=ties))
+        told = " True links are orange." if trace.truth else ""
+        text = f"Links with a weight of at least 0.1; the thicker, the larger.{told}"
+        sections.append(Section("Attention as links", text, figures=ties))
     if len(trace.hypotheses) > 1:
-        sections.append(Section("What the search kept", figures=[beam(trace)]))
+        sections.append(Section("Hypotheses of the search", figures=[beam(trace)]))
     name = headline(trace) if trace.structures or trace.seen else ""
     return page((name or reading(trace)) if title is None else title, sections)
 
@@ -135,7 +135,9 @@ def _cells(trace: Trace) -> list[Section]:
     shown = [
         Card(seen(trace, over=name, style="grid"), heading=name if len(over) > 1 else "") for name in over
     ]
-    return [Section("Cell by cell", "The grid that attention truly has.", figures=shown)] if shown else []
+    return (
+        [Section("Cell by cell", "The cells of the attention, not smoothed.", figures=shown)] if shown else []
+    )
 
 
 def _behind(trace: Trace) -> list[Section]:
@@ -157,11 +159,11 @@ def _behind(trace: Trace) -> list[Section]:
             drawn.append(Card(samples(trace, over=name), heading=heading))
     sections = []
     if marginals:
-        text = "p(the row's word is the head of the column's), summed over all trees."
+        text = "p(the word of the row is the head of the word of the column), summed over all trees."
         sections.append(Section("Marginals", text, figures=marginals))
     if drawn:
         sections.append(
-            Section("Samples", "Each different one once, the most frequent first.", figures=drawn)
+            Section("Samples", "Each distinct sample once, the most frequent first.", figures=drawn)
         )
     return [*documents, *sections]
 
@@ -170,7 +172,7 @@ def _heads(trace: Trace) -> list[Section]:
     """The attention of each head of each layer."""
     if not trace.heads:
         return []
-    text = "What each head of each layer looked at: queries down, positions across."
+    text = "The attention of each head of each layer. Rows are queries, columns are positions."
     return [Section("Heads", text, figures=[heads_figure(trace, title="")])]
 
 

@@ -32,7 +32,9 @@ def seen(trace: Trace, *, over: str | None = None, style: Style = "smooth", titl
     if name is None or name not in trace.seen:
         known = ", ".join(trace.seen) or "none"
         raise RegardError(
-            f"the trace saw no {name!r}; it saw: {known}." if name else "this trace saw nothing."
+            f"the trace has no image, video, audio or points named {name!r}; it has: {known}."
+            if name
+            else "this trace has no image, video, audio or points to show."
         )
     found = sight(trace, name, style=style)
     return frame(draw_sights([found]), title=title, description=tell_sight(found))

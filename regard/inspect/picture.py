@@ -181,7 +181,7 @@ def _tip(looks: PictureLooks, word: int) -> str:
 
 def picture_legend(shown: Sequence[PictureLooks]) -> Block:
     """The legend of brightness and outline."""
-    size, text = 11.0, "clear where it looked, veiled where it did not"
+    size, text = 11.0, "bright: attended, veiled: not attended"
     marks: list[Mark] = [Text(0, 9, text, size=size, color="muted")]
     x = text_width(text, size)
     outlined = next((looks.outlined for looks in shown if looks.known), None)
@@ -195,5 +195,5 @@ def picture_legend(shown: Sequence[PictureLooks]) -> Block:
 def tell_picture(looks: PictureLooks) -> str:
     """The most attended position of each word, in words."""
     if not looks.words:
-        return f"A picture of {looks.pixels.shape[1]} by {looks.pixels.shape[0]} pixels."
+        return f"An image of {looks.pixels.shape[1]} by {looks.pixels.shape[0]} pixels."
     return " · ".join(_tip(looks, word).replace("\n", " ") for word in range(len(looks.words)))

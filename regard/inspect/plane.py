@@ -131,5 +131,5 @@ def tell_plane(looks: PlaneLooks) -> str:
     if looks.true_places is not None:
         right, true = looks.right, written(looks.true_places, looks.form)
         known = ", as in truth" if right else f"; in truth, {true}"
-    what = {"sequence": "a way", "polygon": "a polygon", "tour": "a tour"}.get(looks.form, "triangles")
+    what = {"sequence": "a path", "polygon": "a polygon", "tour": "a tour"}.get(looks.form, "triangles")
     return f"{count} points in the plane, and {what} through points {named}{known}."

@@ -190,13 +190,16 @@ def _ticks(low: float, high: float, *, log: bool, count: int, inside: bool) -> l
         while len(found) > 2 and found[-2] >= last:
             found.pop()
     if inside:
-        found = [tick for tick in found if low - 1e-9 <= tick <= high + 1e-9] or [low, high]
+        found = [tick for tick in found if low - 1e-9 <= tick <= high + 1e-9] or sorted({low, high})
     return found
 
 
 def _ends(values: tuple[float, float], found: Sequence[float]) -> tuple[float, ...]:
-    """The first and the last value of an axis: those of the ticks, unless values lie beyond them."""
-    return (min(values[0], found[0]), max(values[1], found[-1]))
+    """The first and the last value of an axis: those of the ticks, unless values lie beyond them. A single value is
+    in the middle."""
+    low, high = min(values[0], found[0]), max(values[1], found[-1])
+    room = 0.5 * (abs(low) or 1.0) if low == high else 0.0
+    return (low - room, high + room)
 
 
 def power_of_ten(exponent: float) -> str:

@@ -30,9 +30,9 @@ def check_target(target: Path) -> str:
     if ending not in ENDINGS:
         known = ", ".join(ENDINGS)
         raise RegardError(
-            f"a figure cannot be written as {ending or 'a file without an ending'}; known are {known}.",
+            f"a figure cannot be written as {ending or 'a file without an extension'}; supported are {known}.",
             where=str(target),
-            fix="Change the ending of the name.",
+            fix="Change the file extension.",
         )
     if not target.parent.is_dir():
         raise RegardError(

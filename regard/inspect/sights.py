@@ -35,7 +35,7 @@ class _Looks:
     truth: Array | None = None
     probabilities: Array | None = None
     title: str = ""
-    outlined: str = "true place"
+    outlined: str = "true region"
 
     def share(self, word: int) -> Array:
         """(S,) between 0 and 1: the weights of this word, relative to its largest."""

@@ -46,15 +46,15 @@ def tape_panels(trace: Trace, name: str) -> list[HeadPanels]:
         for verb, several in (("write", tape.writes), ("read", tape.reads))
         for title, weights in _numbered(verb, several)
     )
-    found = [HeadPanels(matrices, title="external memory: where it writes, where it reads")]
+    found = [HeadPanels(matrices, title="external memory: writing and reading weights")]
     if tape.link is not None:
         link = Matrix(
             labels,
             labels,
             tape.link[np.ix_(slots, slots)],
-            title="link at the end",
+            title="links at the last step",
             row_name="slots",
-            column_name="was written after slot",
+            column_name="written after slot",
         )
         found.append(HeadPanels((link,), title="external memory: the order of writing"))
     return found

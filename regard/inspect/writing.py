@@ -14,8 +14,8 @@ from regard.terminal import printable
 _VISIBLE = {"": "∅", " ": "␣", "\u00a0": "⍽", "\u3000": "␣", "\t": "⇥", "\n": "⏎", "\r": "␍"}
 JOINER = "￭"
 """Marks the side of a word on which there was no blank (`split: punctuation`)."""
-_NARROW = frozenset("iljtfI.,;:'|!()[]{}/\\-` ")
-_BROAD = frozenset("mwMW@%—…")
+_NARROW = frozenset("iljtfI.,;:'|!()[]{}/\\-` \u00a0")
+_BROAD = frozenset("mwMW@%<>—…")
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 
 
@@ -106,6 +106,16 @@ def shorten(text: str, width: int) -> str:
             break
         kept += cluster
     return kept + "…" if width > 0 else ""
+
+
+def shorten_words(text: str, width: int) -> str:
+    """Like `shorten`, but cut between words; within a word only if it alone fills half the width."""
+    short = shorten(text, width)
+    kept = short.removesuffix("…")
+    if short == printable(text) or printable(text)[len(kept) : len(kept) + 1].isspace():
+        return short
+    words, blank, _ = kept.rpartition(" ")
+    return f"{words.rstrip()}…" if blank and 2 * cell_len(words) >= width else short
 
 
 @cache

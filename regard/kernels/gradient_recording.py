@@ -274,7 +274,7 @@ class _Replayed(torch.autograd.Function):
     def backward(ctx: Any, *d_found: Tensor) -> Any:
         recording: GradientRecording = ctx.recording
         if ctx.pending.used:
-            raise RuntimeError("The way back of a recorded function can be taken once only.")
+            raise RuntimeError("backward can run only once through a recorded function.")
         given = [gradient for gradient, learns in zip(d_found, recording.learned, strict=True) if learns]
         copy_all(recording.d_found, given)
         recording.back.replay()

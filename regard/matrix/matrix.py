@@ -103,7 +103,8 @@ class MechanismMatrix:
         self.folder.mkdir(parents=True, exist_ok=True)
         splits = self._open(pending[0])
         if self.plan is not None and self._asked is None:
-            told = f"{self.plan.updates:,} updates for each row, as for the {len(self.rows)} in {self.folder}"
+            finished = f"the {len(self.rows)} finished rows in {self.folder}"
+            told = f"{self.plan.updates:,} updates for each row, as for {finished}"
             self.console.print(told, highlight=False, markup=False, soft_wrap=True)
         if self.plan is None:
             self.plan = self._planned(pending, splits)
@@ -127,7 +128,7 @@ class MechanismMatrix:
             path = self._file(mechanism.name)
             if path.exists() and mechanism.name not in known:
                 raise RegardError(
-                    "this file is not of this matrix, and its row would be written over it.",
+                    "this file does not belong to the matrix, and a row would overwrite it.",
                     where=str(path),
                     fix="Choose another folder with --runs.",
                 )
@@ -149,7 +150,8 @@ class MechanismMatrix:
         for mechanism in pending:
             paces[mechanism.name] = pace_of(self._spec(mechanism, 1000), splits, self.folder, self.device)
             self.console.print(
-                f"{mechanism.name:<12}{1000 * paces[mechanism.name].update:.0f} ms an update", highlight=False
+                f"{mechanism.name:<12}{1000 * paces[mechanism.name].update:.0f} ms per update",
+                highlight=False,
             )
         shares = len(list(splits[TEST])) / max(len(list(splits["dev"])), 1)
         left = 60 * self.minutes - (time.monotonic() - self._began)
@@ -217,7 +219,7 @@ class MechanismMatrix:
                 raise RegardError(
                     "this is not a row of a matrix.",
                     where=str(path),
-                    fix="Remove it, and the row is trained again.",
+                    fix="Remove it to train the row again.",
                 ) from None
 
 

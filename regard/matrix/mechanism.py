@@ -33,27 +33,31 @@ MECHANISMS = (
     Mechanism("every-step", "the encoding is an input of every step", ("every-step",)),
     Mechanism("both", "the encoding is the first state and an input of every step", ("start", "every-step")),
     Mechanism("first-input", "the encoding is read before the first word", ("first-input",)),
-    Mechanism("output", "the encoding meets the state where a word is chosen", ("output",)),
-    Mechanism("gate", "the encoding gates the state where a word is chosen", ("gate",)),
+    Mechanism("output", "the encoding is concatenated with the state before the output layer", ("output",)),
+    Mechanism("gate", "the encoding gates the state before the output layer", ("gate",)),
     Mechanism("uniform", "attention with fixed weights 1/n", attention={"select": "uniform"}),
     Mechanism("additive", "softmax attention, additive score", attention={"score": "additive"}),
     Mechanism("dot", "softmax attention, dot product of state and memory", attention={"score": "dot"}),
     Mechanism(
-        "general", "softmax attention, a matrix between state and memory", attention={"score": "general"}
+        "general", "softmax attention, bilinear product of state and memory", attention={"score": "general"}
     ),
-    Mechanism("local", "softmax within a window whose center is predicted", attention={"select": "local"}),
-    Mechanism("hard", "one position is drawn, learned by the score function", attention={"select": "hard"}),
-    Mechanism("sigmoid", "each position by itself", attention={"select": "sigmoid"}),
-    Mechanism("segments", "neighboring positions together: a binary chain", attention={"select": "segments"}),
+    Mechanism(
+        "local", "softmax attention within a window with a predicted center", attention={"select": "local"}
+    ),
+    Mechanism(
+        "hard", "one sampled position, trained with the score-function gradient", attention={"select": "hard"}
+    ),
+    Mechanism("sigmoid", "an independent sigmoid weight for each position", attention={"select": "sigmoid"}),
+    Mechanism(
+        "segments", "segments of neighboring positions: a binary chain", attention={"select": "segments"}
+    ),
     Mechanism(
         "guided",
-        "additive attention, trained towards the true alignment",
+        "additive attention, trained toward the true alignment",
         attention={"guide": 1.0},
         uses_truth=True,
     ),
-    Mechanism(
-        "oracle", "attention that is the true alignment", attention={"select": "oracle"}, uses_truth=True
-    ),
+    Mechanism("oracle", "the true alignment as attention", attention={"select": "oracle"}, uses_truth=True),
 )
 
 NAMES = tuple(mechanism.name for mechanism in MECHANISMS)

@@ -113,8 +113,9 @@ def row_settings(
 
 
 def digest(spec: Spec) -> str:
-    """Digest of a whole spec."""
-    return hashlib.sha256(json.dumps(as_data(spec), sort_keys=True, default=str).encode()).hexdigest()[:16]
+    """Digest of a spec without its description."""
+    data = {key: value for key, value in as_data(spec).items() if key != "description"}
+    return hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def _said(value: Any) -> str:

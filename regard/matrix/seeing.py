@@ -69,10 +69,10 @@ def _looking(table: MatrixTable) -> str:
     uniform = table.row("uniform")
     beside = ""
     if uniform is not None and uniform.looks is not None and best.mechanism != "uniform":
-        beside = f", uniform weights have {shown(table.task.looks, uniform.looks)[0]} %"
+        beside = f"; uniform weights have {shown(table.task.looks, uniform.looks)[0]} %"
     name = title(table.task.looks).removesuffix(", %")
     value = shown(table.task.looks, looks)[0]
-    return f"Of those that are never told where to look, {best.mechanism} looks best ({name}: {value} %){beside}."
+    return f"Without supervision, the attention of {best.mechanism} is the best ({name}: {value} %){beside}."
 
 
 def _truth(table: MatrixTable) -> str:
@@ -87,8 +87,9 @@ def _truth(table: MatrixTable) -> str:
     )
     value = shown(table.task.metric, oracle.score)[0]
     if _overlap(oracle.score, best.score):
-        return f"With the true alignment (oracle) it is {value}: no more than the intervals allow."
-    return f"With the true alignment (oracle) it is {value}, {'better' if better else 'worse'} than {best.mechanism}."
+        return f"With the true alignment (oracle) the score is {value}; the intervals overlap."
+    verdict = f"{'better' if better else 'worse'} than {best.mechanism}"
+    return f"With the true alignment (oracle) the score is {value}, {verdict}."
 
 
 def _families(table: MatrixTable) -> tuple[list[MatrixRow], list[MatrixRow]]:

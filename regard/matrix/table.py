@@ -157,7 +157,7 @@ TITLES = {
     "wer": "word errors",
     "exact": "exact",
     "aer": "alignment errors",
-    "pointing": "pointed right",
+    "pointing": "pointing accuracy",
     "valid_conclusions": "valid conclusions",
 }
 

@@ -10,7 +10,7 @@ from typing import Any
 from regard.matrix.mechanism import Mechanism
 
 Lengths = Callable[[Mapping[str, str]], int]
-GRID = "it lies along a line, and the positions of an image are a grid."
+GRID = "covers neighbors on a line, but the positions of an image form a grid."
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from regard.errors import RegardError
 from regard.matrix.task import GRID, LabelTask, Task
 from regard.parts import nearest
 
-AT_ONCE = "the answer is one label, written at once: there is no first state and no next step."
+AT_ONCE = "the answer is one label, predicted in a single step: there is no first state and no next step."
 
 
 def _words(field: str) -> Callable[[Mapping[str, str]], int]:
@@ -49,7 +49,7 @@ TASKS = (
         edges=(5, 6, 8),
         settings=("search.method=greedy", "data.package.test=200", "data.package.dev=70"),
         window=3,
-        unaligned="nobody has aligned the letters of these names.",
+        unaligned="no alignment of the letters of these names is known.",
     ),
     Task(
         "entailment",
@@ -59,12 +59,12 @@ TASKS = (
         length=_words("premise"),
         unit="words",
         edges=(6, 8, 10, 14),
-        unaligned="the world proves what follows; it does not say which word comes from which.",
+        unaligned="the world proves conclusions, but does not align their words with the premise.",
     ),
     Task(
         "captions",
         "caption",
-        "pictures → captions",
+        "images → captions",
         metric="exact",
         looks="pointing",
         length=_parts("caption", " and "),
@@ -76,16 +76,16 @@ TASKS = (
         units=64,
         # without the norm, all images get the same summary: a step of Adam changes it too much
         without=("encoder.position=none", "encoder.network.connected_norm=true"),
-        refused={"local": f"a window is no region: {GRID}", "segments": f"a segment is no region: {GRID}"},
+        refused={"local": f"a window {GRID}", "segments": f"a segment {GRID}"},
         notes={
-            "oracle": "the truth is known of nouns alone; at the words before them, which tell size and color, it "
-            "sees nothing."
+            "oracle": "the true regions are known only for nouns; at the words of size and color before them, its "
+            "weights are 0."
         },
     ),
     LabelTask(
         "image-questions",
         "image-qa-attention",
-        "a picture and a question → the answer",
+        "an image and a question → the answer",
         metric="answer.accuracy",
         looks="answer.pointing",
         length=_parts("caption", " and "),
@@ -98,15 +98,15 @@ TASKS = (
         glimpses={"query": "question", "glimpses": 3, "where": True, "whole": True, "combine": "gated"},
         refused={
             **dict.fromkeys(("start", "every-step", "both", "first-input"), AT_ONCE),
-            "local": "its window is that of a step, and a label is written at once.",
-            "hard": "it learns from the words that follow a draw, and a label has none.",
-            "segments": f"a segment is no region: {GRID}",
+            "local": "its window follows the steps of a text, but a label is predicted in a single step.",
+            "hard": "it learns from the words that follow a sampled position, but a label has none.",
+            "segments": f"a segment {GRID}",
         },
     ),
     Task(
         "video",
         "video-caption-both",
-        "films → what happens in them",
+        "videos → captions",
         metric="exact",
         looks="pointing",
         length=_parts("caption", " then "),
@@ -118,7 +118,7 @@ TASKS = (
     Task(
         "speech",
         "speech",
-        "sound → letters",
+        "audio → letters",
         metric="wer",
         looks="pointing",
         length=_words("text"),
@@ -151,7 +151,7 @@ TASKS = (
         edges=(3, 5, 7, 9),
         window=3,
         without=('encoder.sentences={"size": 32}',),
-        unaligned="the world says which turn names the film, not where each word of the response comes from.",
+        unaligned="the world records which turn names the film, but does not align the words of the response.",
     ),
 )
 

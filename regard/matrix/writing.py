@@ -30,9 +30,10 @@ def writer_of(path: Path) -> Callable[[MatrixTable], str]:
     ending = path.suffix.lower()
     if ending not in WRITERS:
         raise RegardError(
-            f"a matrix cannot be written as {ending or 'a file without an ending'}; known are {', '.join(WRITERS)}.",
+            f"a matrix cannot be written as {ending or 'a file without an extension'}; supported are "
+            f"{', '.join(WRITERS)}.",
             where=str(path),
-            fix="Change the ending of the name.",
+            fix="Change the file extension.",
         )
     return WRITERS[ending]
 
@@ -47,7 +48,7 @@ def budget(table: MatrixTable) -> str:
         f"Every row has {table.updates:,} updates of the same batches in the same order, the same seed "
         f"({table.seed}), encoder and decoder ({table.task.system} of the zoo). The weights are the best of "
         f"{EVALUATIONS} evaluations on dev by {title(table.task.metric)}; test is measured once. "
-        "Intervals: 95 % of 1,000 resamples of the test rows."
+        "Intervals: the middle 95 % of 1,000 resamples of the test rows."
     )
     settings = [*table.task.settings, *table.settings]
     return f"{text} Changed in every row: {', '.join(settings)}." if settings else text
@@ -89,15 +90,11 @@ def to_html(table: MatrixTable) -> str:
         looked = looked or mechanism.looks
     sections = [Section(shaded=ShadedTable(heads(table), rows)) if rows else Section()]
     if remarks(table):
-        sections.append(
-            Section("Remarks", table=(["mechanism", "what must be known"], list(remarks(table).items())))
-        )
+        sections.append(Section("Remarks", table=(["mechanism", "remark"], list(remarks(table).items()))))
     commands = "\n".join(_command(table, row) for row in table.rows)
     sections += [
-        Section("What is the same", budget(table)),
-        Section("One row by itself", "Each row is a training of the zoo's system:", code=commands)
-        if commands
-        else Section(),
+        Section("Shared settings", budget(table)),
+        Section("Commands", "Each command trains one row:", code=commands) if commands else Section(),
     ]
     return page(heading(table), sections, subtitle=see(table))
 

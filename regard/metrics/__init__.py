@@ -12,8 +12,8 @@ from regard.metrics.lengths import Bucket, ByLength, by_length, lines_by_length
 from regard.metrics.likelihood import perplexity
 from regard.metrics.matching import majority
 from regard.metrics.metric import Metric, OutputMetric, References, RowMetric, Score, Table
-from regard.metrics.numbers import AbsoluteError, SquaredError
-from regard.metrics.pointing import centre_pointing, pointing
+from regard.metrics.numbers import RMSE, AbsoluteError
+from regard.metrics.pointing import center_pointing, pointing
 from regard.metrics.ranking import top_k_accuracy
 from regard.metrics.segments import Threshold, best_threshold, segment_f1
 from regard.metrics.significance import (
@@ -27,6 +27,7 @@ from regard.metrics.translation import BLEU, ChrF
 
 __all__ = [
     "BLEU",
+    "RMSE",
     "AbsoluteError",
     "Bucket",
     "ByGroup",
@@ -43,7 +44,6 @@ __all__ = [
     "References",
     "RowMetric",
     "Score",
-    "SquaredError",
     "Table",
     "Threshold",
     "alignment_error_rate",
@@ -54,7 +54,7 @@ __all__ = [
     "by_length",
     "by_place",
     "caption_words",
-    "centre_pointing",
+    "center_pointing",
     "classification",
     "compare",
     "confidence_interval",

@@ -43,9 +43,7 @@ class AlignmentMetric(Metric):
         if output.known("alignment", attended=True):
             return None
         if output.known("alignment"):
-            return (
-                f"{self.name} is of attention; the decoder of {output.name!r} has none over the aligned input"
-            )
+            return f"{self.name} measures attention; the decoder of {output.name!r} has none over the aligned input"
         return (
             f"{self.name} needs the true alignment of {output.name!r}, a column of type alignment in `truth`"
         )

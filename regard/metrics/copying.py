@@ -22,7 +22,7 @@ class UnseenWords(Metric):
 
     def refuses(self, output: OutputInfo) -> str | None:
         if getattr(output.column, "unit", "word") == "byte":
-            return f"{self.name} is of words outside a vocabulary; bytes are never outside"
+            return f"{self.name} measures words outside the vocabulary; with bytes there are none"
         return super().refuses(output)
 
     def measure(self, inference: Inference) -> Score | None:

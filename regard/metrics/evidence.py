@@ -27,7 +27,9 @@ class EvidenceMetric(Metric):
         if output.known("evidence", attended=True):
             return None
         if output.known("evidence"):
-            return f"{self.name} is of attention; the decoder of {output.name!r} has none over the document"
+            return (
+                f"{self.name} measures attention; the decoder of {output.name!r} has none over the document"
+            )
         return (
             f"{self.name} needs the words that decide {output.name!r}, a column of type evidence in `truth`"
         )
@@ -122,5 +124,5 @@ def key_words(weights: Sequence[ArrayLike], truth: Sequence[ArrayLike]) -> Score
 def _check(weights: Sequence[object], truth: Sequence[object]) -> None:
     if len(weights) != len(truth) or not len(truth):
         raise RegardError(
-            f"expected looks at as many documents as are known, received {len(weights)} and {len(truth)}."
+            f"expected as many documents with attention as with evidence, received {len(weights)} and {len(truth)}."
         )

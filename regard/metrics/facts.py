@@ -118,4 +118,6 @@ def random_facts(truth: Sequence[Sequence[int]], sentences: Sequence[int]) -> Sc
 
 def _check(chosen: Sequence[object], truth: Sequence[object]) -> None:
     if len(chosen) != len(truth) or not truth:
-        raise RegardError(f"expected facts for as many questions, received {len(chosen)} and {len(truth)}.")
+        raise RegardError(
+            f"expected as many questions with chosen facts as with true facts, received {len(chosen)} and {len(truth)}."
+        )

@@ -23,7 +23,8 @@ def output_metric(name: str) -> OutputMetric:
     found = metric(name)
     if not isinstance(found, OutputMetric):
         raise RegardError(
-            f"{name} is no metric of outputs alone.", fix="Measure it of a model: model.evaluate(metrics=…)."
+            f"{name} cannot be computed from the outputs alone.",
+            fix="Evaluate a model: model.evaluate(metrics=…).",
         )
     return found
 

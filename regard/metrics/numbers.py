@@ -1,7 +1,7 @@
 """Errors of numbers; of several references, the nearest counts.
 
 absolute_error   Σ |y − ŷ| / n
-squared_error    √(Σ (y − ŷ)² / n)
+rmse             √(Σ (y − ŷ)² / n)
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class AbsoluteError(OutputMetric):
         return f"mean absolute error|refs:{count}"
 
 
-@register("metric", "squared_error")
-class SquaredError(AbsoluteError):
+@register("metric", "rmse", formerly=["squared_error"])
+class RMSE(AbsoluteError):
     """The root mean squared error."""
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:

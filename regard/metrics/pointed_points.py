@@ -18,7 +18,7 @@ class PointsMetric(Metric):
     def refuses(self, output: OutputInfo) -> str | None:
         reason = super().refuses(output)
         if reason is None and output.columns[output.column.of[0]].type != "points":
-            reason = f"{self.name} is of points, and {output.name!r} points at {output.column.of[0]!r}"
+            reason = f"{self.name} needs an input of type points; {output.name!r} points at {output.column.of[0]!r}"
         return reason
 
 

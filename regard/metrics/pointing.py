@@ -38,10 +38,8 @@ class Pointing(RowMetric):
         if output.known("places", attended=True):
             return None
         if output.known("places"):
-            return f"{self.name} is of attention; the decoder of {output.name!r} has none over the input with places"
-        return (
-            f"{self.name} needs the places of what {output.name!r} names, a column of type places in `truth`"
-        )
+            return f"{self.name} measures attention; the decoder of {output.name!r} has none over the input of `places`"
+        return f"{self.name} needs the regions that {output.name!r} describes, a column of type places in `truth`"
 
     def measure(self, inference: Inference) -> Score | None:
         found = inference.once(placed_attention)
@@ -56,7 +54,7 @@ class Pointing(RowMetric):
 
     def baseline(self, inference: Inference) -> Score | None:
         found = inference.once(placed_attention)
-        return None if found is None else centre_pointing(found.truth, found.shapes)
+        return None if found is None else center_pointing(found.truth, found.shapes)
 
 
 def placed_attention(inference: Inference) -> PlacedAttention | None:
@@ -75,7 +73,9 @@ def placed_attention(inference: Inference) -> PlacedAttention | None:
 def pointing(weights: Sequence[ArrayLike], truth: Sequence[ArrayLike]) -> Score:
     """weights and truth (T, S) of each row; the region of step t is where truth[t] is above 0, unknown if nowhere."""
     if len(weights) != len(truth):
-        raise RegardError(f"expected truth for as many rows, received {len(weights)} and {len(truth)}.")
+        raise RegardError(
+            f"expected as many rows of weights as of truth, received {len(weights)} and {len(truth)}."
+        )
     hits = steps = 0
     for looked, true in zip(weights, truth, strict=True):
         right, known = _hits(looked, true)
@@ -94,7 +94,7 @@ def _hits(weights: ArrayLike, truth: ArrayLike) -> tuple[int, int]:
     return int(places[known, table[known].argmax(1)].sum()), int(known.sum())
 
 
-def centre_pointing(truth: Sequence[ArrayLike], shapes: Sequence[Shape]) -> Score:
+def center_pointing(truth: Sequence[ArrayLike], shapes: Sequence[Shape]) -> Score:
     """The share of steps whose region contains the center of the memory; the mean if there are several central
     positions.
 

@@ -71,7 +71,7 @@ class TopKAccuracy(Metric):
     def _labels(self, answers: Sequence[Prediction]) -> list[str]:
         if not answers or not answers[0].probabilities:
             raise RegardError(
-                f"{self.name} ranks the labels of an output by their probability, and this output is no label.",
+                f"{self.name} ranks the labels of an output by their probability; this output is not a label.",
                 fix="Choose another metric for this output.",
             )
         return list(answers[0].probabilities)

@@ -44,7 +44,7 @@ class Budget(TorchFunctionMode):
             self.left -= _numbers(kwargs.get("size", args))
             if self.left < 0:
                 raise RegardError(
-                    "weights and spec do not belong together: the spec describes a much larger model.",
+                    "weights and spec do not match: the spec describes a much larger model.",
                     where=str(self.path),
                     fix="spec.yaml, columns.json and model.safetensors must come from one run.",
                 )

@@ -64,7 +64,7 @@ def _use(spec: Spec) -> list[str]:
             "import regard",
             "",
             'model = regard.load("this folder")  # or "hf:owner/name", once it is shared with `regard push`',
-            'model.generate("…", length=200).text  # how a text goes on',
+            'model.generate("…", length=200).text  # continues a text',
             'model.surprise("…")  # the tokens of a text, each with its −log p',
             "```",
             "",
@@ -76,7 +76,7 @@ def _use(spec: Spec) -> list[str]:
         'model = regard.load("this folder")  # or "hf:owner/name", once it is shared with `regard push`',
         f"prediction = model.predict({_example(spec)})",
         "prediction.text, prediction.score  # the answer and its log-probability",
-        "prediction.trace.print()  # where it looked",
+        "prediction.trace.print()  # the attention",
         "```",
         "",
     ]

@@ -88,7 +88,7 @@ def _some(values: Iterable[str], column: Column) -> Iterator[str]:
         raise RegardError(
             f"no row to train on has the field {column.field!r}.",
             where=column.name,
-            fix="Correct the name, or give the column its `field`.",
+            fix="Correct the name, or set the `field` of the column.",
         )
 
 

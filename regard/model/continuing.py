@@ -13,6 +13,7 @@ from regard.data.batch import BEGIN, END, PAD, UNKNOWN
 from regard.data.columns.stream import StreamColumn, span
 from regard.errors import RegardError
 from regard.nn.search.sample import Drawn
+from regard.parts import MAX_SEED
 
 NEVER_WRITTEN = (PAD, UNKNOWN, BEGIN, END)
 SPAN = 1024
@@ -40,7 +41,7 @@ class Sampling:
             ("temperature", 0 <= self.temperature < float("inf"), "0 or more"),
             ("top_k", self.top_k >= 0, "0 or more"),
             ("top_p", 0 < self.top_p <= 1, "more than 0 and at most 1"),
-            ("seed", self.seed >= 0, "0 or more"),
+            ("seed", 0 <= self.seed <= MAX_SEED, f"a whole number from 0 to {MAX_SEED}"),
         ):
             if not fine:
                 raise RegardError(f"received {getattr(self, name)}, expected {expected}.", where=name)

@@ -79,7 +79,8 @@ def with_words(
     named = {name: memory.parts for name, memory in memories.items() if memory.parts is not None}
     if not named or all(answer.trace is None for answer in answers):
         return list(answers)
-    words = {name: columns[name].readable_words(batch[name]) for name in named}
+    texts = {name: None if batch.texts is None else batch.texts(name) for name in named}
+    words = {name: columns[name].readable_words(batch[name], texts[name]) for name in named}
     weights = {name: _on_cpu(parts.weights_of_words()) for name, parts in named.items()}
     shown = []
     for row, answer in enumerate(answers):

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from regard.data import Batch, Tokens
 from regard.data.batch import BEGIN, UNKNOWN
-from regard.data.columns import Column
+from regard.data.columns import Column, TextColumn
 from regard.errors import RegardError
 from regard.model.building import tree_columns
 from regard.model.heads import with_heads, with_nodes, with_self_looks, with_words
@@ -100,32 +100,30 @@ class BatchInference:
             theirs = other.columns.get(self.output)
             if theirs is None or theirs.learned() != self.column.learned():
                 raise RegardError(
-                    f"the models of an ensemble need one vocabulary of {self.output!r}; theirs differ.",
+                    f"the models of an ensemble must have the same vocabulary of {self.output!r}.",
                     fix="Train the members on the same data with different seeds.",
                 )
         if not others:
             return self.stepper()
         return Ensemble([self.stepper(), *(other.stepper() for other in others)])
 
-    def answers(self, found: Any, *, trace: bool = True) -> list[Prediction]:
-        """Results as predictions, with their attention."""
-        predictions: list[Prediction] = self.decoder.predictions(found, self.column, self._view(trace))
+    def answers(self, found: Any, *, trace: bool = True, given: bool = False) -> list[Prediction]:
+        """Results as predictions, with their attention.
+
+        given   whether the results are the targets of the batch
+        """
+        view = self._view(trace, given)
+        predictions: list[Prediction] = self.decoder.predictions(found, self.column, view)
         layouts = {name: layout for name in self.spec.encoder if (layout := self.columns[name].layout)}
         return [_laid_out(answer, layouts) for answer in predictions] if layouts else predictions
 
-    def _view(self, trace: bool) -> BatchView:
+    def _view(self, trace: bool, given: bool) -> BatchView:
         """The batch in readable form."""
-        pieces = {}
-        for name in self.spec.encoder:
-            collated = self.batch[name]
-            names = self.network.reader(name).position_names(collated)
-            column: Any = self.columns[name]
-            if name in self.decoder.by_words:
-                rows = column.readable_words(collated)
-                names = [[word for sentence in row for word in sentence] for row in rows]
-            pieces[name] = column.readable(collated) if names is None else names
+        written = None
+        if given and self.batch.texts is not None and isinstance(self.column, TextColumn):
+            written = [self.column.pieces(text) for text in self.batch.texts(self.output)]
         return BatchView(
-            pieces,
+            {name: self._positions(name) for name in self.spec.encoder},
             {name: known.to("cpu") for name, known in (self.truth or {}).items()},
             trace,
             self.spec.search.replace_unknown,
@@ -136,7 +134,24 @@ class BatchInference:
                 for name in self.spec.encoder
                 if (copied := getattr(self.batch[name], "verbatim", None)) is not None
             },
+            written,
         )
+
+    def _positions(self, name: str) -> list[list[str]]:
+        """The names of the positions of an input; units outside the vocabulary as written."""
+        column: Any = self.columns[name]
+        collated, pieces, texts = self.batch[name], None, None
+        if self.batch.texts is not None and type(column).readable_texts is not Column.readable_texts:
+            texts = self.batch.texts(name)
+        if name in self.decoder.by_words:
+            rows = column.readable_words(collated, texts)
+            return [[word for sentence in row for word in sentence] for row in rows]
+        if texts is not None:
+            pieces = column.readable_texts(collated, texts)
+        names: list[list[str]] | None = self.network.reader(name).position_names(collated, pieces)
+        if names is None:
+            names = column.readable(collated) if pieces is None else pieces
+        return names
 
     def seen(self, answers: Sequence[Prediction]) -> list[Prediction]:
         """The answers, with the images, videos and audio of the inputs in their traces."""
@@ -166,7 +181,7 @@ class BatchInference:
     def _check_stepwise(self) -> None:
         if not self.decoder.stepwise:
             raise RegardError(
-                f"ensembles and prefixes are for texts; {self.output!r} is a {self.column.type}."
+                f"ensembles and prefixes need a text output; {self.output!r} is a {self.column.type}."
             )
 
     def _forced(self, prefix: str) -> Tokens:

@@ -54,7 +54,7 @@ def input_row(value: Input, columns: Mapping[str, Column], number: int = 0) -> R
     if not isinstance(value, Mapping):
         if len(columns) > 1:
             raise RegardError(
-                f"this model reads {', '.join(columns)}; received one text.",
+                f"this model reads {', '.join(columns)}; received a single value.",
                 fix=f"Pass a mapping: {{{', '.join(f'{name!r}: …' for name in columns)}}}.",
             )
         value = {next(iter(columns)): value}
@@ -105,7 +105,9 @@ def given_rows(
         raise RegardError(
             f"there is no column {absent[0]!r}; there are {', '.join(found[0])}.",
             where=where,
-            fix="Name the columns so, or pass source=… and target=…." if len(needed) == 2 else "Add it.",
+            fix="Rename the columns, or pass source=… and target=…."
+            if len(needed) == 2
+            else "Add this column.",
         )
     made = []
     for number, row in enumerate(found, 1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from reprlib import repr as shortened
 from typing import Any
 
 from regard.data.columns import Column, StreamColumn
@@ -74,8 +75,9 @@ class LanguageModel:
 
     def surprise(self, text: str) -> list[tuple[str, float]]:
         """The tokens of a text, each with its surprisal: −log p (nats) given the tokens before it."""
+        check_text(text, "text")
         if not text:
-            raise RegardError("the text is empty.", where="text", fix="Give a text.")
+            raise RegardError("the text is empty.", where="text", fix="Pass a text.")
         return [(one.token, one.nats) for one in self.surprises([text])]
 
     def surprises(self, texts: Iterable[str]) -> Iterator[Surprise]:
@@ -86,6 +88,7 @@ class LanguageModel:
 
     def _continued(self, prompt: str, length: int | None, **options: Any) -> Iterator[Piece]:
         column, search = self._stream(), self.spec.search
+        check_text(prompt, "prompt")
         length = search.max_length or GENERATED if length is None else length
         if length < 0:
             raise RegardError(f"received {length}, expected 0 or more.", where="length")
@@ -106,7 +109,12 @@ class LanguageModel:
         column = self.columns[next(iter(self.spec.outputs))]
         if not isinstance(column, StreamColumn):
             raise RegardError(
-                f"this model answers inputs ({', '.join(self.spec.inputs)}); it continues no text.",
-                fix="Use predict.",
+                f"this is not a language model: it predicts from inputs ({', '.join(self.spec.inputs)}).",
+                fix="Use  regard predict  or, in Python,  model.predict.",
             )
         return column
+
+
+def check_text(value: Any, where: str) -> None:
+    if not isinstance(value, str):
+        raise RegardError(f"received {shortened(value)}, expected a text.", where=where, fix="Pass a text.")

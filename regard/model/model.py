@@ -81,7 +81,9 @@ class Model(PredictingModel, LanguageModel):
         """
         if (columns is None) == (rows is None):
             raise RegardError(
-                "expected either columns or rows.", where="Model.build", fix="Pass rows=…, the training data."
+                "expected exactly one of columns and rows.",
+                where="Model.build",
+                fix="Pass rows=…, the training data.",
             )
         if columns is None:
             columns = fitted_columns(spec, rows or ())

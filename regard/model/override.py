@@ -39,7 +39,7 @@ def check_reached(look: Override, answer: Prediction) -> None:
             piece = link.partition(":")[0] if ":" in link else link.rpartition("-")[2]
             if piece.isdigit() and int(piece) >= count:
                 raise RegardError(
-                    f"the output has {count} pieces, 0 to {count - 1}; piece {piece} is never written.",
+                    f"the output has no piece {piece}; its pieces are 0 to {count - 1}.",
                     where=f"look {look!r}",
                 )
 
@@ -49,9 +49,9 @@ def check_sampled(answer: Prediction) -> None:
     found = {} if answer.trace is None else answer.trace.structures
     if all(getattr(one, "samples", None) is None for one in found.values()):
         raise RegardError(
-            "this model selects nothing jointly, so that there is nothing to sample.",
+            "this model has no structured selection to sample from.",
             where="samples",
-            fix="Leave it out.",
+            fix="Leave samples out.",
         )
 
 
@@ -63,16 +63,16 @@ def with_override(look: Override, encoded: Mapping[str, Memory], decoder: Any) -
     by_name = {attended[0]: look} if isinstance(look, str) else dict(look)
     if isinstance(look, str) and len(attended) > 1:
         raise RegardError(
-            f"the output looks at {', '.join(attended)}; in which of them?",
+            f"the output attends to {', '.join(attended)}, and look does not name one of them.",
             where="look",
-            fix=f"By name: {{{attended[0]!r}: {look!r}}}.",
+            fix=f"Name it: {{{attended[0]!r}: {look!r}}}.",
         )
     for name in by_name:
         if name not in attended:
             raise RegardError(
-                f"the output does not look at {name!r}.",
+                f"the output does not attend to {name!r}.",
                 where="look",
-                fix=f"It looks at {', '.join(attended)}.",
+                fix=f"It attends to {', '.join(attended)}.",
             )
         if not isinstance(by_name[name], str):
             raise RegardError(f"expected a text such as 3-0, received {by_name[name]!r}.", where="look")
@@ -91,7 +91,11 @@ def _table(look: str, name: str, memory: Memory, glimpses: int | None) -> Tensor
         column = PlacesColumn("look", of=(name, "output"))
         places = column.collate([column.encode(look)]).to(memory.mask.device)
         if (places.boxes.shape[-1] == 4) != (memory.shape is not None):
-            kind = "a picture, with boxes of four numbers" if memory.shape else "a line, with spans of two"
+            kind = (
+                "an image: a region has four numbers"
+                if memory.shape
+                else "a sequence: a region has two numbers"
+            )
             raise RegardError(f"{name!r} is {kind}.", where=f"look {look!r}")
         steps = _refuse_beyond(look, places.steps[0].tolist(), glimpses)
         table = places.on(memory.mask, memory.shape, steps)
@@ -100,7 +104,7 @@ def _table(look: str, name: str, memory: Memory, glimpses: int | None) -> Tensor
         steps, length = _refuse_beyond(look, links[:, 1].tolist(), glimpses), int(memory.mask.sum())
         if len(links) and int(links[:, 0].max()) >= length:
             raise RegardError(
-                f"there is no position {int(links[:, 0].max())}; {name!r} has {length}, from 0 to {length - 1}.",
+                f"there is no position {int(links[:, 0].max())}; the positions of {name!r} are 0 to {length - 1}.",
                 where=f"look {look!r}",
             )
         table = memory.values.new_zeros(1, steps, memory.mask.shape[1])
@@ -115,6 +119,7 @@ def _refuse_beyond(look: str, numbers: list[int], glimpses: int | None) -> int:
         return max(numbers, default=-1) + 1
     if max(numbers, default=0) >= glimpses:
         raise RegardError(
-            f"there is no glimpse {max(numbers)}; the answer has {glimpses}, from 0.", where=f"look {look!r}"
+            f"there is no glimpse {max(numbers)}; the glimpses are 0 to {glimpses - 1}.",
+            where=f"look {look!r}",
         )
     return glimpses

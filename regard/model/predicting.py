@@ -257,7 +257,7 @@ class PredictingModel:
         with answering(self, *(other for other, _ in ensemble)):
             inference = self._inference(batch, output, look)
             found = inference.given([other._inference(part, output) for other, part in ensemble])
-            answers = inference.answers(found)
+            answers = inference.answers(found, given=True)
             return inference.structured(inference.seen(answers), found, samples) if structures else answers
 
     @torch.inference_mode()
@@ -302,9 +302,11 @@ class PredictingModel:
         if output is None and len(names) == 1:
             return names[0]
         if output not in names:
-            asked = "which output" if output is None else f"no output {output!r}"
+            asked = (
+                "this model has several outputs" if output is None else f"this model has no output {output!r}"
+            )
             raise RegardError(
-                f"{asked}? This model has {', '.join(names)}.", fix=f"Pass output={names[0]!r}."
+                f"{asked}. The outputs are {', '.join(names)}.", fix=f"Pass output={names[0]!r}."
             )
         return output
 

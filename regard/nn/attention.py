@@ -181,14 +181,14 @@ def check_attention(
     lacking = sorted(options.score.part.needs - set(gives))
     if lacking:
         mistakes.add(
-            f"score: {options.score.type} needs {_WORDS[lacking[0]]}, which {user} does not have.",
+            f"score: {options.score.type} needs {_WORDS[lacking[0]]}, which {user} does not provide.",
             "score",
             fix=f"Choose one of {', '.join(_fitting('score', gives, together))}.",
         )
     select = options.select.part
     if not select.learns and "score" in options.model_fields_set:
         mistakes.add(
-            f"score has no effect: select: {options.select.type} does not look at scores.",
+            f"score has no effect: select: {options.select.type} does not use scores.",
             "score",
             fix="Leave score out, or choose select: softmax.",
         )
@@ -197,7 +197,7 @@ def check_attention(
     if lacking or apart:
         why = "all queries at once" if apart else _WORDS[lacking[0]]
         mistakes.add(
-            f"select: {options.select.type} needs {why}, which {user} does not have.",
+            f"select: {options.select.type} needs {why}, which {user} does not provide.",
             "select",
             fix=f"Choose one of {', '.join(_fitting('selection', gives, together))}.",
         )
@@ -210,7 +210,7 @@ def _check_truth(
     select = options.select.part
     if options.guide and select.unguided:
         mistakes.add(
-            f"guide pulls a selection towards the true alignment, but {select.unguided}.",
+            f"guide cannot be used with select: {options.select.type}: {select.unguided}.",
             "guide",
             fix="Use select: softmax or local, or leave guide out.",
         )
@@ -228,13 +228,13 @@ def _check_truth(
         return
     if truths is None:
         mistakes.add(
-            f"{needing} needs a true alignment, which {user} does not have here.",
+            f"{needing} needs a true alignment, and {user} cannot have one for this input.",
             "guide" if options.guide else "select",
             fix="Leave guide out." if options.guide else "Choose select: softmax.",
         )
     elif not truths:
         mistakes.add(
-            f"{needing} needs the {_TRUTHS[truth_type]}, and the spec names none of this input and this output.",
+            f"{needing} needs the {_TRUTHS[truth_type]}, and no truth column links this input to this output.",
             "guide" if options.guide else "select",
             fix=f"Add  truth: {{{truth_type}: {{type: {truth_type}}}}}  and a field `{truth_type}` to the data.",
         )
@@ -244,15 +244,15 @@ def _check_truth(
         )
 
 
-_TRUTHS = {"alignment": "true alignment", "places": "true places", "facts": "supporting facts"}
+_TRUTHS = {"alignment": "true alignment", "places": "true regions", "facts": "supporting facts"}
 _WORDS = {
-    "previous": "to know where the step before looked",
-    "step": "the number of the step",
-    "query": "the query itself",
+    "previous": "the attention weights of the previous step",
+    "step": "the step number",
+    "query": "the query",
     "transitions": "scores of consecutive choices",
-    "heads": "a tree that comes with the data",
-    "words": "the words of one text to look at each other",
-    "costs": "the words that follow a draw",
+    "heads": "a tree from the data",
+    "words": "queries and keys from the same text",
+    "costs": "the loss of the words after a sample",
     "truth": "the true alignment",
 }
 

@@ -39,7 +39,8 @@ class Copying(nn.Module):
     There are V + S choices: the V ids of the vocabulary, then one for each position of the source. A source
     word in the vocabulary is chosen by its id. A source word outside the vocabulary is chosen by V + j, where
     j is its first position (from 0). All other choices have probability 0. The V + S probabilities sum to one
-    if the weights of the selection do. A word in neither the vocabulary nor the source is UNKNOWN.
+    if the weights of the selection do. They include PAD and BEGIN, which a search excludes without
+    renormalization (`Limits`). A word in neither the vocabulary nor the source is UNKNOWN.
 
     source      name of the memory to copy from
     size        features of [s_t; c_t; e(y_{t−1})]
@@ -153,7 +154,7 @@ def _log(probabilities: Tensor) -> Tensor:
 def _keys(memory: Memory) -> Tensor:
     if memory.verbatim is None:
         raise RegardError(
-            "a decoder that copies needs the words of its source, and the memory holds none.",
+            "a decoder with copy needs the words of its source, and the memory holds none.",
             fix="Collate the source with a column that is `verbatim`, as Model.build does.",
         )
     return memory.verbatim
@@ -187,7 +188,7 @@ def check_copying(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> No
     looked = {one.over or next(iter(options.over or plan.encoder)): one for one in options.attention}
     if not looked:
         mistakes.add(
-            "copy takes words from where the decoder looks, and there is no attention.",
+            "copy needs an attention over the input to copy from, and this decoder has none.",
             "copy",
             fix="Add  attention: {score: additive, select: softmax}.",
         )
@@ -195,7 +196,7 @@ def check_copying(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> No
     wanted = options.copy_.from_
     if wanted is not None and wanted not in looked:
         mistakes.add(
-            f"copy takes words from an input that the decoder looks at; it does not look at {wanted!r}.",
+            f"copy needs an attention over the input to copy from, and there is none over {wanted!r}.",
             "copy.from",
             fix=nearest(wanted, list(looked)) or f"Choose {next(iter(looked))}.",
         )
@@ -204,22 +205,22 @@ def check_copying(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> No
     if source is None or not _copyable(source, options, plan):
         where = wanted or " or ".join(looked)
         mistakes.add(
-            f"copy needs an input whose positions are words; {where} has others.",
+            f"copy needs an input whose positions are words; those of {where} are not.",
             "copy.from" if wanted else "copy",
-            fix="Name an input of type text whose encoder leaves one position for each word, or look at the words of a "
-            "document:  attention: {level: both}.",
+            fix="Name an input of type text whose encoder keeps one position for each word, or attend to the words of "
+            "a document:  attention: {level: both}.",
         )
         return
     select = looked[source].select
     if not select.part.sums_to_one(select):
         mistakes.add(
-            f"copy mixes two distributions, and the weights of select: {select.type} over {source} do not sum to one.",
+            f"copy needs attention weights that sum to 1; those of select: {select.type} over {source} do not.",
             "copy",
             fix="Use select: softmax, sparsemax or entmax.",
         )
     if options.label_smoothing:
         mistakes.add(
-            "label_smoothing spreads a share over the whole vocabulary, which words to copy have no part in.",
+            "label_smoothing cannot be used with copy: copied words need not be in the vocabulary.",
             "label_smoothing",
             fix="Leave label_smoothing or copy out.",
         )
@@ -233,14 +234,15 @@ def _check_cut(source: str, name: str, plan: Plan, mistakes: Mistakes) -> None:
         one, other = (getattr(column, option, usual) for column in (mine, theirs))
         if one != other:
             mistakes.add(
-                f"copy needs {source} and {name} cut in one way; {option} is {other} of one and {one} of the other.",
+                f"copy needs the same tokenization of {source} and {name}; {option} is {other} for {source} and {one} "
+                f"for {name}.",
                 "copy",
                 fix=f"Give both the same {option}.",
             )
     shared = getattr(mine, "shared", None) == source or getattr(theirs, "shared", None) == name
     if getattr(mine, "unit", "") == "subword" and not shared:
         mistakes.add(
-            f"copy needs {source} and {name} cut in one way, and each learns subwords of its own.",
+            f"copy needs the same tokenization of {source} and {name}, and each has its own subwords.",
             "copy",
             fix=f"Add  shared: {source}  to the output {name}.",
         )
@@ -264,8 +266,8 @@ def copying_lines(options: Any, looks: Sequence[LookSymbols], said: str, last: s
         copied = f"Σ_{j} Σ_{words.index} {look.sub('α', 't', j, words.index)}"
     gate = side_by_side([last, *(one.context for one in looks), "E_y[y_{t−1}]"])
     return [
-        f"g_t = σ(w_g·{gate} + b_g)     — the probability that the word is written from the vocabulary",
+        f"g_t = σ(w_g·{gate} + b_g)     — the probability of generating from the vocabulary, not copying",
         f"p(y_t) = g_t [{said}; 0_{count}] + (1 − g_t) {copied} {word}",
-        f"— {word}: the word there, 1 at its number and 0 elsewhere; one outside the vocabulary has the number of the",
-        "— first position where it stands, after those of the vocabulary, and is read as an unknown one",
+        f"— {word}: the one-hot vector of the source word there; words outside the vocabulary have ids of their own,",
+        "— numbered by first position after those of the vocabulary; the decoder reads them as the unknown word",
     ]

@@ -60,8 +60,8 @@ class Embedding(nn.Module):
             vectors = torch.randn(vocabulary, size) * size**-0.5
         if vectors.shape != (vocabulary, size):
             raise RegardError(
-                f"Pretrained vectors have shape {tuple(vectors.shape)}, the vocabulary and size ask for "
-                f"{(vocabulary, size)}.",
+                f"Pretrained vectors have shape {tuple(vectors.shape)}, expected "
+                f"{(vocabulary, size)}: vocabulary and size.",
                 fix="Set the embedding's size to that of the vectors.",
             )
         vectors = vectors.detach().clone()
@@ -129,9 +129,7 @@ class EmbeddingOptions(parts.Options):
     @model_validator(mode="after")
     def _vectors_to_freeze(self) -> Any:
         if self.freeze_vectors and self.vectors is None:
-            raise ValueError(
-                "freeze_vectors keeps pretrained vectors, and there are none. Name a file: vectors."
-            )
+            raise ValueError("freeze_vectors needs pretrained vectors. Name their file in `vectors`.")
         return self
 
 
@@ -139,7 +137,7 @@ def check_dropout(options: Any, mistakes: Mistakes) -> None:
     """Refuse `dropout` beside `embedding_dropout` in a part that applies dropout to embeddings alone."""
     if options.dropout and options.embedding_dropout is not None:
         mistakes.add(
-            "dropout has no effect: only embeddings are dropped here, as embedding_dropout says.",
+            "dropout has no effect: it applies to embeddings alone here, and embedding_dropout overrides it.",
             "dropout",
             fix="Leave one of the two out.",
         )

@@ -134,13 +134,15 @@ class Parents(nn.Module):
             return
         for option in sorted(options.model_fields_set - {"select"}):
             mistakes.add(
-                f"{option} is about finding heads, and these are given.", option, fix=f"Leave {option} out."
+                f"{option} has no effect: select: given searches no heads.",
+                option,
+                fix=f"Leave {option} out.",
             )
         trees = {column.of for column in plan.inputs.values() if column.type == "tree"}
         for reader in readers:
             if reader not in trees:
                 mistakes.add(
-                    f"the parents of {reader} are to be given, and no input is its tree.",
+                    f"select: given needs a tree of {reader}, and no input is one.",
                     "select",
                     fix=f"Add  inputs: {{{reader}_tree: {{type: tree, of: {reader}}}}}, or choose select: projective.",
                 )
@@ -188,7 +190,7 @@ class Parents(nn.Module):
             "b_p = [→b_p; ←b_p]",
             *reader.functions(),
             f"— {options.size} units in each direction{dropout}",
-            f"{look.energy} = {arcs}     — how well p is the head of j",
+            f"{look.energy} = {arcs}     — the score of p as the head of j",
         ]
 
     def __init__(

@@ -146,8 +146,8 @@ def written(page: str) -> str:
         "step by step, without kernels of its own):"
     )
     gating = (
-        "A decoder whose encoding has a say at the output, or whose state gates what it reads, with cells and "
-        "attentions that have kernels:"
+        "A decoder whose output layer reads the encoding, or whose state gates the context, with cells and attentions "
+        "that have kernels:"
     )
     parts = [BEGIN, table(), copying, copying_table(), gating, gating_table(), END]
     made = "\n\n".join(parts)

@@ -101,7 +101,7 @@ def check_residual(options: Any, mistakes: Mistakes) -> None:
     """Require a second layer for `residual`."""
     if options.residual and options.layers == 1:
         mistakes.add(
-            "residual adds a layer's input to its output from the second layer on, and there is one.",
+            "residual has no effect: it needs at least two layers, and there is only one.",
             "residual",
             fix="Add layers, or leave residual out.",
         )

@@ -94,7 +94,7 @@ def first_line(symbol: str, word: str, width: int, options: Any, mark: str, plac
     vector = f"√{width} {word}" if width == options.size else f"√{width} W_{mark} {word} + b_{mark}"
     if options.positions == "learned":
         return f"{symbol} = {vector} + P_{mark}[min({place}, {LEARNED_POSITIONS})]     — P_{mark}: learned"
-    waves = "sines and cosines of waves of several lengths"
+    waves = "sines and cosines of several frequencies"
     return f"{symbol} = {vector} + P_{mark}[{place}]     — P_{mark}: {waves}"
 
 

@@ -18,7 +18,7 @@ def check_tie(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
     for source in plan.encoder:
         if not hasattr(owner_of(plan, source), "embedding"):
             mistakes.add(
-                f"tie: all shares the embeddings of the inputs, and {source} has none.",
+                f"tie: all shares the embeddings of the inputs, and {source} has no embeddings.",
                 "tie",
                 fix="Use tie: output.",
             )
@@ -35,5 +35,5 @@ def check_tie(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
             mistakes.add(
                 f"tie: all needs embeddings of one width; {source} has {width}, {name} {options.embedding}.",
                 "tie",
-                fix="Make them equal.",
+                fix="Give both the same `embedding`.",
             )

@@ -14,12 +14,14 @@ derived from the registered parts. Packages add parts through the entry point gr
 
 from regard.parts.choice import find, nearest, one_of
 from regard.parts.options import (
+    MAX_SEED,
     Count,
     Depth,
     Dropout,
     NotNegative,
     Options,
     Positive,
+    Seed,
     Settings,
     Share,
     Size,
@@ -31,6 +33,7 @@ from regard.parts.registry import KINDS, Origin, names, origin, part, register
 
 __all__ = [
     "KINDS",
+    "MAX_SEED",
     "Count",
     "Depth",
     "Dropout",
@@ -41,6 +44,7 @@ __all__ = [
     "Plan",
     "Positive",
     "Provenance",
+    "Seed",
     "Settings",
     "Share",
     "Size",

@@ -14,6 +14,9 @@ Positive = Annotated[float, Field(gt=0.0)]
 NotNegative = Annotated[float, Field(ge=0.0)]
 Depth = Annotated[int, Field(ge=1, le=1000)]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+MAX_SEED = 2**63 - 1
+"""The largest seed: every random number generator accepts it, and the sum of it and a small number."""
+Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
 
 
 class Settings(BaseModel):

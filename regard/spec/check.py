@@ -35,9 +35,7 @@ def _check_stream(plan: Plan, mistakes: Mistakes) -> None:
         given = getattr(getattr(plan, section, None), "model_fields_set", ())
         for key in keys:
             if key in given:
-                reason = (
-                    "the data are one text that runs on" if stream else "no output is a text that runs on"
-                )
+                reason = "the data are a text stream" if stream else "no output is of type stream"
                 remedy = "" if stream or key != "span" else ", or write an output of type: stream"
                 mistakes.at(section).add(
                     f"{key} has no effect: {reason}.", key, fix=f"Leave {key} out{remedy}."
@@ -55,13 +53,13 @@ def _check_columns(plan: Plan, mistakes: Mistakes) -> None:
             if name in seen:
                 here.add(
                     f"{name!r} is the name of a column in {seen[name]} and in {role}.",
-                    fix="Give each column a name of its own; `field:` says which field of the row it reads.",
+                    fix="Give each column its own name; `field:` names the field of the row that it reads.",
                 )
             seen[name] = role
             if role not in column.part.roles:
                 fitting = [one for one in names("column") if role in part("column", one).roles]
                 here.add(
-                    f"a {column.type} column cannot stand in {role}.",
+                    f"a column of type {column.type} cannot be one of the {role}.",
                     "type",
                     fix=f"Use one of {', '.join(fitting)}.",
                 )
@@ -123,7 +121,7 @@ def _check_search(plan: Plan, mistakes: Mistakes) -> None:
     )
     if getattr(search, "replace_unknown", False) and not looking:
         mistakes.at("search").add(
-            "replace_unknown has no effect: no text is written with attention, which says what to write instead.",
+            "replace_unknown has no effect: it needs a text output with attention, which selects the replacement.",
             "replace_unknown",
             fix="Add an attention, or leave replace_unknown out.",
         )

@@ -69,11 +69,11 @@ class DataSpec(Settings):
         named = [name for name in ("world", "package", *SPLITS) if getattr(self, name)]
         if len(named) > 1 and self.provider:
             raise ValueError(
-                f"data names {' and '.join(named)}; rows come from one of them. Remove the others."
+                f"data names {' and '.join(named)}, but rows come from only one of them. Remove the others."
             )
         if self.provider and "hold_out" in self.model_fields_set:
             raise ValueError(
-                f"hold_out has no effect: the {self.provider.kind} has a dev split of its own. Remove it."
+                f"hold_out has no effect: the {self.provider.kind} has its own dev split. Remove hold_out."
             )
         for split in self.images if isinstance(self.images, dict) else ():
             if split not in SPLITS:
@@ -83,7 +83,8 @@ class DataSpec(Settings):
                 raise ValueError(f"where names the split {split!r}. The splits are train, dev and test.")
             if not getattr(self, split):
                 raise ValueError(
-                    f"where chooses rows of {split}, for which data names no files. Name them, or remove it."
+                    f"where selects rows of {split}, but data names no files for it. "
+                    f"Add data.{split}, or remove where.{split}."
                 )
         return self
 

@@ -72,7 +72,7 @@ def parse(text: str, name: str) -> Document:
         if isinstance(error, RegardError):
             raise
         raise RegardError(
-            f"a value in it cannot be read: {error}.",
+            f"a value in the spec cannot be read: {error}.",
             where=name,
             fix="Quote texts that look like numbers or dates.",
         ) from None
@@ -111,13 +111,15 @@ class _Loader(yaml.SafeLoader):
             raise yaml.composer.ComposerError(
                 None,
                 None,
-                f"*{event.anchor} is an alias, which a spec cannot have; write the value out",
+                f"*{event.anchor} is a YAML alias, which a spec cannot contain; write the value out",
                 event.start_mark,
             )
         self._depth += 1
         if self._depth > DEEPEST:
             mark = self.peek_event().start_mark
-            raise yaml.composer.ComposerError(None, None, f"it is nested more than {DEEPEST} deep", mark)
+            raise yaml.composer.ComposerError(
+                None, None, f"the spec is nested more than {DEEPEST} levels deep", mark
+            )
         node: yaml.Node | None = super().compose_node(parent, index)
         self._depth -= 1
         return node
@@ -131,13 +133,15 @@ def _walk(node: yaml.Node, place: Place, lines: dict[Place, int], name: str) -> 
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
                 raise RegardError(
-                    "a key is a word; this is a list or a mapping.",
+                    "a key must be a word, received a list or a mapping.",
                     where=f"{name}:{line}",
-                    fix="Put what has brackets behind a colon, or quote it.",
+                    fix="Write lists and mappings after a colon, or quote the key.",
                 )
             if key.tag == MERGE:
                 raise RegardError(
-                    "the key << is not taken in a spec.", where=f"{name}:{line}", fix="Write the keys out."
+                    "a spec cannot contain the merge key <<.",
+                    where=f"{name}:{line}",
+                    fix="Write the keys out.",
                 )
             if key.value in seen:
                 raise RegardError(

@@ -96,17 +96,16 @@ def _sentence(mistake: dict[str, Any], root: type[BaseModel], full: Mapping[str,
         others = _others_with(str(last), mistake["loc"][:-1], root, full)
         if others:
             return f"unknown key {last!r}.", others
-        keys = [key for model in known for key in model.model_fields]
-        return f"unknown key {last!r}.", nearest(str(last), keys) if keys else "It takes no options."
+        keys = list(dict.fromkeys(key for model in known for key in model.model_fields))
+        return f"unknown key {last!r}.", nearest(str(last), keys) if keys else "No options are known here."
     if kind == "unknown_part":
         name = received.get("type") if isinstance(received, Mapping) else received
         return f"{name!r} is not a known {context['kind']}.", suggestion(context["kind"], str(name))
     if kind in ("missing", "missing_part"):
         missing = f"the key {last!r}" if isinstance(last, str) else f"item {last + 1}"
-        return (
-            f"{missing} is missing.",
-            f"Known: {', '.join(names(context['kind']))}." if "kind" in context else "",
-        )
+        if "kind" in context:
+            return f"{missing} is missing.", f"Known: {', '.join(names(context['kind']))}."
+        return f"{missing} is missing.", _add(str(last), _options_at(root, mistake["loc"][:-1], full))
     if kind in EXPECTED:
         return f"expected {EXPECTED[kind]}, received {received!r}.", ""
     if kind == "literal_error":
@@ -120,6 +119,14 @@ def _sentence(mistake: dict[str, Any], root: type[BaseModel], full: Mapping[str,
         return (cause.what, cause.fix) if isinstance(cause, RegardError) else (str(cause), "")
     message = mistake["msg"].replace("Input should be", "expected").rstrip(".")
     return f"{message[0].lower()}{message[1:]}, received {received!r}.", ""
+
+
+def _add(key: str, known: Sequence[type[BaseModel]]) -> str:
+    """The remedy for a missing key, with its description."""
+    from regard.spec.reference import field_words
+
+    words = next((words[key] for words in map(field_words, known) if key in words), "")
+    return f"Add {key}: {words[0].lower()}{' '.join(words[1:].split())}" if words else ""
 
 
 def _others_with(

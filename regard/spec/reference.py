@@ -36,16 +36,21 @@ TITLES = {
 SETTINGS: dict[str, type[BaseModel]] = {"search": SearchSpec, "training": TrainingSpec, "data": DataSpec}
 AFTER = {"training": ("schedule", "curriculum", "logger"), "data": ("world", "package", "reader")}
 """Kinds of parts that a section without a type can contain."""
+PIPE = r"\|"
+"""A `|` in a cell of a Markdown table, inside or outside of code."""
 
 
 def page() -> str:
     lines = [
         "# Every key of a spec",
         "",
-        "Made from the code (`python -m regard.spec.reference > docs/spec.md`). Unknown keys are refused, with the",
-        "nearest known one. `encoder`, `decoder` and `attention` may be written once where there is one of each; see",
-        "[the guide](guide.md). A part without options is named alone: `cell: gru`; with options it is a mapping:",
-        "`cell: {type: gru, update: cho}`.",
+        "This page is generated from the code: `python -m regard.spec.reference > docs/spec.md`.",
+        "",
+        "An unknown key is an error that suggests the nearest known key. A part without options is written as its",
+        "name, `cell: gru`; a part with options is a mapping, `cell: {type: gru, update: cho}`. `encoder` has either",
+        "the options of all encoders, or one entry for each input. `decoder` has one entry for each output; with one",
+        "output, its options can be written directly, and `attention` can be a key at the top level. See",
+        "[the guide](guide.md).",
     ]
     for kind, title in TITLES.items():
         lines += ["", f"## {title}", *_kind(kind)]
@@ -161,7 +166,8 @@ def options_table(settings: type[BaseModel]) -> list[str]:
             (mark.kind for mark in _of(field.annotation, field.metadata) if isinstance(mark, OneOf)), None
         )
         shown = f"a {kind}" if kind else _type(field.annotation)
-        lines.append(f"| `{field.alias or name}` | {shown} | {_default(field)} | {about} |")
+        cells = (f"`{field.alias or name}`", shown, _default(field), about)
+        lines.append(f"| {' | '.join(cell.replace('|', PIPE) for cell in cells)} |")
     return lines
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from regard.errors import RegardError
@@ -37,6 +38,13 @@ def load_spec(folder: Path, overrides: Sequence[str] = ()) -> Spec:
     found = {split: _moved_rows(folder, getattr(spec.data, split)) for split in SPLITS}
     changes = [f"data.{split}={json.dumps(files)}" for split, files in found.items() if files]
     return spec.changed(*changes) if changes else spec
+
+
+def nearest_run(folder: Path) -> Path | None:
+    """The run beside a missing folder whose name is most similar; None if there is none."""
+    beside = sorted(path.parent.name for path in folder.parent.glob(f"*/{SPEC}"))
+    near = get_close_matches(folder.name, beside, n=1)
+    return folder.with_name(near[0]) if near else None
 
 
 def _moved_rows(folder: Path, files: Sequence[str]) -> list[str]:

@@ -111,18 +111,18 @@ def _per_name(
     for name, options in value.items():
         if name in names and isinstance(options, Mapping) and name not in mappings(part):
             raise RegardError(
-                f"{name!r} is given by its name, beside options without one.",
+                f"{part} mixes the entry {name!r} with options that belong to no entry.",
                 where=document.where((part, name)),
-                fix=f"Leave the name out:  {part}: {{{next(iter(options), 'size')}: …}}"
+                fix=f"Leave {name} out:  {part}: {{{next(iter(options), 'size')}: …}}"
                 if len(names) == 1
-                else f"Write one for each:  {part}: {{{names[0]}: {{…}}, {names[1]}: {{…}}}}",
+                else f"Write an entry for each:  {part}: {{{names[0]}: {{…}}, {names[1]}: {{…}}}}",
             )
     if part == "decoder" and len(names) > 1:
         if value:
             raise RegardError(
-                f"there are {len(names)} outputs ({', '.join(names)}) and one decoder without a name.",
+                f"there are {len(names)} outputs ({', '.join(names)}), but the decoder does not say which it writes.",
                 where=document.where((part,)),
-                fix=f"Write one for each:  decoder: {{{names[0]}: {{…}}, {names[1]}: {{…}}}}",
+                fix=f"Write a decoder for each:  decoder: {{{names[0]}: {{…}}, {names[1]}: {{…}}}}",
             )
         return {name: {} for name in names}
     for name in names:
@@ -145,7 +145,7 @@ def _check_named(value: Mapping[str, Any], part: str, names: list[str], document
         mapping = isinstance(options, Mapping)
         if name not in names:
             known = f"The names here are {', '.join(names)}."
-            option = f"An option is of one:  {part}: {{{names[0]}: {{{name}: …}}}}"
+            option = f"An option belongs below one of them:  {part}: {{{names[0]}: {{{name}: …}}}}"
             raise RegardError(
                 f"{name!r} is not the name of an {'input' if part == 'encoder' else 'output'}.",
                 where=document.where((part, name)),
@@ -167,14 +167,14 @@ def _hand_down_attention(data: dict[str, Any], document: Document, written: dict
         return
     if len(names) > 1:
         raise RegardError(
-            f"there are {len(names)} decoders ({', '.join(names)}), and attention belongs to one.",
+            f"there are {len(names)} decoders ({', '.join(names)}); attention at the top level works with one only.",
             where=document.where(("attention",)),
             fix=f"Move it into a decoder:  decoder: {{{names[0]}: {{attention: …}}}}",
         )
     decoder = data["decoder"][names[0]]
     if decoder.get("attention") is not None:
         raise RegardError(
-            "attention is given at the top and in the decoder.",
+            "attention is given both at the top level and in the decoder.",
             where=document.where(("attention",)),
             fix="Keep one of the two.",
         )

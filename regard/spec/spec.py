@@ -185,7 +185,7 @@ def apply_overrides(document: Document, overrides: Sequence[str]) -> Document:
                 following = target[step] = {"type": following}
             if not isinstance(following, dict):
                 raise RegardError(
-                    f"{step!r} is {following!r}, which has no keys below it.",
+                    f"{step!r} is {following!r}, which has no keys.",
                     where=f"--set {override}",
                     fix="",
                 )

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from regard.parts import Count, Positive, Settings, Share, one_of
+from regard.parts import Count, Positive, Seed, Settings, Share, one_of
 
 EPOCHS = 10
 SPAN, STREAMS = 35, 20
@@ -87,7 +87,7 @@ class TrainingSpec(Settings):
     """Evaluate and keep an exponential moving average of the weights with this decay."""
     precision: Literal["fp32", "tf32", "bf16", "fp16"] = "fp32"
     """Numeric precision on a GPU; tf32 keeps fp32 numbers but multiplies matrices with 10-bit mantissas."""
-    seed: int = 1
+    seed: Seed = 1
     """Random seed of the initial weights, the order of batches, and dropout."""
     start_from: str | None = None
     """A model folder from which weights are copied if names and shapes agree."""
@@ -114,7 +114,7 @@ class TrainingSpec(Settings):
     def _one_budget(self) -> TrainingSpec:
         if self.batch_tokens is not None and self.batch_rows is not None:
             raise ValueError(
-                "batch_tokens and batch_rows are both given; batches are cut by one of them. Remove one."
+                "batch_tokens and batch_rows are both given; only one can set the batch size. Remove one."
             )
         return self
 
@@ -123,10 +123,12 @@ class TrainingSpec(Settings):
         """Refuse options that others make ineffective."""
         if "momentum" in self.model_fields_set and self.optimizer != "sgd":
             raise ValueError(
-                f"momentum has no effect: it is of optimizer: sgd, and {self.optimizer} has betas. Remove it."
+                f"momentum has no effect: it belongs to optimizer: sgd; {self.optimizer} has betas. Remove it."
             )
         if "betas" in self.model_fields_set and self.optimizer == "sgd":
-            raise ValueError("betas has no effect: it is of adam and adamw, and sgd has momentum. Remove it.")
+            raise ValueError(
+                "betas has no effect: it belongs to adam and adamw; sgd has momentum. Remove it."
+            )
         if self.average == 1:
-            raise ValueError("average: 1 has no effect: the mean of one is that one. Choose 2 or more.")
+            raise ValueError("average: 1 has no effect: it averages a single checkpoint. Choose 2 or more.")
         return self

@@ -20,7 +20,7 @@ from regard.structures.potentials import (
 )
 from regard.structures.semirings import NEGATIVE_INFINITY
 
-_LABELS = " If the last axis is labels, pass labelled=True."
+_LABELS = " If the last axis is labels, pass labeled=True."
 
 
 class DependencyTree(Structure):
@@ -35,40 +35,40 @@ class DependencyTree(Structure):
         arcs: Scores,
         single_root: bool = True,
         *,
-        labelled: bool = False,
+        labeled: bool = False,
         lengths: Lengths = None,
         mask: Mask | None = None,
         backend: Backend = "auto",
     ) -> None:
-        arcs, own, self.lengths = _prepare(arcs, labelled, lengths, mask)
-        self.single_root, self.labelled = single_root, labelled
+        arcs, own, self.lengths = _prepare(arcs, labeled, lengths, mask)
+        self.single_root, self.labeled = single_root, labeled
         batch = joint_batch(arcs=arcs.shape[: arcs.dim() - own], lengths=shape_of(self.lengths))
         super().__init__(
             [expand_batch(arcs, batch, own)],
             batch,
             (own,),
             lengths=(self.lengths,),
-            options=(single_root, labelled),
+            options=(single_root, labeled),
             backend=backend,
         )
 
     @property
     def potentials(self) -> tuple[Tensor, ...]:
-        return (_possible(self._given[0], self.labelled),)
+        return (_possible(self._given[0], self.labeled),)
 
     def heads(self, value: Tensor) -> Tensor:
         """The head of each of the N words of a value (..., N): 0 is the root symbol, −1 beyond the length."""
         tree = self._as_parts("value", value)
-        words = (tree.any(-1) if self.labelled else tree)[..., :, 1:]  # (..., N+1, N)
+        words = (tree.any(-1) if self.labeled else tree)[..., :, 1:]  # (..., N+1, N)
         return torch.where(words.any(-2), words.to(torch.uint8).argmax(-2), -1)
 
 
 def _prepare(
-    arcs: Scores, labelled: bool, lengths: Lengths, mask: Mask | None
+    arcs: Scores, labeled: bool, lengths: Lengths, mask: Mask | None
 ) -> tuple[Tensor, int, Tensor | None]:
     """The masked arcs in one precision, their number of own axes, and the lengths."""
     (arcs,) = as_floats(arcs=arcs)
-    own = 3 if labelled else 2
+    own = 3 if labeled else 2
     size = arcs.shape[-own] if arcs.dim() >= own else None
     check_axes("arcs", arcs, ["N+1", "N+1", "C"][:own], [size, size, None][:own], _LABELS)
     if size == 0:
@@ -79,8 +79,8 @@ def _prepare(
     return arcs, own, as_lengths(lengths, arcs.shape[-own] - 1, arcs.device)
 
 
-def _possible(arcs: Tensor, labelled: bool) -> Tensor:
+def _possible(arcs: Tensor, labeled: bool) -> Tensor:
     """The arcs with −inf for impossible ones: into the root symbol and from a word to itself."""
-    positions = torch.arange(arcs.shape[-2 - labelled], device=arcs.device)
+    positions = torch.arange(arcs.shape[-2 - labeled], device=arcs.device)
     possible = (positions.unsqueeze(-1) != positions) & (positions > 0)
-    return torch.where(possible.unsqueeze(-1) if labelled else possible, arcs, NEGATIVE_INFINITY)
+    return torch.where(possible.unsqueeze(-1) if labeled else possible, arcs, NEGATIVE_INFINITY)

@@ -173,7 +173,7 @@ class Structure(Program):
 
         −inf for values that are not a structure of these lengths, or that are excluded.
         """
-        return self._normalise(self.score(value))
+        return self._normalize(self.score(value))
 
     def score(self, value: Tensor) -> Tensor:
         """The sum of the potentials of a value's parts, unnormalized; −inf if it is not a structure."""
@@ -185,7 +185,7 @@ class Structure(Program):
         nothing = torch.zeros(self.event_shape, dtype=torch.bool, device=self.potentials[0].device)
         needed = nothing if required is None else self._as_parts("required", required)
         excluded = nothing if forbidden is None else self._as_parts("forbidden", forbidden)
-        return self._normalise(self._partial_score(needed, excluded))
+        return self._normalize(self._partial_score(needed, excluded))
 
     def _partial_score(self, required: Tensor, forbidden: Tensor) -> Tensor:
         """log of the total weight of the structures with all required and no forbidden parts."""
@@ -196,7 +196,7 @@ class Structure(Program):
         needed = required.flatten(required.dim() - len(self.event_shape)).sum(-1)
         return torch.where(present == needed, log_weight, NEGATIVE_INFINITY)
 
-    def _normalise(self, score: Tensor) -> Tensor:
+    def _normalize(self, score: Tensor) -> Tensor:
         log_partition = self.log_partition
         some = log_partition > NEGATIVE_INFINITY
         return torch.where(some, score - torch.where(some, log_partition, 0.0), NEGATIVE_INFINITY)
@@ -219,7 +219,7 @@ class Structure(Program):
         factors = as_tensor("factors", factors).to(self.potentials[0])
         semiring = SignedLogSemiring(0, factors)
         size, sign = self._run(semiring, rank=factors.dim() - self.event_dims[0])
-        mean: Tensor = sign * self._normalise(size).exp()
+        mean: Tensor = sign * self._normalize(size).exp()
         return mean
 
     def max_marginals(self) -> Tensor:

@@ -180,8 +180,8 @@ def _complete(
     check_axes("edges", edges, "CC", [edges.shape[-1] if edges.dim() else None] * 2)
     if nodes is None and edges.dim() < 3:
         raise ValueError(
-            "edges of shape (C, C) are shared by all steps and do not say how many: give nodes of shape (..., N, C), "
-            "or edges.expand(N - 1, C, C)."
+            "edges of shape (C, C) are shared by all steps and do not determine their number: give nodes of shape "
+            "(..., N, C), or edges.expand(N - 1, C, C)."
         )
     states = edges.shape[-1]
     if start is not None:

@@ -27,7 +27,7 @@ from regard.structures.ragged import or_empty, pick
 from regard.structures.semirings import NEGATIVE_INFINITY, Semiring
 from regard.structures.spans import SpanChart
 
-_LABELS = " If the last axis is labels, pass labelled=True."
+_LABELS = " If the last axis is labels, pass labeled=True."
 
 
 class BinaryTree(Structure):
@@ -36,7 +36,7 @@ class BinaryTree(Structure):
     spans[..., i, j]      scores the span from i to j inclusive; (..., N, N), entries below the diagonal are
                           ignored
     spans[..., i, j, c]   the same with a label c on the span; (..., N, N, C)
-    labelled              whether the last axis is labels
+    labeled              whether the last axis is labels
     lengths               (...,) from 0 to N
     mask                  True where a span is allowed, broadcastable to spans
 
@@ -47,31 +47,31 @@ class BinaryTree(Structure):
         self,
         spans: Scores,
         *,
-        labelled: bool = False,
+        labeled: bool = False,
         lengths: Lengths = None,
         mask: Mask | None = None,
         backend: Backend = "auto",
     ) -> None:
         (spans,) = as_floats(spans=spans)
-        own = 3 if labelled else 2
+        own = 3 if labeled else 2
         size = spans.shape[-own] if spans.dim() >= own else None
         check_axes("spans", spans, "NNC"[:own], [size, size, None][:own], _LABELS)
         spans = apply_mask(spans, mask, own)
         forwards = torch.ones(
             spans.shape[-own], spans.shape[-own], dtype=torch.bool, device=spans.device
         ).triu()
-        spans = torch.where(forwards.unsqueeze(-1) if labelled else forwards, spans, NEGATIVE_INFINITY)
-        self.labelled = labelled
+        spans = torch.where(forwards.unsqueeze(-1) if labeled else forwards, spans, NEGATIVE_INFINITY)
+        self.labeled = labeled
         self.lengths = as_lengths(lengths, spans.shape[-own], spans.device)
         batch = joint_batch(spans=spans.shape[: spans.dim() - own], lengths=shape_of(self.lengths))
         potentials = [expand_batch(spans, batch, own)]
         super().__init__(
-            potentials, batch, [own], lengths=(self.lengths,), options=(labelled,), backend=backend
+            potentials, batch, [own], lengths=(self.lengths,), options=(labeled,), backend=backend
         )
 
     def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
         (spans,) = parts
-        if self.labelled:
+        if self.labeled:
             spans = semiring.sum(spans, -1)
         if spans.shape[-1] == 0:
             return semiring.one(spans, 2)

@@ -66,7 +66,7 @@ class ProjectiveTree(DependencyTree):
     arcs[..., h, m]      scores h as the head of word m; (..., N+1, N+1), column 0 and the diagonal ignored
     arcs[..., h, m, c]   the same with a label c on the arc; (..., N+1, N+1, C)
     single_root          whether exactly one word hangs from the root symbol; otherwise at least one
-    labelled             whether the last axis is labels
+    labeled             whether the last axis is labels
     lengths              (...,) the number of words, from 0 to N
     mask                 True where an arc is allowed, broadcastable to arcs
 
@@ -77,10 +77,10 @@ class ProjectiveTree(DependencyTree):
         (arcs,) = self.potentials
         present = self._as_parts("value", value)
         total = torch.where(present, arcs, 0.0).flatten(-self.event_dims[0]).sum(-1)
-        tree = present.any(-1) if self.labelled else present
-        labelled_once = (present.sum(-1) == tree).flatten(-2).all(-1) if self.labelled else True
+        tree = present.any(-1) if self.labeled else present
+        labeled_once = (present.sum(-1) == tree).flatten(-2).all(-1) if self.labeled else True
         words = before_end(self.lengths, tree.shape[-1] - 1, arcs.device)
-        valid = is_projective(tree, words, self.single_root) & labelled_once & (total > NEGATIVE_INFINITY)
+        valid = is_projective(tree, words, self.single_root) & labeled_once & (total > NEGATIVE_INFINITY)
         return torch.where(valid, total, NEGATIVE_INFINITY)
 
     def entropy(self) -> Tensor:
@@ -89,17 +89,17 @@ class ProjectiveTree(DependencyTree):
             return super().entropy()
         # Each word has one head, so the scores of a word can be shifted by a constant, such that log Z −
         # E[score] loses few digits.
-        highest = scores.detach().amax((-3, -1) if self.labelled else -2, keepdim=True)
-        centred = self._with_potentials([scores - torch.where(highest == NEGATIVE_INFINITY, 0.0, highest)])
-        marginals = centred.marginals
-        parts = torch.where(marginals > 0, marginals * centred.potentials[0], 0.0)
+        highest = scores.detach().amax((-3, -1) if self.labeled else -2, keepdim=True)
+        centered = self._with_potentials([scores - torch.where(highest == NEGATIVE_INFINITY, 0.0, highest)])
+        marginals = centered.marginals
+        parts = torch.where(marginals > 0, marginals * centered.potentials[0], 0.0)
         expected = parts.flatten(-self.event_dims[0]).sum(-1)
-        log_partition = centred.log_partition
+        log_partition = centered.log_partition
         return torch.where(log_partition > NEGATIVE_INFINITY, log_partition - expected, 0.0)
 
     def _inside(self, semiring: Semiring, *parts: Tensor) -> Tensor:
         (arcs,) = parts
-        if self.labelled:
+        if self.labeled:
             arcs = semiring.sum(arcs, -1)
         totals = eisner(semiring, arcs, self.single_root)
         return totals[..., -1] if self.lengths is None else pick(totals, self.lengths)
@@ -112,14 +112,14 @@ class ProjectiveTree(DependencyTree):
 
     def _fast_log_partition(self) -> Tensor | None:
         # The kernels ignore impossible arcs, so the scores are passed as they were given.
-        arcs = logsumexp(self.potentials[0], -1) if self.labelled else self._given[0]
+        arcs = logsumexp(self.potentials[0], -1) if self.labeled else self._given[0]
         flat = self._flat("projective", arcs)
         return (
             None if flat is None else restore_batch(kernels.projective_log_partition(*flat), self.batch_shape)
         )
 
     def _fast_marginals(self) -> Tensor | None:
-        if not self.labelled:
+        if not self.labeled:
             flat = self._flat("projective", self._given[0])
             return (
                 None if flat is None else restore_batch(kernels.projective_marginals(*flat), self.batch_shape)
@@ -134,7 +134,7 @@ class ProjectiveTree(DependencyTree):
 
     def _fast_mode(self) -> Tensor | None:
         (scores,) = self.potentials
-        arcs = scores.amax(-1) if self.labelled else scores
+        arcs = scores.amax(-1) if self.labeled else scores
         flat = self._flat("projective_mode", arcs.detach())
         if flat is None:
             return None
@@ -142,7 +142,7 @@ class ProjectiveTree(DependencyTree):
             -2
         )  # (..., 1, N+1)
         tree = heads == torch.arange(arcs.shape[-1], device=arcs.device).unsqueeze(-1)  # (..., N+1, N+1)
-        if self.labelled:
+        if self.labeled:
             labels = torch.arange(scores.shape[-1], device=arcs.device)
             tree = tree.unsqueeze(-1) & (scores.argmax(-1, keepdim=True) == labels)
         return tree.to(scores.dtype)

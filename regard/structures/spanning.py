@@ -33,7 +33,7 @@ class SpanningTree(DependencyTree):
     arcs[..., h, m]      scores h as the head of word m; (..., N+1, N+1), column 0 and the diagonal ignored
     arcs[..., h, m, c]   the same with a label c on the arc; (..., N+1, N+1, C)
     single_root          whether exactly one word hangs from the root symbol; otherwise at least one
-    labelled             whether the last axis is labels
+    labeled             whether the last axis is labels
     lengths              (...,) the number of words, from 0 to N
     mask                 True where an arc is allowed, broadcastable to arcs
     backend              without effect: both values use the matrix-tree theorem
@@ -44,14 +44,14 @@ class SpanningTree(DependencyTree):
     @property
     def log_partition(self) -> Tensor:
         # The kernels ignore impossible arcs, so the scores are passed as they were given.
-        return self._log_partition_of(self.potentials[0] if self.labelled else self._given[0])
+        return self._log_partition_of(self.potentials[0] if self.labeled else self._given[0])
 
     @property
     def marginals(self) -> Tensor:
-        if not self.labelled:
+        if not self.labeled:
             return restore_batch(kernels.spanning_marginals(*self._sparse(self._given[0])), self.batch_shape)
         (scores,) = self.potentials
-        arcs = self._unlabelled(scores)
+        arcs = self._unlabeled(scores)
         marginals = restore_batch(kernels.spanning_marginals(*self._sparse(arcs)), self.batch_shape)
         return marginals.unsqueeze(-1) * softmax_weights(scores, arcs, -1)[0]
 
@@ -73,7 +73,7 @@ class SpanningTree(DependencyTree):
         from regard.kernels.cpu import walks
 
         scores = self.potentials[0].detach()
-        arcs, lengths, single_root = self._flat(self._unlabelled(scores))
+        arcs, lengths, single_root = self._flat(self._unlabeled(scores))
         W, _ = weigh(arcs, lengths)
         doubtful = doubts(invert(W, lengths, single_root)[1], arcs.dtype)
         marginals = kernels.spanning_marginals(arcs, lengths, single_root)
@@ -81,7 +81,7 @@ class SpanningTree(DependencyTree):
         seeds = torch.randint(2**62, (math.prod(sample_shape), len(arcs)), generator=generator, device=device)
         heads = walks.sample(arcs, W, marginals, lengths, doubtful, single_root, seeds)
         heads = heads.view(*sample_shape, *self.batch_shape, arcs.shape[-1])
-        if not self.labelled:
+        if not self.labeled:
             return self._tree(heads)
         noise = gumbel_noise(scores.expand(*sample_shape, *scores.shape), generator)
         return self._tree(heads, (scores + noise).argmax(-1))
@@ -91,14 +91,14 @@ class SpanningTree(DependencyTree):
         from regard.kernels.cpu import arborescence
 
         (scores,) = self.potentials
-        arcs = scores.amax(-1) if self.labelled else scores
+        arcs = scores.amax(-1) if self.labeled else scores
         flat, lengths, single_root = self._flat(arcs)
         heads = arborescence.best_with_each_arc(flat, lengths, single_root)  # (B, N+1, N+1, N+1)
         places = heads * heads.shape[-1] + torch.arange(heads.shape[-1], device=heads.device)
         chosen = flat.flatten(1).gather(1, places.clamp(min=0).flatten(1)).view(heads.shape)
         total = torch.where(heads >= 0, chosen, 0.0).sum(-1)
         best = torch.where((heads >= 0).any(-1), total, NEGATIVE_INFINITY).view(arcs.shape)
-        if not self.labelled:
+        if not self.labeled:
             return best
         possible = (best > NEGATIVE_INFINITY).unsqueeze(-1) & (scores > NEGATIVE_INFINITY)
         other = torch.where(possible, best.unsqueeze(-1) - arcs.unsqueeze(-1), 0.0)
@@ -109,11 +109,11 @@ class SpanningTree(DependencyTree):
         return self._over_parts(torch.where(marginals > 0, marginals * weights.to(marginals.dtype), 0.0))
 
     def expected_product(self, factors: Tensor) -> Tensor:
-        arcs = self._unlabelled(self.potentials[0])
+        arcs = self._unlabeled(self.potentials[0])
         flat, lengths, single_root = self._flat(arcs)
         W, shift = weigh(flat, lengths)
         factors = factors.to(arcs.dtype).expand(self.potentials[0].shape)
-        if self.labelled:
+        if self.labeled:
             factors = (factors * softmax_weights(self.potentials[0], arcs, -1)[0]).sum(-1)
         log_z = self.log_partition.view(-1)
         some = log_z > NEGATIVE_INFINITY
@@ -126,7 +126,7 @@ class SpanningTree(DependencyTree):
     def count(self) -> Any:
         (scores,) = self.potentials
         possible = scores.detach() > NEGATIVE_INFINITY
-        arcs = possible.sum(-1) if self.labelled else possible.long()
+        arcs = possible.sum(-1) if self.labeled else possible.long()
         flat, lengths, single_root = self._flat(arcs)
         counts: Any = [
             count_trees(matrix.tolist(), int(n), single_root) for matrix, n in zip(flat, lengths, strict=True)
@@ -137,7 +137,7 @@ class SpanningTree(DependencyTree):
 
     def _log_partition_of(self, scores: Tensor) -> Tensor:
         """log Z of other scores in the shape of these, possibly with more batch dimensions."""
-        arcs = self._unlabelled(scores)
+        arcs = self._unlabeled(scores)
         batch = arcs.shape[:-2]
         return restore_batch(kernels.spanning_log_partition(*self._sparse(arcs)), batch)
 
@@ -156,13 +156,13 @@ class SpanningTree(DependencyTree):
             expected,
         )
         own = self.log_partition
-        normaliser = other.log_partition - own if relative else other.log_partition
-        return torch.where(own > NEGATIVE_INFINITY, expected + normaliser, 0.0)
+        normalizer = other.log_partition - own if relative else other.log_partition
+        return torch.where(own > NEGATIVE_INFINITY, expected + normalizer, 0.0)
 
     def _partial_score(self, required: Tensor, forbidden: Tensor) -> Tensor:
         required, forbidden, scores = torch.broadcast_tensors(required, forbidden, self.potentials[0])
         # A required arc forbids all other heads and labels of its word.
-        axes = (-3, -1) if self.labelled else (-2,)
+        axes = (-3, -1) if self.labeled else (-2,)
         wanted = required.sum(axes, keepdim=True)
         allowed = ~forbidden & torch.where(wanted == 0, True, required & (wanted == 1))
         words = torch.arange(scores.shape[axes[0]], device=scores.device)
@@ -173,8 +173,8 @@ class SpanningTree(DependencyTree):
         log_weight = self._log_partition_of(torch.where(allowed, scores, NEGATIVE_INFINITY))
         return torch.where(met, log_weight, NEGATIVE_INFINITY)
 
-    def _unlabelled(self, scores: Tensor) -> Tensor:
-        return logsumexp(scores, -1) if self.labelled else scores
+    def _unlabeled(self, scores: Tensor) -> Tensor:
+        return logsumexp(scores, -1) if self.labeled else scores
 
     def _sparse(self, arcs: Tensor) -> tuple[Tensor, Tensor | None, bool]:
         """For the kernels: arcs (B, N+1, N+1), lengths (B,) or None if all are full, and single_root."""
@@ -190,24 +190,24 @@ class SpanningTree(DependencyTree):
     def _best(self, k: int) -> tuple[Tensor, Tensor]:
         """The k best values and their scores, without gradient."""
         scores = self.potentials[0].detach()
-        labelled = scores if self.labelled else scores.unsqueeze(-1)
+        labeled = scores if self.labeled else scores.unsqueeze(-1)
         if k == 1:
             from regard.kernels.cpu import arborescence
 
-            flat, lengths, single_root = self._flat(labelled.amax(-1))
+            flat, lengths, single_root = self._flat(labeled.amax(-1))
             best, heads = arborescence.mode(flat, lengths, single_root)
             heads = heads.view(1, *self.batch_shape, -1)
-            labels = labelled.argmax(-1).unsqueeze(0)
-            return self._tree(heads, labels if self.labelled else None), best.view(1, *self.batch_shape)
+            labels = labeled.argmax(-1).unsqueeze(0)
+            return self._tree(heads, labels if self.labeled else None), best.view(1, *self.batch_shape)
         from regard.kernels.cpu import best_trees
 
-        lengths = self._flat(labelled[..., 0])[1]
+        lengths = self._flat(labeled[..., 0])[1]
         best, heads, names = best_trees.topk(
-            labelled.reshape(-1, *labelled.shape[-3:]), lengths, self.single_root, k
+            labeled.reshape(-1, *labeled.shape[-3:]), lengths, self.single_root, k
         )
         heads, names = (x.view(k, *self.batch_shape, -1) for x in (heads, names))
         by_arc = names.unsqueeze(-2).expand(*names.shape[:-1], names.shape[-1], names.shape[-1])
-        return self._tree(heads, by_arc if self.labelled else None), best.view(k, *self.batch_shape)
+        return self._tree(heads, by_arc if self.labeled else None), best.view(k, *self.batch_shape)
 
     def _tree(self, heads: Tensor, labels: Tensor | None = None) -> Tensor:
         """The value of heads (..., N+1), −1 for none, with a label for each arc (..., N+1, N+1)."""

@@ -35,7 +35,7 @@ class HeadLooks:
         expected = (len(self.queries), len(self.keys))
         if self.weights.ndim != 3 or self.weights.shape[1:] != expected:
             raise RegardError(
-                f"the looks of several heads have shape {self.weights.shape}, expected (heads, {expected[0]}, "
+                f"the attention weights of the heads have shape {self.weights.shape}, expected (heads, {expected[0]}, "
                 f"{expected[1]}): queries by positions."
             )
 

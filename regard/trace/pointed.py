@@ -38,7 +38,7 @@ class Pointed:
         wrong = [place for place in (*self.places, *(self.truth or ())) if not 0 <= place < positions]
         if wrong:
             raise RegardError(
-                f"the trace points at position {wrong[0]} of {name!r}, which has {positions} (from 0)."
+                f"the trace points at position {wrong[0]} of {name!r}, whose positions are 0 to {positions - 1}."
             )
 
     def to_dict(self) -> dict[str, Any]:

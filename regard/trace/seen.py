@@ -101,5 +101,5 @@ def seen_from_dict(values: Mapping[str, Any]) -> Seen:
     if kind == SeenPoints.kind:
         return SeenPoints(_unpacked(values["points"]))
     raise RegardError(
-        f"{kind!r} is nothing a trace can have seen; known are picture, film, series and points."
+        f"unknown kind of input {kind!r} in a trace; the known kinds are picture, film, series and points."
     )

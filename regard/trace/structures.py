@@ -244,7 +244,7 @@ class Nodes(_Structure):
         self._expect("weights", (count,), "a weight for each node")
         self._within("parents", -1, count - 1, f"one of {count} nodes, −1 for the root")
         if count and ((self.parents[:-1] <= np.arange(count - 1)).any() or self.parents[-1] != -1):
-            raise RegardError(f"nodes: {self.parents.tolist()} are no parents of a tree in post-order.")
+            raise RegardError(f"nodes: {self.parents.tolist()} are not the parents of a tree in post-order.")
         self._one_each(("labels", "true_labels"), count, "nodes")
 
     def check_against(self, name: str, outputs: int, positions: int) -> None:
@@ -313,7 +313,7 @@ def structure_from_dict(values: Mapping[str, Any]) -> TracedStructure:
     kind = _KINDS.get(values.get("kind", ""))
     if kind is None:
         raise RegardError(
-            f"{values.get('kind')!r} is not a kind of structure a trace can hold; known are {', '.join(_KINDS)}."
+            f"{values.get('kind')!r} is not a known kind of structure; the known kinds are {', '.join(_KINDS)}."
         )
     found: dict[str, Any] = {}
     for one in fields(kind):

@@ -120,7 +120,7 @@ class Trace:
             self._know("a tape", name)
             tape.check_against(name, len(self.input[name]))
         for name in self.seen:
-            self._know("something seen", name)
+            self._know("an image, video, audio or points", name)
         for name, structure in self.structures.items():
             self._know(structure.kind, name)
             structure.check_against(name, len(self.output), len(self.input[name]))
@@ -186,7 +186,7 @@ class Trace:
             if name in self.tapes:
                 facts.append("external memory")
             if name in self.truth:
-                facts.append("imposed" if name in self.overridden else "truth known")
+                facts.append("imposed" if name in self.overridden else "with the truth")
             told = "" if name in self.seen else f" {_shortened(pieces)}"
             lines.append(f"  {name}:{told} ({', '.join(facts)})")
         if self.heads:

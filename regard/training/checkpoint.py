@@ -53,9 +53,9 @@ def understanding(path: Path) -> Iterator[None]:
         RuntimeError,
     ) as error:
         raise RegardError(
-            f"this checkpoint is not one that this version can resume: {type(error).__name__} {error}.",
+            f"this version of regard cannot resume this checkpoint: {type(error).__name__} {error}.",
             where=str(path),
-            fix="Start the run anew in another folder.",
+            fix="Start a new run in another folder.",
         ) from error
 
 

@@ -33,7 +33,8 @@ def make_accelerator(precision: str = "fp32", device: str | None = None) -> Acce
         )
     if device is not None and accelerator.device.type != device.partition(":")[0]:
         raise RegardError(
-            f"there is no {device} on this machine, only {accelerator.device.type}.", where="device"
+            f"the device {device} is not available on this machine, only {accelerator.device.type}.",
+            where="device",
         )
     # operations that stay in single precision, such as recurrences, still have more digits in tf32
     torch.set_float32_matmul_precision("highest" if precision == "fp32" else "high")

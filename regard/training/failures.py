@@ -47,7 +47,7 @@ class BatchPlace:
 
 def not_finite(what: str, place: BatchPlace) -> RegardError:
     return RegardError(
-        f"the {what} is not a finite number (NaN or infinite); training stops here, the last checkpoint is good.",
+        f"the {what} is not a finite number (NaN or infinite); training stops here; the last checkpoint is intact.",
         where=str(place),
         fix="Look at those rows; then lower training.lr or training.clip, give training.schedule.warmup, "
         "or use precision fp32.",

@@ -91,8 +91,8 @@ class Judge:
             metrics = broadcast_object_list([metrics])[0]
         if self.metric not in metrics:
             raise RegardError(
-                f"the evaluation gives {', '.join(sorted(metrics)) or 'nothing'}, but no {self.metric!r}.",
+                f"the evaluation does not compute {self.metric!r}, only {', '.join(sorted(metrics)) or 'nothing'}.",
                 where="training.metric",
-                fix="Name one of these.",
+                fix="Name a metric that it computes.",
             )
         return metrics

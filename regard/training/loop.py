@@ -187,7 +187,7 @@ class Training:
             if not self._updates(sent_ahead(batches, self.accelerator.device)):
                 return
         if position.step == 0:
-            raise RegardError("the training data gave no batch.", where="data.train")
+            raise RegardError("the training data contain no batch.", where="data.train")
         position.epoch, position.batch = position.epoch + 1, 0
         if self.options.evaluate_every is None:
             self._evaluate()

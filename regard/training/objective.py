@@ -114,9 +114,9 @@ class Updater:
             figures, penalty = self._whole(batches[0])
         else:
             figures, penalty = self._accumulate(batches)
-        penalised = figures.new_zeros(1) if penalty is None else penalty.detach().float().reshape(1)
+        penalized = figures.new_zeros(1) if penalty is None else penalty.detach().float().reshape(1)
         norm = self._step(step)
-        return torch.cat([figures, penalised, norm.float().reshape(1)])
+        return torch.cat([figures, penalized, norm.float().reshape(1)])
 
     def _whole(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
         """Totals, counts and parts (2·O + P,) over all processes, and the penalty."""

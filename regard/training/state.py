@@ -109,7 +109,7 @@ class TrainingState:
         if name is not None:
             raise RegardError(
                 f"the weights {name} are not finite numbers (NaN or infinite) after step {self.position.step}; "
-                "training stops here, the last checkpoint is good.",
+                "training stops here; the last checkpoint is intact.",
                 fix="Lower training.lr or training.clip, give training.schedule.warmup, or use precision fp32.",
             )
 
@@ -152,7 +152,7 @@ class TrainingState:
             raise RegardError(
                 f"this checkpoint belongs to another model: {', '.join(wrong[:5])} differ.",
                 where=str(self.path),
-                fix="Resume with the spec the run was started with.",
+                fix="Resume with the spec of the original run.",
             )
         checkpoint.copy_into(own, weights)
 

@@ -36,12 +36,12 @@ class Transfer:
 
     def __str__(self) -> str:
         lines = [
-            f"{len(self.taken)} of {len(self.taken) + len(self.absent) + len(self.reshaped)} weights taken"
+            f"{len(self.taken)} of {len(self.taken) + len(self.absent) + len(self.reshaped)} weights loaded"
         ]
         for title, names in (
             ("not in the source", self.absent),
-            ("other shape", self.reshaped),
-            ("left in the source", self.left),
+            ("of another shape", self.reshaped),
+            ("not used", self.left),
         ):
             if names:
                 lines.append(f"  {title}: {', '.join(names)}")
@@ -71,9 +71,9 @@ def start_from(network: nn.Module, path: Path | str) -> Transfer:
     taken = [name for name in present if source[name].shape == target[name].shape]
     if not taken:
         raise RegardError(
-            f"none of its {len(source)} weights fits this model by name and shape.",
+            f"none of its {len(source)} weights matches this model in name and shape.",
             where=str(file),
-            fix="Make encoder and decoder the same as in that model, or remove training.start_from.",
+            fix="Use the same encoder and decoder as that model, or remove training.start_from.",
         )
     copy_into({name: target[name] for name in taken}, source)
     return Transfer(
@@ -131,6 +131,6 @@ def _tensor(name: str, numbers: Any, shape: torch.Size, where: str) -> Tensor:
         raise RegardError(
             f"{name} has shape {tuple(made.shape)}, expected {tuple(shape)}.",
             where=where,
-            fix="Give as many numbers as the model has, in lists inside lists.",
+            fix="Give numbers of this shape, as nested lists.",
         )
     return made

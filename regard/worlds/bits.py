@@ -64,12 +64,12 @@ class BitsWorld(SplitWorld):
     def _within_bounds(self) -> Self:
         for option, task in (("repeats", "repeat"), ("items", "recall")):
             if getattr(self, option) is not None and self.task != task:
-                raise ValueError(f"{option} has no effect: it is of task: {task}. Remove it.")
+                raise ValueError(f"{option} has no effect: it belongs to task: {task}. Remove it.")
         for option, bounds in (("length", self.lengths), ("repeats", self.times), ("items", self.counts)):
             least = 2 if option == "items" else 1
             if not least <= bounds[0] <= bounds[1] <= LONGEST:
                 raise ValueError(
-                    f"{option} is {list(bounds)}, expected two numbers from {least} on, in order"
+                    f"{option} is {list(bounds)}, expected two numbers from {least} to {LONGEST}, the smaller first"
                 )
         if not 1 <= self.width <= 60:
             raise ValueError(f"width is {self.width}, expected 1 to 60")
@@ -78,8 +78,8 @@ class BitsWorld(SplitWorld):
         there, most = 2 ** (self.width * self.lengths[0]), self.counts[1] * self.beyond
         if self.task == "recall" and there < most:
             raise ValueError(
-                f"a row of long has {most} different items, but {self.width} × {self.lengths[0]} bits make {there}."
-                " Make width or length larger, or items or beyond smaller."
+                f"a row of the split long has {most} different items, but {self.width} × {self.lengths[0]} bits make "
+                f"{there}. Make width or length larger, or items or beyond smaller."
             )
         return self
 

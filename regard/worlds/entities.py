@@ -67,8 +67,8 @@ class EntitiesWorld(SplitWorld):
             raise RegardError(f"entities is {self.entities}, expected 4 to {MOST_ENTITIES}.")
         if not FEWEST_LINES <= self.shortest <= self.longest <= MOST_LINES:
             raise RegardError(
-                f"documents have {self.shortest} to {self.longest} lines, "
-                f"expected {FEWEST_LINES} to {MOST_LINES}, the shortest first."
+                f"shortest is {self.shortest} and longest is {self.longest}, "
+                f"expected {FEWEST_LINES} ≤ shortest ≤ longest ≤ {MOST_LINES} lines."
             )
         if not 0.0 <= self.passive <= 1.0:
             raise RegardError(f"passive is {self.passive}, expected a share from 0 to 1.")

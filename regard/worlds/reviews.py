@@ -93,7 +93,7 @@ class ReviewsWorld(SplitWorld):
     def _can_be_written(self) -> Self:
         if not self.shortest <= self.longest:
             raise RegardError(
-                f"reviews have {self.shortest} to {self.longest} sentences, expected shortest no more than longest."
+                f"shortest is {self.shortest} and longest is {self.longest}, expected shortest ≤ longest sentences."
             )
         return self
 

@@ -55,7 +55,7 @@ class SequenceWorld(SplitWorld):
             else:
                 raise RegardError(
                     f"there are too few different sequences of {low} to {high} members.",
-                    fix="Ask for fewer rows of dev, test and long, or for a longer length.",
+                    fix="Ask for fewer rows of dev, test and long, or for longer sequences.",
                 )
             if low > self.length:  # not in train, whose sequences are shorter than all others
                 taken.add(content)

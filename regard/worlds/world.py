@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from regard.data.choice import choose
-from regard.data.provider import Provider, RowCount, Seed, Splits, numbered
+from regard.data.provider import Provider, RowCount, Splits, numbered
+from regard.parts import Seed
 
 Made = Iterable[Mapping[str, str]]
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from regard.spec import Spec
 
 SHELF = Path(__file__).parent
+TAKES = "Name a system of the zoo (`regard list`), a spec (my.yaml), a file of pairs or the folder of a run."
 
 
 def names() -> list[str]:
@@ -36,7 +37,7 @@ def find(name_or_path: str, overrides: Sequence[str] = ()) -> Spec:
     """
     from regard.spec import Spec
     from regard.spec.document import parse
-    from regard.spec.saved import load_spec
+    from regard.spec.saved import load_spec, nearest_run
 
     if name_or_path in names():
         return Spec.parse(parse(text(name_or_path), f"{name_or_path}.yaml"), overrides)
@@ -55,6 +56,13 @@ def find(name_or_path: str, overrides: Sequence[str] = ()) -> Spec:
         raise RegardError(
             "this folder holds no trained model: spec.yaml is missing.",
             where=name_or_path,
-            fix="Name a run's folder.",
+            fix=TAKES,
+        )
+    if path.parent != Path():
+        near = nearest_run(path)
+        raise RegardError(
+            "there is no such file or folder.",
+            where=name_or_path,
+            fix=TAKES if near is None else f"Did you mean {near}?",
         )
     return Spec.parse(parse(text(name_or_path), f"{name_or_path}.yaml"), overrides)

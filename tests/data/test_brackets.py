@@ -9,7 +9,7 @@ import pytest
 
 from regard import zoo
 from regard.data import Dataset, read_rows
-from regard.data.batch import ADDED, UNLABELLED, UNSEEN
+from regard.data.batch import ADDED, UNLABELED, UNSEEN
 from regard.data.brackets import BracketError, read_brackets
 from regard.data.columns import BracketsColumn, TextColumn, column_from_state
 from regard.errors import RegardError
@@ -54,12 +54,12 @@ def test_other_trees(text: str, labels: bool, words: list[str], children: list[l
     [
         ("(3 (2 It) (4 works)", True, "is not closed (character 1)"),
         ("(3 (2 It)) (4 works)", True, "more than one tree (character 12)"),
-        ("(3 It))", True, "closes nothing (character 7)"),
+        ("(3 It))", True, "has a closing bracket without an opening one (character 7)"),
         ("(3 (2 ) It)", True, "no word in them (character 4)"),
         ("(() a)", False, "no word in them (character 2)"),
         ("It (3 works)", True, "'It' outside of all brackets (character 1)"),
         ("((a b) c)", True, "a node without a label (character 1)"),
-        ("  ", True, "is no tree"),
+        ("  ", True, "is not a tree"),
     ],
 )
 def test_what_is_no_tree_is_refused_with_its_place(text: str, labels: bool, problem: str) -> None:
@@ -76,9 +76,9 @@ def test_what_is_no_tree_is_refused_with_its_place(text: str, labels: bool, prob
         ("(S XX )S", None),
         ("(S (NP XX", "has a bracket that is not closed (character 4)"),
         ("(S (NP XX )NP", "has a bracket that is not closed (character 1)"),
-        ("(S XX )S )S", "has more after its tree (character 10)"),
+        ("(S XX )S )S", "has text after the end of its tree (character 10)"),
         ("(S (NP XX )VP )S", "closes (NP with )VP (character 11)"),
-        (")S", "has a bracket that closes nothing (character 1)"),
+        (")S", "has a closing bracket without an opening one (character 1)"),
         ("XX (S XX )S", "has 'XX' outside of all brackets (character 1)"),
         ("(S (NP )NP XX )S", "has brackets with no word in them (character 4)"),
     ],
@@ -141,7 +141,7 @@ def test_encodings() -> None:
         [0, 4, labels["4"], 1],
         [0, -1, labels["3"], 2],
     ]
-    assert [row[2] for row in numbers(column, "(9 It (2 well))")] == [UNLABELLED, labels["2"], UNSEEN]
+    assert [row[2] for row in numbers(column, "(9 It (2 well))")] == [UNLABELED, labels["2"], UNSEEN]
     again = column_from_state(column.state())
     assert np.array_equal(again.encode(SST), column.encode(SST))
     assert column.decode(column.encode(SST).tolist()) == SST

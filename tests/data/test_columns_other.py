@@ -82,7 +82,7 @@ def test_alignments_that_do_not_fit() -> None:
     links = AlignmentColumn("links", of=("source", "target"))
     assert links.check("") is None
     assert links.check(None) == "is missing"
-    assert links.check("0-0 1:2") == "has '1:2', expected source-target places such as 0-0 1-2"
+    assert links.check("0-0 1:2") == "has '1:2', expected source-target positions such as 0-0 1-2"
     assert links.check("0--1") is not None
     lengths = {"source": range(3), "target": range(2)}
     assert links.check_beside(links.encode("2-1 0-0"), lengths) is None  # type: ignore[arg-type]

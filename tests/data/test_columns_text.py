@@ -62,6 +62,25 @@ def test_words_come_back_with_their_spacing_and_case(text: str, split: str, case
     assert column.normalize(text) == spaces_collapsed(unicodedata.normalize("NFC", text))
 
 
+@given(
+    st.text(st.sampled_from([*MARKS, *"aBcjseu0.,'- \n"]), max_size=20),
+    st.sampled_from(["space", "punctuation"]),
+    st.sampled_from(["keep", "lower", "marked"]),
+)
+@settings(max_examples=400)
+def test_marks_in_the_text_come_back_and_leave_their_words_as_they_are(
+    text: str, split: str, case: str
+) -> None:
+    column = learned([text], split=split, case=case)
+    expected = spaces_collapsed(text.lower() if case == "lower" else text)
+    assert column.decode(column.encode(text)) == expected
+    if split == "punctuation":
+        # Every mark is a sign of its own, so the words are those of the text with other signs in its place.
+        other = text.translate(dict.fromkeys(map(ord, MARKS), "."))
+        words = [[piece for piece in column.pieces(one) if piece.isalnum()] for one in (text, other)]
+        assert words[0] == words[1]
+
+
 @given(TEXT)
 def test_lower_case_is_the_only_thing_lost_with_case_lower(text: str) -> None:
     column = learned([text], case="lower", split="punctuation", normalize=None)
@@ -97,6 +116,11 @@ def test_punctuation_and_case_as_documented() -> None:
         "5", "￭)", "￭!",
     ]  # fmt: skip
     assert TextColumn("t", split="punctuation").pieces("हिन्दी में।") == ["हिन्दी", "में", "￭।"]
+
+
+def test_a_mark_in_the_text_is_one_piece_and_the_word_behind_it_stays() -> None:
+    column = TextColumn("text", split="punctuation")
+    assert column.pieces("old\0film, ▁foo") == ["old", "￭␛0￭", "film", "￭,", "␛s￭", "foo"]
 
 
 def test_special_spellings_in_the_data_are_ordinary_words() -> None:
@@ -144,7 +168,7 @@ def test_subwords_are_the_same_every_time() -> None:
 
 
 def test_subwords_ask_for_enough_room_and_for_text() -> None:
-    with pytest.raises(RegardError, match=r"10 subwords cannot hold the 20 characters.*Ask for more than 24"):
+    with pytest.raises(RegardError, match=r"10 subwords cannot hold the 20 characters.*Choose more than 24"):
         learned(["the quick brown fox jumps"], unit="subword", vocabulary=10)
     with pytest.raises(RegardError, match="no text to learn subwords from"):
         learned([], unit="subword")

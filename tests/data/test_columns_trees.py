@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from regard.data import Dataset, Row, TagsColumn, TextColumn, TreeColumn, column_from_state
-from regard.data.columns.projectivity import crossing, fault, projectivise
+from regard.data.columns.projectivity import crossing, fault, projectivize
 from regard.data.columns.spans import first_fault, may_follow, rewrite, spans
 from regard.errors import RegardError
 
@@ -39,7 +39,7 @@ def test_all_small_trees_are_told_from_what_is_none() -> None:
         assert len(trees) == length ** (length - 1), "Cayley's count of rooted trees"
         for heads in trees:
             assert (crossing(heads) is not None) == arcs_cross(heads)
-            lifted = tuple(projectivise(heads))
+            lifted = tuple(projectivize(heads))
             assert is_tree(lifted) and not arcs_cross(lifted)
             assert arcs_cross(heads) or lifted == heads
 
@@ -47,7 +47,7 @@ def test_all_small_trees_are_told_from_what_is_none() -> None:
 def test_words_are_hung_one_step_higher() -> None:
     # "A hearing is scheduled on the issue today": "on" is lifted from "hearing" to "is". The arc from
     # "scheduled" to "today" would then cross the new arc, so "today" is lifted to "is" too.
-    assert projectivise([2, 3, 0, 3, 2, 7, 5, 4]) == [2, 3, 0, 3, 3, 7, 5, 3]
+    assert projectivize([2, 3, 0, 3, 2, 7, 5, 4]) == [2, 3, 0, 3, 3, 7, 5, 3]
 
 
 def test_trees_are_encoded_and_collated() -> None:
@@ -113,7 +113,7 @@ def test_nonprojective_trees_are_kept_refused_or_lifted_and_counted() -> None:
     dataset = Dataset.build(rows, [words, lifting])
     assert dataset[0]["tree"][::2].tolist() == [3, 3, 0, 3]
     assert dataset.raw(0)["tree"] == "3 4 0 3", "what is measured against stays as it was"
-    assert dataset.remarks() == ["tree: 1 of 2 trees are not projective, made so by hanging 1 words higher"]
+    assert dataset.remarks() == ["tree: 1 of 2 trees are not projective (1 arcs lifted)"]
 
 
 def test_spans_by_the_conventions_of_conlleval() -> None:

@@ -125,7 +125,7 @@ BROKEN = [
     ("1\tDogs\tdog\tNOUN\t_\t_\t0\troot\t_\n\n", 1, "has 9 cells between tabs, expected 10"),
     (TREEBANK.replace("3\tyou", "7\tyou"), 6, "has the id '7', expected 3"),
     (TREEBANK.replace("VB\tVerbForm=Inf\t0", "VB\tVerbForm=Inf\tzero"), 7, "has the head 'zero'"),
-    (TREEBANK.replace("you\tyou\t", "you\t\t"), 6, "has nothing in its cell lemma"),
+    (TREEBANK.replace("you\tyou\t", "you\t\t"), 6, "has an empty cell lemma"),
     ("# text\n# more\n\n", 1, "is a sentence without words"),
 ]
 
@@ -166,7 +166,7 @@ def test_conll_columns_by_name_and_by_number(tmp_path: Path) -> None:
     assert (first.line, second.line) == (3, 6)
     (_, other) = read_rows(path, fields=["1", "4"])
     assert dict(other) == {"1": "Peter Blackburn", "4": "I-PER I-PER"}
-    with pytest.raises(RegardError, match="has 4 columns, and 2 fields are named: words, names"):
+    with pytest.raises(RegardError, match="has 4 columns, but 2 fields are named: words, names"):
         list(read_rows(path, fields=["words", "names"]))
     with pytest.raises(RegardError, match="no column 5; the file has 4"):
         list(read_rows(path, fields=["1", "5"]))

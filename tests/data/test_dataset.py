@@ -139,7 +139,7 @@ def test_tags_and_alignments_that_do_not_fit_are_bad_rows() -> None:
     for change, reason in (
         ({"tags": "X"}, "tags has 1 tags for 2 tokens of words"),
         ({"links": "0-2"}, "links has the link 0-2, but words has 2 tokens"),
-        ({"links": "0_0"}, "links has '0_0', expected source-target places"),
+        ({"links": "0_0"}, "links has '0_0', expected source-target positions"),
     ):
         bad = Row({**good, **change}, file="f", line=3)
         with pytest.raises(RegardError, match=f"^f:3: {reason}"):
@@ -241,7 +241,7 @@ def test_every_flipped_bit_of_a_cache_is_noticed_and_mended(tmp_path: Path) -> N
         damaged = bytearray(content)
         damaged[len(damaged) // 2] ^= 4  # same size
         (folder / name).write_bytes(damaged)
-        with pytest.warns(UserWarning, match="these encoded rows are damaged and are made again"):
+        with pytest.warns(UserWarning, match="this cache of encoded rows is damaged and is rebuilt"):
             dataset = Dataset.build(PAIRS, columns, cache=tmp_path)
         np.testing.assert_array_equal(dataset[0]["source"], columns[0].encode("a b c"))
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == whole
@@ -293,7 +293,7 @@ def test_repeated_sources_share_their_references(cache: Path | None) -> None:
     assert dataset.batch([2, 0])["source"].lengths.tolist() == [2, 3]
     part = dataset.subset([2, 0])
     assert part.references(1, "target") == ["x", "x y"]
-    with pytest.raises(RegardError, match="'tarket' is no column; the columns are source, target"):
+    with pytest.raises(RegardError, match="'tarket' is not a column; the columns are source, target"):
         dataset.grouped(["tarket"])
 
 

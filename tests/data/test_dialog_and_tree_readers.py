@@ -63,7 +63,7 @@ def test_trees(tmp_path: Path) -> None:
     assert [(row.line, row.problem) for row in rows[1:]] == [
         (3, "has a bracket that is not closed (character 1)"),
         (4, "has more than one tree (character 9)"),
-        (5, "has a bracket that closes nothing (character 8)"),
+        (5, "has a closing bracket without an opening one (character 8)"),
         (6, "has 'bad' outside of all brackets (character 1)"),
         (7, "has brackets with no word in them (character 4)"),
     ]

@@ -13,9 +13,17 @@ from regard.data.columns import LabelColumn, TextColumn
 from regard.data.columns.sentence_rule import sentences_by_rule
 from regard.data.length_buckets import length_buckets
 from regard.errors import RegardError
+from regard.parts import part
 
 TEXT = 'Mr. Smith left. "Why?" He did not say... It rained!'
 
+WITHOUT_ANY = {
+    "document": "has no sentence",
+    "candidates": "has no candidate",
+    "dialog": "has no turn",
+    "stream": "has a list, expected text",
+    "text": "has a list, expected text",
+}
 TEXTS = ["a b c d e f g h. Ab. Bc c.", "Dd.", "Ee f g h a. Bb. Cc. Dd. Ee."]
 
 
@@ -84,6 +92,14 @@ def test_other_columns_refuse_a_list(tmp_path: Path) -> None:
     (row,) = read_rows(path, fields=["document"])
     for column in (TextColumn("document"), LabelColumn("document")):
         assert column.check_value(row["document"]) == "has a list, expected text"
+
+
+def test_an_empty_list_is_told_as_what_the_column_lacks(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"field": []}\n', encoding="utf-8")
+    (row,) = read_rows(path, fields=["field"])
+    said = {name: part("column", name)("field").check_value(row["field"]) for name in WITHOUT_ANY}
+    assert said == WITHOUT_ANY
 
 
 def test_a_batch_holds_every_sentence_once() -> None:

@@ -61,7 +61,7 @@ def test_a_broken_row_is_reported_whatever_is_chosen(tmp_path: Path) -> None:
 
 
 def test_a_split_without_files_or_of_another_name_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RegardError, match="for which data names no files"):
+    with pytest.raises(RegardError, match="but data names no files for it"):
         spec(train="a.tsv", where={"dev": {"part": "TRIAL"}})
     with pytest.raises(RegardError, match="splits are train, dev and test"):
         spec(train="a.tsv", where={"valid": {"part": "TRIAL"}})

@@ -168,7 +168,7 @@ def bad_pictures(folder: Path) -> Path:
 
 REASONS = {
     2: ("short.jpg", "damaged or cut short"),
-    3: ("text.png", "no picture that can be read: it begins with b'This is '"),
+    3: ("text.png", "not an image that can be read: it begins with b'This is '"),
     4: ("gone.png", "there is no such file"),
     5: ("empty.png", "is empty (0 bytes)"),
 }
@@ -244,7 +244,7 @@ def test_a_changed_picture_is_checked_again_in_spite_of_the_cache(tmp_path: Path
     build()
     assert len(list((tmp_path / "cache").iterdir())) == 1, "the same files, the same cache"
     file.write_bytes(b"no picture any more")
-    with pytest.raises(RegardError, match="no picture that can be read"):
+    with pytest.raises(RegardError, match="not an image that can be read"):
         build()
     draw(file, BLUE)
     os.utime(file, ns=(1, 1))
@@ -262,7 +262,7 @@ def test_a_column_comes_back_from_its_state() -> None:
 
 def test_data_uris_with_something_else_inside() -> None:
     column = ImageColumn("image")
-    with pytest.raises(RegardError, match="is a data URI of image/png, which is no picture"):
+    with pytest.raises(RegardError, match="is a data URI of image/png, which is not an image"):
         column.encode(data_uri(b"hello", "image/png"))
 
 

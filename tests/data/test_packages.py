@@ -115,7 +115,7 @@ def test_cldr_names() -> None:
     ("options", "message"),
     [
         ({"locale": "xx"}, "cldr: locale is 'xx'"),
-        ({"locale": "zh"}, "dev and test ask for 150 of 0 entries"),
+        ({"locale": "zh"}, "dev and test take 150 of 0 entries"),
         ({"lokale": "hi"}, "the package cldr has no option 'lokale'; .*Did you mean locale"),
     ],
 )

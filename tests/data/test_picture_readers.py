@@ -82,7 +82,7 @@ def test_coco_joins_captions_to_their_pictures(tmp_path: Path) -> None:
         {"image": "four.jpg", "caption": "A cat.", "id": "4"},
         {"image": "nine.jpg", "caption": "A dog sits.", "id": "9"},
     ]
-    assert problems(rows)[2] == "is a caption of the picture 5, which is not among the images"
+    assert problems(rows)[2] == "is a caption of the image 5, which is not among the images"
 
 
 def test_karpathys_layout_has_the_split(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def test_more_than_a_hundred_million_pixels_are_refused_from_the_header() -> Non
     with (
         pytest.warns(Image.DecompressionBombWarning),
         pytest.raises(
-            Unreadable, match=r"names 'a', a picture of 20,000 × 5,001 pixels, more than the 100,000,000"
+            Unreadable, match=r"names 'a', an image of 20,000 × 5,001 pixels, more than the 100,000,000"
         ),
     ):
         open_picture(content, "names 'a'")
@@ -167,7 +167,7 @@ def noise(size: int = 64) -> Image.Image:
 @pytest.mark.parametrize("format", ["JPEG", "PNG", "GIF", "BMP"])
 def test_a_picture_cut_short(format: str) -> None:
     content = saved(noise(), format)
-    with pytest.raises(Unreadable, match="names 'a', a picture that is damaged or cut short"):
+    with pytest.raises(Unreadable, match="names 'a', an image that is damaged or cut short"):
         open_picture(content[: len(content) // 2], "names 'a'")
 
 
@@ -189,7 +189,7 @@ def test_whatever_is_wrong_with_a_file_it_is_said_in_one_way(format: str) -> Non
 
 
 def test_text_is_no_picture() -> None:
-    with pytest.raises(Unreadable, match="no picture that can be read: it begins with b'hello wo'"):
+    with pytest.raises(Unreadable, match="not an image that can be read: it begins with b'hello wo'"):
         open_picture(b"hello world", "names 'a.png'")
 
 

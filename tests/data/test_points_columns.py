@@ -56,10 +56,20 @@ def test_tables_and_json_lines_say_the_same(tmp_path: Path) -> None:
         ("sequence", "0 0; 1 x", "1", "points has 'x' in point 2, expected a number"),
         ("sequence", "0 0; ; 1 1", "1", "points has no coordinates in point 2"),
         ("sequence", "0 0; 1 inf", "1", "coordinate in point 2 that is not finite"),
+        (
+            "sequence",
+            "0 0; 1 1e300",
+            "1",
+            "points has '1e300' in point 2, expected a number from -1e15 to 1e15",
+        ),
+        ("polygon", "1e300 0; 0 1e300; -1e300 0", "1 2 3", "points has '1e300' in point 1"),
+        ("triangles", "0 0; 0 1; -1e300 0", "1 2 3", "points has '-1e300' in point 3"),
         ("sequence", "0 0; 1 1; 0 0", "1", "same point twice, as points 1 and 3"),
+        ("polygon", "0.1 0.1; 0.1 0.1; 0.5 0.9", "1 2 3", "same point twice, as points 1 and 2"),
+        ("triangles", "0.1 0.1; 0.5 0.9; 0.5 0.9", "1 2 3", "same point twice, as points 2 and 3"),
         ("sequence", "0 0; 1 1", "1 0", "pointers has '0', expected positions from 1"),
         ("sequence", "0 0; 1 1", "1 3", "pointers has position 3, but points has 2"),
-        ("tour", "0 0; 1 1; 2 1", "1 2", "has 2 positions, and a tour of points has all 3"),
+        ("tour", "0 0; 1 1; 2 1", "1 2", "has 2 positions, but a tour of points has all 3"),
         ("tour", "0 0; 1 1; 2 1", "1 2 2", "has position 2 2 times"),
         ("polygon", "0 0; 1 1; 2 1", "1 2", "a polygon has at least 3"),
         ("polygon", "0 0; 1 1", "1 2 3", "points has fewer than 3 points"),
@@ -74,8 +84,8 @@ def test_tables_and_json_lines_say_the_same(tmp_path: Path) -> None:
         ("triangles", SQUARE, "1 2 3; 1 2 4; 1 4 5", "has the triangle 1 2 3, whose points lie on one line"),
         ("triangles", SQUARE, "1 2 5; 2 4 5", "has no triangle with point 3"),
         ("triangles", "0 0; 1 0; 0 1; 1 1", "1 2 3; 1 2 4", "at the side from 1 to 2"),
-        ("triangles", "0 0; 1 0; 0 1; 1 1", "1 2 3", "leave something out: they have 0.5 of the area"),
-        ("triangles", "0 0; 1 0; 0 1; 1 1", "1 2 3; 2 3 4; 1 2 4", "overlap: they have 1.5 of the area"),
+        ("triangles", "0 0; 1 0; 0 1; 1 1", "1 2 3", "leave something out: they cover 0.5 of the area"),
+        ("triangles", "0 0; 1 0; 0 1; 1 1", "1 2 3; 2 3 4; 1 2 4", "overlap: they cover 1.5 of the area"),
     ],
 )
 def test_a_row_that_cannot_be_is_refused_with_its_line(
@@ -132,12 +142,12 @@ def test_values_of_a_program_are_written_as_rows_hold_them() -> None:
     assert pointers.written([1, 2, 4]) == "1 2 4"
     assert pointers.decode([1, 2, 4, 2, 3, 4]) == "1 2 4; 2 3 4"
     assert pointers.reference("1 2 4; 2 3 4") == [1, 2, 4, 2, 3, 4]
-    with pytest.raises(RegardError, match="no array"):
+    with pytest.raises(RegardError, match="expected an array"):
         points.written([1.0, 2.0])
 
 
 def test_what_a_spec_cannot_mean_is_refused_with_its_place() -> None:
-    with pytest.raises(RegardError, match="made of points") as refused:
+    with pytest.raises(RegardError, match="needs an input of type points") as refused:
         Spec.parse(
             {
                 "inputs": {"source": {"type": "text"}},
@@ -146,7 +156,7 @@ def test_what_a_spec_cannot_mean_is_refused_with_its_place() -> None:
         )
     assert "outputs.order.form" in str(refused.value)
     two = {"a": {"type": "points"}, "b": {"type": "points"}}
-    with pytest.raises(RegardError, match="positions of which"):
+    with pytest.raises(RegardError, match="of does not say which of them is pointed at"):
         Spec.parse({"inputs": two, "outputs": {"order": {"type": "pointers"}}})
     with pytest.raises(RegardError, match="no input is named"):
         Spec.parse({"inputs": two, "outputs": {"order": {"type": "pointers", "of": "c"}}})
@@ -168,7 +178,7 @@ def test_pointers_into_a_text_are_learned_too() -> None:
     assert sorted(model.predict("a c b d").value) == [1, 2, 3, 4]
     assert model.predict("b a").trace is not None
     assert model.predict("a c b d", prefix="3 1").value[:2] == [3, 1]
-    with pytest.raises(RegardError, match="source has 2 positions; 3 is none of them"):
+    with pytest.raises(RegardError, match="source has only 2 positions; received 3"):
         model.predict("b a", prefix="3")
     with pytest.raises(RegardError, match="prefix has 'x', expected positions"):
         model.predict("b a", prefix="x")

@@ -244,7 +244,9 @@ def test_parallel_files(tmp_path: Path) -> None:
 def test_a_text_file_of_one_field_and_a_name_with_a_plus(tmp_path: Path) -> None:
     path = written(tmp_path / "a+b.txt", "one\ntwo\n")
     assert contents(path, ("source",)) == [{"source": "one"}, {"source": "two"}]
-    with pytest.raises(RegardError, match=r"a\+b\.txt: this is not a table: no tab, comma, semicolon or pipe"):
+    with pytest.raises(
+        RegardError, match=r"a\+b\.txt: this is not a table: no tab, comma, semicolon or pipe"
+    ):
         contents(path)
 
 
@@ -268,8 +270,28 @@ def test_parquet(tmp_path: Path) -> None:
         contents(path, ("word",))
     with pytest.raises(RegardError, match="the row has a list in other, expected text"):
         contents(path, ("other",))
-    with pytest.raises(RegardError, match="not a readable Parquet file"):
+    with pytest.raises(
+        RegardError, match=r"not a readable Parquet file \(.*[^.]\)\. Download it or write it again"
+    ):
         contents(written(tmp_path / "b.parquet", b"nonsense"))
+    whole = path.read_bytes()
+    damaged = written(tmp_path / "c.parquet", whole[:4] + bytes(60) + whole[64:])
+    with pytest.raises(RegardError, match=r"c\.parquet: this is not a readable Parquet file"):
+        contents(damaged)
+
+
+def test_a_file_that_may_not_be_read_says_how_to_permit_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, *_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    path = written(tmp_path / "a b.tsv", "a\tb\n")
+    monkeypatch.setattr("regard.data.readers.opening.open_watched", refuse)
+    with pytest.raises(
+        RegardError, match=r"cannot be read \(Permission denied\)\. .*chmod u\+r '.*a b\.tsv'"
+    ):
+        contents(path)
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:

@@ -113,8 +113,8 @@ def test_lost_persons_are_left_out_and_lost_joints_drawn_in(tmp_path: Path) -> N
         ("a.txt", "", "a.txt', which is empty"),
         ("a.txt", "1 nan\n", "not finite"),
         ("a01_s01_e01_skeleton.txt", "1 2 3\n", "a skeleton file of 3 numbers, expected 20 joints"),
-        ("a01_s01_e01_skeleton.txt", "0 " * 80, "in whose frames nobody is seen"),
-        ("a01_s01_e01_skeleton.txt", "one two", "no skeleton file"),
+        ("a01_s01_e01_skeleton.txt", "0 " * 80, "whose frames show no person"),
+        ("a01_s01_e01_skeleton.txt", "one two", "not a skeleton file"),
     ],
 )
 def test_what_cannot_be_used_is_named(tmp_path: Path, name: str, content: str, words: str) -> None:

@@ -115,7 +115,7 @@ def test_every_sound_has_a_frame_and_every_band_a_frequency():
     frames = LogMel(16000, mels=128)
     assert frames(torch.ones(1)).shape == (1, 128) and frames(torch.ones(401)).shape == (2, 128)
     assert bool((frames.filters > 0).any(0).all())
-    with pytest.raises(RegardError, match="do not cover a sound of 8000"):
+    with pytest.raises(RegardError, match="do not cover audio of 8000"):
         LogMel(8000, window_ms=10, hop_ms=20)
 
 
@@ -140,10 +140,10 @@ def test_wav_bytes_are_what_soundfile_reads():
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"this is text, not sound", r"no sound that can be read \(Format not recognised\)"),
-        (file_of(np.zeros(0, np.float32)), "holds no samples"),
+        (b"this is text, not sound", r"not audio that can be read \(Format not recognised\)"),
+        (file_of(np.zeros(0, np.float32)), "contains no samples"),
         (file_of(np.array([0.0, np.nan, 0.1], np.float32), subtype="FLOAT"), "not all finite numbers"),
-        (file_of(np.zeros(8000, np.float32))[:20], "no sound that can be read"),
+        (file_of(np.zeros(8000, np.float32))[:20], "not audio that can be read"),
         (file_of(np.zeros(8000 * 3, np.float32)), r"lasts 3.0 s, more than 2"),
     ],
     ids=["text", "no samples", "nan", "cut short", "too long"],

@@ -52,7 +52,7 @@ def test_what_is_no_story_is_refused(story: StoryColumn) -> None:
     assert story.check("it. it. it. it.") == "has 4 sentences, more than max_sentences 3"
     assert story.check("it it it it it.") == "has a sentence of 5 tokens, more than max_length 4"
     assert story.check("") == "is empty"
-    with pytest.raises(RegardError, match="expected a sign that ends a sentence"):
+    with pytest.raises(RegardError, match="expected a punctuation mark that ends a sentence"):
         StoryColumn("story", mark=" ")
 
 

@@ -172,7 +172,7 @@ def test_one_file_is_cut_by_its_ends(tmp_path: Path) -> None:
     assert all(part.endswith("\n") for part in parts.values() if part is not parts["test"])
     for name, share in (("train", 0.8), ("dev", 0.1), ("test", 0.1)):
         assert abs(len(parts[name]) - share * len(text)) < 200
-    assert any("cut in this order: train 80" in remark for remark in splits["dev"].remarks())  # type: ignore[attr-defined]
+    assert any("the text is split in this order: train 80" in remark for remark in splits["dev"].remarks())  # type: ignore[attr-defined]
     prints = {rows.fingerprint() for rows in splits.values()}  # type: ignore[attr-defined]
     assert len(prints) == 3
     first = next(iter(splits["dev"]))
@@ -222,7 +222,7 @@ def test_a_text_that_is_too_short_is_refused(tmp_path: Path, text: str) -> None:
 def test_tables_are_no_streams(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"text": "a"}\n', encoding="utf-8")
-    with pytest.raises(RegardError, match="a stream is read from text files"):
+    with pytest.raises(RegardError, match="a stream needs a text file"):
         open_splits(spec(train=str(path)))
 
 

@@ -156,8 +156,8 @@ def test_a_first_line_that_looks_like_a_header_is_taken_for_one(
     rows = [line.split(",") for line in text.splitlines()][1 if header else 0 :]
     assert contents(path) == [{"source": source, "target": target} for source, target in rows]
     told = remarks(path)
-    assert ("the first line is taken for a header" in told) == header
-    assert ("the first line is taken for a row" in told) != header
+    assert ("the first line is read as a header" in told) == header
+    assert ("the first line is read as a row" in told) != header
     assert f"header: {'false' if header else 'true'}" in told
 
 
@@ -189,10 +189,10 @@ def test_columns_by_name_and_by_number_and_the_others_ignored(tmp_path: Path) ->
     assert contents(bare, ("3", "1")) == [{"3": "fine", "1": "pos"}, {"3": "poor", "1": "neg"}]
     with pytest.raises(RegardError) as caught:
         contents(bare)
-    assert f"{bare}: the table has 3 columns, and 2 are needed (source, target)" in str(caught.value)
+    assert f"{bare}: the table has 3 columns, but 2 are needed (source, target)" in str(caught.value)
     assert "1 (pos), 2 (9), 3 (fine)" in str(caught.value)
     assert "--source NAME --target NAME" in str(caught.value)
-    with pytest.raises(RegardError, match="3 columns, and 2 are needed"):
+    with pytest.raises(RegardError, match="3 columns, but 2 are needed"):
         contents(bare, ("4", "1"))
 
 
@@ -200,7 +200,7 @@ def test_a_header_without_the_names_of_the_fields_is_told(tmp_path: Path) -> Non
     path = written(tmp_path / "a.tsv", "german\tenglish\nguten Tag\tgood day\nStraße\tstreet\n")
     assert contents(path) == ROWS
     told = remarks(path)
-    assert "the first line is taken for a header (german, english)" in told
+    assert "the first line is read as a header (german, english)" in told
     assert "the columns are source, target, in this order" in told
 
 

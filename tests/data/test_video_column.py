@@ -98,22 +98,22 @@ def test_a_film_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda folder: array_uri(film(1)[:0]), "a film without frames"),
+        (lambda folder: array_uri(film(1)[:0]), "a video without frames"),
         (lambda folder: array_uri(film(1) / 255.0), "array of float64"),
         (lambda folder: array_uri(gray(1)[0]), "expected bytes"),
         (lambda folder: str(folder / "missing"), "missing', but there is no such file"),
         (
             lambda folder: folder_of(folder / "empty", {}),
-            "empty', a folder without pictures: it holds nothing",
+            "empty', a folder without images: it contains nothing",
         ),
         (
             lambda folder: _written(folder / "broken.mp4", b"this is no film" * 20),
-            "broken.mp4', which is no film",
+            "broken.mp4', which is not a video",
         ),
         (lambda folder: _written(folder / "nothing.mp4", b""), "nothing.mp4', which is empty"),
         (
             lambda folder: _written(folder / "cut.npy", b"\x93NUMPY\x01\x00"),
-            "cut.npy', which holds no numpy array",
+            "cut.npy', which contains no numpy array",
         ),
         (lambda folder: "data:application/x-npy+gzip;base64,AAAA", "cannot be unpacked"),
     ],
@@ -143,7 +143,7 @@ def test_a_film_with_sound_alone(tmp_path: Path) -> None:
     soundfile = pytest.importorskip("soundfile")
     pytest.importorskip("av")
     soundfile.write(tmp_path / "sound.wav", np.zeros(800), 8000)
-    with pytest.raises(Unreadable, match="without a film in it"):
+    with pytest.raises(Unreadable, match="a file that contains no video"):
         VideoColumn("film").encode(str(tmp_path / "sound.wav"))
 
 

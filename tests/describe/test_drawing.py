@@ -359,6 +359,15 @@ def spec_cells(spec: Spec) -> list[tuple[str, int]]:
     return found
 
 
+def test_all_options_of_a_part_are_written_in_lines_that_break_between_options() -> None:
+    texts = [mark.text for mark in drawn("caption-hard").walk() if isinstance(mark, Text)]
+    (decoder,) = (part for part in made("caption-hard").parts if part.key.startswith("decoder"))
+    first = next(place for place, text in enumerate(texts) if text.startswith("recurrent, "))
+    lines = texts[first : first + 4]
+    assert " ".join(lines) == decoder.options
+    assert all(line.endswith(",") for line in lines[:-1])
+
+
 def test_the_file_is_well_formed_and_says_what_it_shows(tmp_path: Path) -> None:
     target = tmp_path / "net.svg"
     drawn("translation").save(target)

@@ -182,7 +182,7 @@ def test_every_parameter_has_a_letter() -> None:
 @pytest.mark.parametrize(
     ("name", "deck", "told"),
     [
-        ("translation", "000", "does not name its weights"),
+        ("translation", "000", "has no notation for weights"),
         ("nli-plain", "004", "several inputs"),
         ("speech", "004", "the encoder pyramidal"),
         ("translation-segments-char", "004", "the selection segments"),

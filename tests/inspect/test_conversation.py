@@ -70,7 +70,7 @@ def test_each_hop_has_its_own_weights_and_narrow_terminals_say_what_is_missing()
     wide = printed(trace)
     assert "hop 3" in wide and "[.50]" in wide
     narrow = printed(trace, 30)
-    assert "hop 1" in narrow and "in a wider terminal" in " ".join(narrow.split())
+    assert "hop 1" in narrow and "widen the terminal" in " ".join(narrow.split())
     assert max(map(len, narrow.splitlines())) <= 30
 
 
@@ -95,7 +95,7 @@ def test_turns_without_speakers_and_dialogs_nobody_looked_at() -> None:
     assert shown.turns == (("", "hello"), ("to", "and fro"))
     unseen = Trace(input={"dialog": TURNS}, output=["yes"], layout={"dialog": "dialog"})
     assert "yes" in printed(unseen)
-    with pytest.raises(RegardError, match="no dialog"):
+    with pytest.raises(RegardError, match="the trace has no attention over a dialog"):
         conversation(unseen)
 
 

@@ -56,7 +56,7 @@ def test_trees_are_drawn_as_arcs(kind):
 def test_labels_of_arcs_are_those_of_the_best_tree():
     arcs = torch.zeros(3, 3, 2)
     arcs[0, 2, 1] = arcs[2, 1, 0] = 5.0
-    tree = ProjectiveTree(arcs, labelled=True)
+    tree = ProjectiveTree(arcs, labeled=True)
     diagram = one(draw(tree, tokens=["I", "ran"], labels=["nsubj", "root"]), ArcDiagram)
     assert diagram.arcs.relations == ("nsubj", "root")
     assert diagram.arcs.marginals[1:, 1:].sum(0) + diagram.arcs.marginals[0, 1:] == pytest.approx([1, 1])

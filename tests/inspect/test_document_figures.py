@@ -53,7 +53,7 @@ def test_words_are_shaded_by_the_product_of_both_levels() -> None:
     values = [float(one.get("data-value", "nan")) for one in tree.iter("{http://www.w3.org/2000/svg}rect")]
     assert max(value for value in values if value == value) == pytest.approx(0.72)
     assert "w1 fine[9!]." in printed(trace).replace("w1[1]", "w1").replace("[1]", "")
-    assert "Read most: sentence 2 of 3 (0.90)." in trace.plot().description
+    assert "Most attended: sentence 2 of 3 (0.90)." in trace.plot().description
 
 
 @pytest.mark.parametrize("width", [16, 40, 80])
@@ -92,7 +92,7 @@ def test_what_a_document_says_is_never_markup(tmp_path: Path) -> None:
 
 def test_sentences_alone_and_nothing_at_all() -> None:
     only = made(weights=False)
-    assert ".90" in printed(only) and "[9" not in printed(only).replace("[9!] decides", "")
+    assert ".90" in printed(only) and "[9" not in printed(only).replace("[9!] evidence", "")
     words: SentenceWords = only.structures["document"]  # type: ignore[assignment]
     unread = SentenceWords(words.words, words.counts)
     trace = Trace(
@@ -106,8 +106,8 @@ def test_sentences_alone_and_nothing_at_all() -> None:
 def test_two_models_side_by_side() -> None:
     scene = compare([("one", made(key=0)), ("other", made(key=2))])
     assert [one.title for one in scene.contents()] == ["one", "other"]  # type: ignore[union-attr]
-    assert "one: Read most: sentence 1 of 3" in scene.description
-    assert "other: Read most: sentence 3 of 3" in scene.description
+    assert "one: Most attended: sentence 1 of 3" in scene.description
+    assert "other: Most attended: sentence 3 of 3" in scene.description
 
 
 def test_a_trace_with_words_goes_through_json() -> None:
@@ -121,4 +121,8 @@ def test_a_trace_with_words_goes_through_json() -> None:
 
 def test_a_narrow_terminal_shows_the_whole_legend() -> None:
     text = " ".join(printed(made(), 26).split())
-    assert "[1] … [9] tenths" in text and "▸ holds what decides" in text and "[9!] decides" in text
+    assert (
+        "[1] … [9] weight in tenths" in text
+        and "▸ sentence with evidence" in text
+        and "[9!] evidence" in text
+    )

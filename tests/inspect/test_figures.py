@@ -93,7 +93,7 @@ def test_lines_have_a_dot_for_each_value_and_break_at_gaps():
 
 
 def test_bars_refuse_values_that_do_not_match_their_places():
-    with pytest.raises(RegardError, match="x has 3 values, expected one for each of the 2 places"):
+    with pytest.raises(RegardError, match="x has 3 values, expected one for each of the 2 positions"):
         bars(["a", "b"], {"x": [1, 2, 3]})
 
 
@@ -217,6 +217,26 @@ def test_labels_are_ordered_and_cut():
 )
 def test_pieces_are_joined_as_people_write_them(pieces, text):
     assert join(pieces) == text
+
+
+@pytest.mark.parametrize(
+    ("pieces", "text"),
+    [
+        (["one", "three", "five", "seven"], "one three…"),
+        (["▁one", "▁thr", "ee", "▁five"], "one three…"),
+        ([*"one three", " ", *"five"], "one three f…"),
+        (["<unk>", "<unk>", "<unk>"], "<unk><unk>…"),
+        (["antidisestablishmentarianism"], "antidisesta…"),
+        (["a", *[" "] * 20, *"bcdefghijklmnop"], "a bcdefghij…"),
+    ],
+)
+def test_a_long_text_of_pieces_is_cut_between_two_of_them(pieces, text):
+    assert join(pieces, longest=12) == text
+
+
+def test_a_title_is_cut_between_words_of_the_output():
+    trace = Trace({"s": ["x"]}, ["y"], {"s": [[1.0]]}, hypotheses=[("seven letters " * 20, 0.0)])
+    assert trace.plot().title == "x → " + " ".join(["seven letters"] * 4) + "…"
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def test_matplotlib_missing_says_what_to_install(monkeypatch):
 
 @pytest.mark.parametrize("name", ["f.gif", "f"])
 def test_unknown_endings_are_refused(tmp_path, name):
-    with pytest.raises(RegardError, match=r"known are \.svg, \.html, \.png, \.pdf"):
+    with pytest.raises(RegardError, match=r"supported are \.svg, \.html, \.png, \.pdf"):
         tiny().save(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 

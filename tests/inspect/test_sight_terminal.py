@@ -35,7 +35,7 @@ def test_without_color_each_word_has_its_grid_in_tenths_and_the_truth_in_bracket
         " · 2 ·    · · ·    9 9 9",
         " · · ·    · ·[1]   9 9 9",
     ]
-    assert "[ ] true place" in "\n".join(lines) and "✓ looked there most" in "\n".join(lines)
+    assert "[ ] true region" in "\n".join(lines) and "✓ most attended" in "\n".join(lines)
 
 
 def test_without_color_each_glimpse_has_its_grid():

@@ -103,7 +103,7 @@ def test_the_true_place_is_outlined_where_it_is_known():
     assert corners.min(axis=0) == pytest.approx((wide, 0))
     assert corners.max(axis=0) == pytest.approx((2 * wide, high))
     assert tagged(second, "truth") and not tagged(third, "truth")
-    assert "on the true place" in first.tip and "beside the true place" in second.tip
+    assert "on the true region" in first.tip and "beside the true region" in second.tip
     assert not any(isinstance(mark, Path) for mark in figure(caption(truth=False)).walk())
 
 
@@ -134,7 +134,7 @@ def test_each_glimpse_of_a_label_is_a_picture_of_its_own_with_its_own_truth():
         drawn = [float(dict(cell.tags)["value"]) for cell in tagged(look, "value")]
         assert drawn == pytest.approx(list(weights))
         assert len(tagged(look, "truth")) == 1
-    assert [look.tip.splitlines()[-1] for look in looks] == ["on the true place", "beside the true place"]
+    assert [look.tip.splitlines()[-1] for look in looks] == ["on the true region", "beside the true region"]
     assert all(name in trace_page(glimpsed()) for name in ("glimpse 1", "glimpse 2"))
 
 
@@ -164,7 +164,7 @@ def test_a_grid_that_does_not_fit_the_attention_is_refused():
     wrong = Trace(trace.input, trace.output, trace.attention, seen={"image": SeenPicture(canvas(), (2, 3))})
     with pytest.raises(RegardError, match="2 by 3 cells has 6 positions, the attention 9"):
         figure(wrong)
-    with pytest.raises(RegardError, match="saw no 'film'; it saw: image"):
+    with pytest.raises(RegardError, match="no image, video, audio or points named 'film'; it has: image"):
         seen(trace, over="film")
     with pytest.raises(RegardError, match="no style 'rough'"):
         seen(trace, style="rough")
@@ -252,7 +252,7 @@ def test_a_png_of_the_figure_shows_the_pictures_colors():
 
 def test_a_page_shows_the_cells_too_and_no_links():
     text = trace_page(caption())
-    assert "Cell by cell" in text and "The same as links" not in text
+    assert "Cell by cell" in text and "Attention as links" not in text
     assert "Cell by cell" not in trace_page(film())
 
 

@@ -29,7 +29,7 @@ def printed(trace, width=60):
 
 def test_the_terminal_shows_both_panels_side_by_side():
     assert printed(copied())[:7] == [
-        "external memory: where it writes, where it reads",
+        "external memory: writing and reading weights",
         "slots down, steps (_: answers) across",
         "  write     read",
         "  1 2 _ _   1 2 _ _",

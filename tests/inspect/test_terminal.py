@@ -72,7 +72,7 @@ def test_true_places_are_in_brackets():
     trace = Trace({"s": ["a", "b"]}, ["x"], {"s": [[0.75, 0.25]]}, truth={"s": [[0, 1]]})
     lines = printed(heatmap(trace, title="")).splitlines()
     assert lines[1] == "x  .75  [.25]"
-    assert lines[-1] == "· under 0.1   [ ] true place"
+    assert lines[-1] == "· under 0.1   [ ] true position"
 
 
 def test_long_words_are_written_downwards_and_stand_on_their_cells():
@@ -149,7 +149,14 @@ def test_wide_signs_keep_the_columns_in_line():
 
 def test_highlighted_words_say_their_tenths():
     trace = Trace({"s": ["a", "good", "film"]}, ["positive"], {"s": [[0.02, 0.8, 0.18]]}, kind="label")
-    assert printed(figure(trace)).splitlines() == ["positive", "", "a good[9] film[2]"]
+    legend = "[1] … [9] weight in tenths of 0.8, the largest"
+    assert printed(figure(trace)).splitlines() == ["positive", "", "a good[9] film[2]", "", legend]
+    assert "tenths" not in printed(figure(trace), color=True)
+
+
+def test_equal_weights_of_words_do_not_look_like_a_maximum():
+    trace = Trace({"s": list("abcde")}, ["odd"], {"s": [[0.2, 0.19, 0.2, 0.2, 0.2]]}, kind="label")
+    assert printed(figure(trace)).splitlines() == ["odd", "", "a b c d e", "", "all weights are about 0.2"]
 
 
 def test_tags_stand_under_their_words():

@@ -18,6 +18,7 @@ from regard.inspect.writing import (
     right_to_left,
     runs_right_to_left,
     shorten,
+    shorten_words,
     signed,
     text_width,
     visible,
@@ -116,6 +117,18 @@ def test_of_a_long_text_no_more_is_laid_out_than_is_shown():
 def test_writing_without_blanks_is_wrapped_too():
     assert wrap("私は学生です", 22, 10) == ["私は", "学生", "です"]
     assert "".join(wrap("a" * 50, 60, 10, lines=9)) == "a" * 50
+
+
+def test_a_special_entry_fits_its_box_in_a_wide_font():
+    assert text_width("<unk>", 1.0) > 3.4  # 3.52 in DejaVu Sans, which figures fall back on
+
+
+def test_a_line_of_words_is_shortened_between_words():
+    assert shorten_words("one three five", 14) == "one three five"
+    assert shorten_words("one three five", 12) == shorten_words("one three five", 10) == "one three…"
+    assert shorten_words("a wonderfully long word", 12) == "a wonderful…"
+    assert shorten_words("一 二三四五六七八", 12) == "一 二三四五…"
+    assert shorten_words("one", 0) == ""
 
 
 def test_minus_is_a_minus():

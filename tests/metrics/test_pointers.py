@@ -74,5 +74,5 @@ def test_metrics_of_points_are_refused_elsewhere() -> None:
     from regard.data.columns import TextColumn
 
     text = OutputInfo("path", {**rows.output.columns, "points": TextColumn("points")}, [], [], {}, [])
-    assert "is of points" in str(metric("tour_length").refuses(text))
+    assert "needs an input of type points" in str(metric("tour_length").refuses(text))
     assert metric("tour_length").refuses(rows.output) is None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from regard.errors import RegardError
-from regard.metrics import centre_pointing, pointing
+from regard.metrics import center_pointing, pointing
 from regard.metrics.pointing import middle
 
 
@@ -34,7 +34,7 @@ def test_what_a_guess_at_the_middle_gets():
     grid[0, 5] = 1  # half a hit
     grid[1, 0] = 1
     line = np.array([[0.0, 1.0, 0.0]])
-    score = centre_pointing([grid, line], [(3, 4), (3,)])
+    score = center_pointing([grid, line], [(3, 4), (3,)])
     assert score.value == pytest.approx((0.5 + 0 + 1) / 3) and score.n == 3
 
 

@@ -40,5 +40,5 @@ def test_only_labels_are_ranked() -> None:
     found = find_metric("top5")
     assert isinstance(found, TopKAccuracy) and (found.k, found.name) == (5, "top5")
     assert find_metric("top0") is None and find_metric("topmost") is None and find_metric("topK") is None
-    with pytest.raises(RegardError, match="this output is no label"):
+    with pytest.raises(RegardError, match="this output is not a label"):
         TopKAccuracy(5).of([Prediction("a b", "a b", 0.0)], [["a b"]])

@@ -152,7 +152,7 @@ def test_words_that_always_stand_in_the_input_are_left_out_of_the_vocabulary() -
     [
         (["outputs.target.copied_from=source", "decoder.copy=false"], "does not copy them"),
         (["outputs.target.copied_from=sauce"], "no input 'sauce' of type text"),
-        (["inputs.source.copied_from=source"], "for an output"),
+        (["inputs.source.copied_from=source"], "copied_from has no effect: it is an option of outputs"),
         (
             ["outputs.target={type: text, copied_from: source, unit: char}", "inputs.source.unit=char"],
             "unit is char",
@@ -175,7 +175,7 @@ def test_words_can_be_left_out_only_where_they_are_copied(changes: list[str], re
 def test_an_ensemble_of_models_that_copy_and_that_do_not_is_refused(model: Model) -> None:
     other = built(copy=False)
     other.columns["target"].relearn(model.columns["target"].learned())
-    with pytest.raises(RegardError, match="some of these copy"):
+    with pytest.raises(RegardError, match="only some of these models copy"):
         model.predict("x Wump saw of", ensemble=[other])
 
 

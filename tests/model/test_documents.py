@@ -48,6 +48,13 @@ def test_a_trace_holds_both_levels(model: Model) -> None:
     np.testing.assert_allclose(found.shares[5:], found.weights[5:] * found.sentences[1])
 
 
+def test_words_outside_the_vocabulary_are_shown_as_typed(model: Model) -> None:
+    document = "We found Xerxes awful. It snowed."
+    trace = model.predict(document).trace
+    assert trace is not None and trace.input["document"] == ["we found xerxes awful.", "it snowed."]
+    assert " ".join(words_of(model, document).words) == "we found xerxes awful ￭. it snowed ￭."
+
+
 def test_lists_are_documents(model: Model) -> None:
     as_text = model.predict("We found it awful. It rained.")
     as_list = model.predict({"document": ["We found it awful.", "It rained."]})
@@ -63,10 +70,12 @@ def test_lists_are_documents(model: Model) -> None:
         ("", "is empty"),
         (" \n ", "is empty"),
         ("<br /><br />", "has no sentence"),
+        ({"document": []}, "has no sentence"),
+        ({"document": [[], " "]}, "has no sentence"),
         ("It is so. " * 10_000, "has 10000 sentences, more than max_sentences 1000"),
     ],
 )
-def test_what_is_no_document_is_told(model: Model, document: str, said: str) -> None:
+def test_what_is_no_document_is_told(model: Model, document: Any, said: str) -> None:
     with pytest.raises(RegardError, match=f"document {said}"):
         model.predict(document)
 

@@ -133,7 +133,7 @@ def test_the_true_label_among_the_first_two_of_two() -> None:
 def test_the_board_writes_the_equations() -> None:
     found = answers(spec("projective"))
     assert "g_j = [h_j; f_j]     — each position beside its soft parent" in found["encoder"]
-    assert any("read as first is" in line for line in found["encoder"])
+    assert any("the same equations and weights as first" in line for line in found["encoder"])
     assert any(line.startswith("e_jj′ = F_y a_j·F_y c_j′ / √") for line in found["decoder"])
 
 
@@ -141,12 +141,12 @@ def test_the_board_writes_the_equations() -> None:
     ("changes", "message"),
     [
         ({"encoder": {"first": {"type": "mean"}, "second": {"type": "shared", "of": "frist"}}}, "Did you mean"),
-        ({"inputs": {"first": {"type": "text"}, "second": {"type": "text"}}}, "whose vocabularies are two"),
+        ({"inputs": {"first": {"type": "text"}, "second": {"type": "text"}}}, "their vocabularies differ"),
         ({"decoder": {"type": "decomposable", "over": ["first"]}}, "compares two inputs"),
         (
             {"encoder": {"first": {"type": "mean", "parents": {"select": "given"}},
                          "second": {"type": "shared", "of": "first"}}},
-            "no input is its tree",
+            "select: given needs a tree of first",
         ),
     ],
 )  # fmt: skip

@@ -145,7 +145,7 @@ def test_several_outputs_add_their_weighted_losses() -> None:
     assert topic.trace is not None
     assert topic.trace.attention["source"].shape == (1, 5)
     assert len(model.predict(word, output="tags").value) == 5
-    with pytest.raises(RegardError, match="which output"):
+    with pytest.raises(RegardError, match="this model has several outputs"):
         model.predict(word)
 
 
@@ -161,7 +161,7 @@ def test_several_inputs_are_read_by_name() -> None:
     assert found.trace is not None
     assert set(found.trace.attention) == {"right"}
     assert model.predict({"left": "cba", "right": "hgfed"}).score != found.score
-    with pytest.raises(RegardError, match="reads left, right; received one text"):
+    with pytest.raises(RegardError, match="reads left, right; received a single value"):
         model.predict("abc")
     with pytest.raises(RegardError, match="no input 'middle'"):
         model.predict({"middle": "abc"})
@@ -220,14 +220,14 @@ def test_an_ensemble_of_twins_is_the_model_itself() -> None:
 
 def test_members_of_an_ensemble_must_share_the_output_vocabulary() -> None:
     other = build(spec(), [Row({"source": "ab", "target": "X Y"})])
-    with pytest.raises(RegardError, match="one vocabulary of 'target'"):
+    with pytest.raises(RegardError, match="the same vocabulary of 'target'"):
         build(spec()).predict("abc", ensemble=[other])
 
 
 def test_members_of_an_ensemble_are_measured_on_the_same_rows() -> None:
     model = build(spec())
     few, more = (model.dataset(rows(count), ["target"]) for count in (3, 4))
-    with pytest.raises(RegardError, match="one reads 3 of the rows, another 4"):
+    with pytest.raises(RegardError, match="one accepts 3, another 4"):
         evaluate(model, few, ensemble=[(model, more)])
 
 
@@ -250,6 +250,34 @@ def test_unknown_words_are_replaced_by_the_most_attended_source_word() -> None:
     assert found.trace is not None
     attended = [["the", "dog", "Xerxes"][int(row.argmax())] for row in found.trace.attention["source"][:-1]]
     assert found.text.split()[: len(attended)] == attended
+
+
+@pytest.mark.parametrize("unit", ["char", "word", "subword"])
+def test_units_outside_the_vocabulary_are_shown_as_typed(unit: str) -> None:
+    model = build(spec(inputs={"source": {"type": "text", "unit": unit, "repeat": 2}}))
+    for typed in ("bad", "axé"):
+        trace = model.predict(typed).trace
+        assert trace is not None and trace.input["source"] == 2 * model.columns["source"].tokens(typed)
+        assert "<unk>" not in json.dumps(trace.to_dict()["input"])
+    if unit == "char":
+        assert trace.plot().title.startswith("axéaxé → ")
+
+
+def test_a_scored_output_is_shown_as_typed() -> None:
+    scored = build(spec()).score("abc", "A xyz B")
+    assert scored.text == "A xyz B"
+    assert scored.trace is not None and scored.trace.output == ["A", "xyz", "B", "</s>"]
+
+
+def test_an_unknown_word_of_the_source_replaces_one_of_the_output() -> None:
+    word = {"type": "text", "unit": "word"}
+    described = spec(inputs={"source": word}, outputs={"target": word}, search={"replace_unknown": True})
+    model = build(described, [Row({"source": "the cat", "target": "le chat"})])
+    output: Any = model.network.decoders["target"]
+    with torch.no_grad():  # a model that writes only the unknown word
+        output.output.bias.zero_()
+        output.output.bias[1] = 50.0
+    assert set(model.predict("Xerxes", max_length=3).text.split()) == {"Xerxes"}
 
 
 def test_a_forced_prefix_begins_every_output() -> None:
@@ -306,12 +334,12 @@ def test_broken_folders_are_told(tmp_path: Path) -> None:
     weights.write_bytes(whole)
     written = (tmp_path / "model" / "spec.yaml").read_text(encoding="utf-8")
     (tmp_path / "model" / "spec.yaml").write_text(written.replace("size: 10", "size: 12"), encoding="utf-8")
-    with pytest.raises(RegardError, match="this is not the file these weights were saved with"):
+    with pytest.raises(RegardError, match="this file was damaged or changed after the weights were saved"):
         regard.load(tmp_path / "model")
     columns = tmp_path / "model" / "columns.json"
     columns.write_text(json.dumps({"format": 99, "columns": {}}), encoding="utf-8")
     save_file(load_file(weights), weights)  # as saved before there were digests
-    with pytest.raises(RegardError, match="written in format 99"):
+    with pytest.raises(RegardError, match="this file has format 99"):
         regard.load(tmp_path / "model")
 
 

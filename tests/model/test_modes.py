@@ -111,7 +111,7 @@ def test_a_label_that_looks_where_the_truth_says_is_evaluated() -> None:
 
 
 def test_a_label_without_the_truth_cannot_look_where_it_says() -> None:
-    with pytest.raises(RegardError, match="select: oracle needs the true places, and the spec names none"):
+    with pytest.raises(RegardError, match="select: oracle needs the true regions, and no truth column"):
         _oracle()
 
 
@@ -121,6 +121,6 @@ def test_characters_of_a_shared_vocabulary_are_refused(sharing: str) -> None:
     made["encoder"]["source"]["characters"] = {}
     side, other = ("source", "target") if sharing == "inputs" else ("target", "source")
     made[sharing][side]["shared"] = other
-    with pytest.raises(RegardError, match="characters are fitted on one column") as refused:
+    with pytest.raises(RegardError, match="characters cannot be used with a shared vocabulary") as refused:
         Spec.parse(made)
     assert refused.value.where == "encoder.source.characters"

@@ -91,7 +91,7 @@ def test_what_comes_before_the_edit_stays_and_the_edit_is_in_the_trace(search: d
     assert not before.truth
     assert before.overridden == () and after.overridden == ("source",)
     assert Trace.from_dict(after.to_dict()).overridden == ("source",)
-    assert "imposed place" in after.plot().svg() and "true place" not in after.plot().svg()
+    assert "imposed position" in after.plot().svg() and "true position" not in after.plot().svg()
 
 
 def test_boxes_of_an_image_override_captions_and_glimpses() -> None:
@@ -120,13 +120,13 @@ def test_boxes_of_an_image_override_captions_and_glimpses() -> None:
 @pytest.mark.parametrize(
     ("look", "says"),
     [
-        ("4-0", "no position 4; 'source' has 4, from 0 to 3"),
-        ("0", "expected source-target places"),
+        ("4-0", "no position 4; the positions of 'source' are 0 to 3"),
+        ("0", "expected source-target positions"),
         ("0:0.5,0.1", "empty"),
         ("x:0.1,0.5", "expected token:left,top,right,bottom or token:begin,end"),
-        ("0:0,0,0.5,0.5", "'source' is a line, with spans of two"),
+        ("0:0,0,0.5,0.5", "'source' is a sequence: a region has two numbers"),
         ({"source": 3}, "expected a text such as 3-0, received 3"),
-        ({"sauce": "0-0"}, "does not look at 'sauce'"),
+        ({"sauce": "0-0"}, "does not attend to 'sauce'"),
     ],
 )
 def test_what_cannot_be_looked_at_is_refused(look: Any, says: str) -> None:

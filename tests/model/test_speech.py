@@ -65,8 +65,8 @@ def test_what_cannot_be_heard_is_named(listener: Model, sound: bytes, tmp_path: 
     (tmp_path / "words.wav").write_text("these are words", encoding="utf-8")
     for given, words in (
         (tmp_path / "missing.wav", "missing.wav', but there is no such file"),
-        (tmp_path / "words.wav", "words.wav', which is no sound that can be read"),
-        (sound[:30], "data URI of audio/wav, which is no sound"),
+        (tmp_path / "words.wav", "words.wav', which is not audio that can be read"),
+        (sound[:30], "data URI of audio/wav, which is not audio"),
     ):
         with pytest.raises(RegardError, match=words):
             listener.predict(given)

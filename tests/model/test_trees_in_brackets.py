@@ -65,7 +65,7 @@ def test_a_tree_in_the_terminal_and_as_a_figure() -> None:
     assert lines[:3] == ["3 ┬ 2 It", "  └ 4≠2 ┬ 4 works", "        └ 2 well"]
     assert "2≠3: found 2, true 3" in lines
     drawn = figure(trace)
-    assert "4 of 5 labels are right" in drawn.description and "root is labelled 3" in drawn.description
+    assert "4 of 5 labels are right" in drawn.description and "root is labeled 3" in drawn.description
     assert all(len(line) <= 12 for line in printed(trace, 12).splitlines())
     words = [f"word{number}" for number in range(60)]
     parents = [60 if number < 60 else -1 for number in range(61)]
@@ -105,16 +105,18 @@ def test_attention_over_nodes_is_drawn_as_a_tree(structure: str) -> None:
     np.testing.assert_allclose(nodes.weights, answer.trace.attention["tree"][0])
     assert answer.trace.input["tree"][-1] == "It works well" and len(nodes.parents) == 5
     assert "It" in printed(answer.trace)
+    unseen = model(made).predict("(3 (2 She) (4 (4 works) (2 nights)))").trace
+    assert unseen is not None and unseen.input["tree"][-1] == "She works nights"
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"encoder": {"type": "tree", "structure": "chain"}}, "nodes of the given trees"),
+        ({"encoder": {"type": "tree", "structure": "chain"}}, "labels the nodes of given trees"),
         ({"encoder": {"type": "tree", "compose": "child-sum", "binarize": "right"}}, "any number of children"),
         ({"inputs": {"tree": {"type": "text"}}, "outputs": {"topic": {"type": "label"}}, "decoder": {"type": "label"}},
          "structure: given needs trees"),
-        ({"inputs": {"tree": {"type": "brackets", "labels": False}}}, "takes them for words"),
+        ({"inputs": {"tree": {"type": "brackets", "labels": False}}}, "reads them as words"),
         ({"outputs": {"labels": {"type": "brackets", "of": "tre"}}}, "Did you mean tree"),
         ({"encoder": {"type": "tree", "compose": "ltsm"}}, "Did you mean lstm"),
     ],

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.data.batch import BEGIN, UNKNOWN, Tokens
+from regard.data.batch import BEGIN, END, PAD, UNKNOWN, Tokens
 from regard.data.columns.verbatim import verbatim
 from regard.errors import RegardError
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
@@ -220,6 +220,24 @@ def test_answers_do_not_depend_on_the_rows_beside_them() -> None:
 
 
 @torch.no_grad()
+def test_padding_and_the_start_symbol_have_a_share_but_are_never_written() -> None:
+    encoder, decoder = make()
+    decoder.output.bias[[PAD, BEGIN]] += 20.0
+    memories = memory_of(encoder, SOURCES)
+    step = decoder.step(torch.full((3, 1), BEGIN), decoder.start(memories), memories)
+    chances = step.logits[:, 0].exp()
+    torch.testing.assert_close(chances.sum(1), torch.ones(3).double())
+    written = chances.clone()
+    written[:, [PAD, BEGIN]] = 0
+    assert (written.sum(1) < 0.999).all()
+    found = Beam(size=1, limits=Limits(maximum=0))(Stepper(decoder, memories))
+    assert found.scores[:, 0].tolist() == pytest.approx(chances[:, END].log().tolist(), abs=1e-9)
+    for search in (Greedy(limits=Limits(maximum=4)), Sample(samples=20, limits=Limits(maximum=4), seed=1)):
+        answers = search(Stepper(decoder, memories))
+        assert not any(number in (PAD, BEGIN) for row in range(3) for number in answers.content(row))
+
+
+@torch.no_grad()
 def test_an_ensemble_averages_the_mixtures() -> None:
     parts = [make(seed=seed) for seed in (0, 1)]
     steppers = [Stepper(decoder, memory_of(encoder, SOURCES)) for encoder, decoder in parts]
@@ -309,16 +327,25 @@ def changed(**decoder: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        (changed(attention=[], condition=["start"]), "there is no attention"),
+        (changed(attention=[], condition=["start"]), "copy needs an attention over the input to copy from"),
         (changed(copy="story"), "positions are words"),
-        (changed(copy="sauce"), "does not look at 'sauce'"),
+        (changed(copy="sauce"), "there is none over 'sauce'"),
         (changed(attention=[{"over": "story"}]), "positions are words"),
-        (changed(attention=[{"over": "source", "select": "sigmoid"}]), "do not sum to one"),
-        (changed(attention=[{"over": "source", "select": "local"}]), "do not sum to one"),
+        (
+            changed(attention=[{"over": "source", "select": "sigmoid"}]),
+            "needs attention weights that sum to 1",
+        ),
+        (changed(attention=[{"over": "source", "select": "local"}]), "needs attention weights that sum to 1"),
         (changed(label_smoothing=0.1), "label_smoothing"),
-        ({**BASE, "outputs": {"target": {"type": "text", "case": "lower"}}}, "cut in one way"),
-        ({**BASE, "outputs": {"target": {"type": "text", "unit": "char"}}}, "cut in one way"),
-        (changed(attention=[{"over": "source", "select": "uniform", "repetition": 1.0}]), "nothing to learn"),
+        (
+            {**BASE, "outputs": {"target": {"type": "text", "case": "lower"}}},
+            "the same tokenization of source",
+        ),
+        (
+            {**BASE, "outputs": {"target": {"type": "text", "unit": "char"}}},
+            "the same tokenization of source",
+        ),
+        (changed(attention=[{"over": "source", "select": "uniform", "repetition": 1.0}]), "are not learned"),
     ],
 )
 def test_what_cannot_be_copied_is_refused(document: dict[str, Any], message: str) -> None:

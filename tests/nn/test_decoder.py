@@ -179,9 +179,9 @@ def test_a_linear_bridge_is_not_squashed():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"size": 6}, "8 features, the decoder 6"),
-        ({"size": 8, "layers": 2}, "the encoder has 1, the decoder 2"),
-        ({"size": 8, "cell": "lstm"}, "carries a second vector"),
+        ({"size": 6}, "size 8, the decoder 6"),
+        ({"size": 8, "layers": 2}, "the encoder has 1 layers, the decoder 2"),
+        ({"size": 8, "cell": "lstm"}, "has a second state vector"),
     ],
 )
 def test_states_that_do_not_fit_are_not_copied(options, words):
@@ -338,7 +338,7 @@ def test_two_memories_by_name():
     ("options", "message"),
     [
         ({"condition": ("end",)}, "any combination"),
-        ({"state": "sideways"}, "previous or the current"),
+        ({"state": "sideways"}, "state must be 'previous' or 'current'"),
         ({"cell": "gruu"}, "no cell 'gruu'. Did you mean gru"),
         ({"score": "dot"}, "one size"),
         ({"score": "cosine"}, "no score"),

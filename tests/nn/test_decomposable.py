@@ -113,5 +113,5 @@ def test_what_cannot_be_aligned() -> None:
         DecomposableDecoder(3, {"left": narrow})
     with pytest.raises(RegardError, match="one width"):
         DecomposableDecoder(3, {"left": narrow, "right": wide})
-    with pytest.raises(RegardError, match="no comparison"):
+    with pytest.raises(RegardError, match="Unknown compare"):
         decoder_of(size=3, compare="guess")

@@ -98,9 +98,9 @@ def test_what_does_not_fit_is_refused() -> None:
         "encoder": {"type": "smoothed"},
         "decoder": {"type": "feed-forward", "attention": {"score": "dot"}},
     }
-    with pytest.raises(RegardError, match="one width"):
+    with pytest.raises(RegardError, match="queries and keys of one size"):
         Spec.parse(document)
     with pytest.raises(RegardError, match="over has no effect"):
         Spec.parse({**document, "decoder": {"type": "feed-forward", "over": "source"}})
-    with pytest.raises(RegardError, match="step before looked"):
+    with pytest.raises(RegardError, match="the attention weights of the previous step"):
         Spec.parse({**document, "decoder": {"type": "feed-forward", "attention": {"score": "history"}}})

@@ -73,7 +73,7 @@ def test_cells_that_cannot_be_are_refused():
         ResidualNetwork((3, 32, 32), stride=6)
     with pytest.raises(RegardError, match="4 halvings; the network can make 2"):
         VGG((3, 32, 32), channels=(4, 4), stride=16)
-    with pytest.raises(RegardError, match="16 × 16 pixels or more"):
+    with pytest.raises(RegardError, match="at least 16 × 16 pixels"):
         LeNet((1, 12, 40))
     with pytest.raises(RegardError, match=r"no network 'resnet99'.*Did you mean resnet"):
         make_network("resnet99", (3, 32, 32))

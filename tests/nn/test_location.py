@@ -79,5 +79,5 @@ def test_padding_and_neighbours_change_nothing():
 def test_mistakes_are_named():
     values = torch.randn(1, 4, 3)
     memory = Memory(values, torch.ones(1, 4, dtype=torch.bool), values.mean(1))
-    with pytest.raises(RegardError, match="where the step before looked"):
+    with pytest.raises(RegardError, match="the attention weights of the previous step"):
         Attention(3, 3, score="location")(torch.randn(1, 2, 3), memory)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from regard.metrics import AbsoluteError, SquaredError
+from regard.metrics import RMSE, AbsoluteError
 from regard.nn import Attention, Embedding, MeanEncoder, NumberDecoder
 
 from .conftest import SOURCE, VOCABULARY
@@ -47,4 +47,4 @@ def test_glimpses_are_looks() -> None:
 
 def test_errors_by_hand() -> None:
     assert AbsoluteError()([1.0, 2.0, 5.0], [1.5, 2.0, 2.0]).value == (0.5 + 0 + 3) / 3
-    assert SquaredError()([1.0, 5.0], [[4.0, 9.0], [1.0]]).value == ((9 + 16) / 2) ** 0.5
+    assert RMSE()([1.0, 5.0], [[4.0, 9.0], [1.0]]).value == ((9 + 16) / 2) ** 0.5

@@ -105,7 +105,7 @@ def test_given_heads_are_the_parents() -> None:
     expected = torch.stack([x[0, 1], parents.root, x[0, 1], x[0, 2]])
     torch.testing.assert_close(soft[0], expected)
     assert torch.equal(arcs.heads(), heads)
-    with pytest.raises(RegardError, match="no tree came"):
+    with pytest.raises(RegardError, match="needs a tree from the data"):
         parents(x, torch.tensor([4]))
 
 

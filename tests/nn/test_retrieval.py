@@ -56,10 +56,12 @@ def test_training_data_whose_response_is_no_candidate_are_refused(tmp_path: Path
     file = tmp_path / "candidates.txt"
     file.write_text("it is red\n\nit is green\n", encoding="utf-8")
     spec = {**LIST, "outputs": {"response": {"type": "candidate", "candidates": str(file)}}}
-    with pytest.raises(RegardError, match=r"8 of 16 rows .* not among the\s+candidates .*'it is blue'"):
+    with pytest.raises(
+        RegardError, match=r"8 of 16 training rows .* not among the\s+candidates .*'it is blue'"
+    ):
         fitted(spec, ROWS, tmp_path / "run")
     file.write_text("\n", encoding="utf-8")
-    with pytest.raises(RegardError, match="there is no candidate"):
+    with pytest.raises(RegardError, match="the file has no candidates"):
         fitted(spec, ROWS, tmp_path / "run")
     with pytest.raises(RegardError, match="no such file"):
         fitted(
@@ -111,8 +113,11 @@ def test_each_row_may_have_candidates_of_its_own(tmp_path: Path) -> None:
         ),
         ({"decoder": {"type": "retrieval", "embedding": 8}}, "embedding has no effect"),
         ({"decoder": {"type": "retrieval", "over": ["utterance"]}}, "over leaves out offered"),
-        ({"decoder": {"type": "retrieval", "over": ["offered"]}}, "nothing else is read to choose by"),
-        ({"decoder": {"type": "retrieval", "attention": {"over": "offered"}}}, "the answer itself chooses"),
+        ({"decoder": {"type": "retrieval", "over": ["offered"]}}, "there is no other input to choose by"),
+        (
+            {"decoder": {"type": "retrieval", "attention": {"over": "offered"}}},
+            "the attention needs another input",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(change: dict[str, Any], problem: str) -> None:

@@ -292,7 +292,7 @@ def test_the_seed_decides():
     [
         (lambda: Beam(size=0), "size ≥ 1"),
         (lambda: Beam(size=2, best=3), "best ≤ size"),
-        (lambda: Limits(minimum=3, maximum=2), "cannot be"),
+        (lambda: Limits(minimum=3, maximum=2), "invalid: minimum 3, maximum 2"),
         (lambda: Sample(temperature=0), "temperature > 0"),
         (lambda: Sample(top_p=1.5), "top_p ≤ 1"),
         (lambda: Ensemble([]), "at least one"),

@@ -123,9 +123,9 @@ def test_tokens_without_a_spelling_are_refused(column: SpelledTextColumn) -> Non
         (
             {"type": "text", "unit": "char"},
             {},
-            "characters are read of whole words, and source is cut otherwise",
+            "characters needs an input of whole words, and source has other units",
         ),
-        ({"type": "text", "shared": "target"}, {"tie": "all"}, "tie: all shares the embeddings of words"),
+        ({"type": "text", "shared": "target"}, {"tie": "all"}, "characters cannot be used with tie: all"),
     ],
 )
 def test_what_cannot_be_spelled_is_refused_by_the_spec(inputs: dict, decoder: dict, message: str) -> None:

@@ -105,8 +105,8 @@ def test_one_row_alone_answers_as_among_others() -> None:
     ("options", "message"),
     [
         ({"select": "sparsemax"}, "softmax"),
-        ({"score": "history"}, "query and word alone"),
-        ({"repetition": 1.0}, "repetition is of attention over the positions"),
+        ({"score": "history"}, "does not provide the attention weights of previous steps"),
+        ({"repetition": 1.0}, "repetition cannot be used with level"),
     ],
 )
 def test_what_two_levels_cannot_do_is_refused(options: dict[str, Any], message: str) -> None:
@@ -116,7 +116,7 @@ def test_what_two_levels_cannot_do_is_refused(options: dict[str, Any], message: 
 
 def test_words_are_looked_at_where_there_are_sentences() -> None:
     flat = {**document(), "inputs": {"report": {"type": "text"}}, "encoder": {"type": "recurrent"}}
-    with pytest.raises(RegardError, match="words of sentences"):
+    with pytest.raises(RegardError, match="needs an encoder of sentences and their words"):
         Spec.parse(flat)
     with pytest.raises(RegardError, match="positions are words"):
         Spec.parse(document(level="positions"))

@@ -7,7 +7,7 @@ import torch
 
 from regard.data.perceived import Films
 from regard.nn.encoders.image import VGG
-from regard.nn.encoders.video import VideoEncoder, neighbours
+from regard.nn.encoders.video import VideoEncoder, neighbors
 
 
 def films(lengths: list[int], *, colors: int = 3, side: int = 16, seed: int = 1) -> Films:
@@ -70,7 +70,7 @@ def test_padding_and_company_change_nothing(cell) -> None:
 def test_changes_are_to_the_frame_before_and_the_frame_after() -> None:
     pixels = torch.tensor([1.0, 4.0, 9.0, 0.0]).reshape(1, 4, 1, 1, 1)
     mask = torch.tensor([[True, True, True, False]])
-    assert neighbours(pixels, mask)[0, :, :, 0, 0].tolist() == [[0, 3], [3, 5], [5, 0], [0, 0]]
+    assert neighbors(pixels, mask)[0, :, :, 0, 0].tolist() == [[0, 3], [3, 5], [5, 0], [0, 0]]
 
 
 def test_motion_alone_tells_the_direction_of_time() -> None:

@@ -142,7 +142,7 @@ def test_every_word_of_the_hypothesis_has_a_look_in_the_trace(tmp_path: Path) ->
     ("changes", "words"),
     [
         ({"over": ["premise"]}, "compares two inputs"),
-        ({"attention": {"over": "hypothesis"}}, "the words of hypothesis look at premise"),
+        ({"attention": {"over": "hypothesis"}}, "the words of hypothesis attend to premise"),
         ({"attention": {"guide": 1.0}}, "guide needs a true alignment"),
     ],
 )

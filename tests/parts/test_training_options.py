@@ -22,13 +22,13 @@ def test_every_key_has_words(settings: Any) -> None:
 @pytest.mark.parametrize(
     ("section", "options", "words"),
     [
-        ("training", {"momentum": 0.9}, "momentum has no effect: it is of optimizer: sgd"),
-        ("training", {"optimizer": "sgd", "betas": [0.9, 0.98]}, "betas has no effect: it is of adam"),
-        ("training", {"average": 1}, "the mean of one is that one"),
+        ("training", {"momentum": 0.9}, "momentum has no effect: it belongs to optimizer: sgd"),
+        ("training", {"optimizer": "sgd", "betas": [0.9, 0.98]}, "betas has no effect: it belongs to adam"),
+        ("training", {"average": 1}, "it averages a single checkpoint"),
         (
             "search",
             {"replace_unknown": True},
-            "replace_unknown has no effect: no text is written with attention",
+            "replace_unknown has no effect: it needs a text output with attention",
         ),
     ],
 )

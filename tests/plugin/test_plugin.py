@@ -171,7 +171,7 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: P
     assert "log p" in of_row.out
     words = {text.text for text in ElementTree.parse(run.parent / "figure.svg").iter() if text.text}
     assert "nine" in words
-    assert "told:" in told.out and "pump[9]" in told.out
+    assert "overridden:" in told.out and "pump[9]" in told.out
     log_p, source, target = scored.out.strip().split("\t")
     assert float(log_p) < 0.0 and (source, target) == (SENTENCE, "9")
     value, score, given = map(float, python.out.split())

@@ -65,13 +65,13 @@ def test_a_picture_has_an_image_encoder_without_being_told():
         (
             CAPTION,
             ["encoder.network={type: timm, name: resnet18, freeze: true}"],
-            ["starts with fresh ones", "pretrained: true"],
+            ["freeze needs pretrained weights, and this network has none", "pretrained: true"],
         ),
         (CAPTION, ["encoder.network={type: resnet, stride: 6}"], ["stride is 6", "1, 2, 4, 8 pixels wide"]),
         (
             CAPTION,
             ["encoder.network={type: vgg, connected_norm: true}"],
-            ["connected_norm normalizes the connected layer, and there is none", "connected: 128"],
+            ["connected_norm needs a connected layer, and this network has none", "connected: 128"],
         ),
         (CAPTION, ["encoder.network={type: vgg, stride: 16}"], ["stride is 16", "1, 2, 4, 8 pixels wide"]),
         (
@@ -86,42 +86,44 @@ def test_a_picture_has_an_image_encoder_without_being_told():
             ["attention.score=dot", "encoder.network=vgg16", "encoder.position=coordinates"],
             ["memory of image has 514"],
         ),
-        (CAPTION, ["decoder.tie=all"], ["image has none", "tie: output"]),
-        (QUESTION, ["decoder.query=question"], ["query is about an attention", "attention: {over: INPUT}"]),
-        (QUESTION, ["decoder.glimpses=2"], ["glimpses is about an attention"]),
-        (QUESTION, ["decoder.whole=true"], ["whole is about an attention"]),
-        (QUESTION, ["decoder.where=true"], ["where is about an attention"]),
+        (CAPTION, ["decoder.tie=all"], ["image has no embeddings", "tie: output"]),
+        (QUESTION, ["decoder.query=question"], ["query needs an attention", "attention: {over: INPUT}"]),
+        (QUESTION, ["decoder.glimpses=2"], ["glimpses needs an attention"]),
+        (QUESTION, ["decoder.whole=true"], ["whole needs an attention"]),
+        (QUESTION, ["decoder.where=true"], ["where needs an attention"]),
         (
             QUESTION,
             ["decoder.over=image", "decoder.hidden=8", "decoder.combine=gated"],
-            ["lets one input gate another", "beside"],
+            ["combine: gated needs two inputs", "beside"],
         ),
-        (QUESTION, ["decoder.combine=gated"], ["combine says how a hidden layer", "hidden: 128"]),
+        (QUESTION, ["decoder.combine=gated"], ["combine needs a hidden layer", "hidden: 128"]),
         (
             QUESTION,
             ["decoder.attention.over=image", "decoder.query=qestion"],
-            ["no input 'qestion' can ask", "question"],
+            ["this decoder has no input 'qestion'", "question"],
         ),
         (
             QUESTION,
             ["decoder.attention.over=image", "decoder.query=image"],
-            ["image asks, and is what is looked at"],
+            ["query and attention.over are the same input, image"],
         ),
         (QUESTION, ["decoder.attention.score=additive"], ["several inputs", "over: image"]),
         (
             QUESTION,
             ["decoder.attention={over: image, guide: 1}"],
-            ["guide needs the true places", "Add  truth: {places: {type: places}}"],
+            ["guide needs the true regions", "Add  truth: {places: {type: places}}"],
         ),
         (
             QUESTION,
             ["decoder.attention={over: question, guide: 1}"],
-            ["guide needs a true alignment, which a label decoder does not have here. Leave guide out."],
+            [
+                "guide needs a true alignment, and a label decoder cannot have one for this input. Leave guide out."
+            ],
         ),
         (
             CAPTION,
             ["attention.guide=1"],
-            ["guide needs the true places", "Add  truth: {places: {type: places}}"],
+            ["guide needs the true regions", "Add  truth: {places: {type: places}}"],
         ),
     ],
 )
@@ -164,6 +166,6 @@ def test_places_that_guide_attention_must_not_move():
     }
     Spec.parse(guided)
     for moved in ("inputs.image.augment.flip=true", "inputs.image.augment.crop=0.1"):
-        with pytest.raises(RegardError, match="which flip and crop of image move"):
+        with pytest.raises(RegardError, match="but flip and crop of image move"):
             Spec.parse(guided, [moved])
         Spec.parse(guided, [moved, "attention.guide=0"])

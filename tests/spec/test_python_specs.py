@@ -149,5 +149,5 @@ def test_a_bad_row_is_refused_with_its_number() -> None:
 
 
 def test_build_takes_columns_or_rows() -> None:
-    with pytest.raises(regard.RegardError, match="expected either columns or rows"):
+    with pytest.raises(regard.RegardError, match="expected exactly one of columns and rows"):
         regard.Model.build(small())

@@ -49,7 +49,7 @@ def test_the_board_says_how_it_listens() -> None:
         ({"encoder": {"layers": 2, "reductions": 3}}, "2 layers cannot halve the time 3 times"),
         (
             {"outputs": {"word": {"type": "label"}}},
-            "where the step before looked, which a label decoder does not have",
+            "the attention weights of the previous step, which a label decoder does not provide",
         ),
         (
             {"attention": {"score": "dot"}, "encoder": {"size": 10}, "decoder": {"size": 12}},

@@ -116,9 +116,12 @@ def test_overrides_leave_the_original_alone() -> None:
         ),
         (
             "encoder: {source: {size: 3}, layers: 2}",
-            "encoder.layers: 'layers' is not the name of an input. The names here are source. An option is of one:",
+            "encoder.layers: 'layers' is not the name of an input. The names here are source. An option belongs below",
         ),
-        ("encoder: {size: 3, source: {layers: 2}}", "encoder.source: 'source' is given by its name, beside"),
+        (
+            "encoder: {size: 3, source: {layers: 2}}",
+            "encoder.source: encoder mixes the entry 'source' with options that belong to",
+        ),
         (
             "inputs: {left: {type: text}, right: {type: text}}\nencoder: {left: {size: 3}, right: 3}",
             "encoder.right: expected a mapping of options, received 3.",
@@ -141,7 +144,7 @@ def test_overrides_leave_the_original_alone() -> None:
         ("training: {batch_rows: 3, batch_tokens: 4}", "batch_tokens and batch_rows are both given"),
         (
             "decoder: {condition: [start]}",
-            "decoder.condition: there is an attention, and condition leaves it out",
+            "decoder.condition: this decoder has an attention, and condition does not name it",
         ),
         (
             "decoder: {condition: []}",
@@ -153,20 +156,26 @@ def test_overrides_leave_the_original_alone() -> None:
         ("decoder: {scheduled_sampling: {shre: 1}}", "decoder.scheduled_sampling.shre: unknown key"),
         (
             "attention: {guide: 0.5}",
-            "guide needs the true alignment, and the spec names none of this input and this output.",
+            "guide needs the true alignment, and no truth column links this input to this output.",
         ),
-        ("attention: {select: sigmoid, guide: 1}", "independent weights satisfy it by looking everywhere"),
+        ("attention: {select: sigmoid, guide: 1}", "independent weights minimize the guided-attention loss"),
         ("attention: {select: oracle}", "select: oracle needs the true alignment"),
         ("attention: {over: picture}", "attention.over: no input is named 'picture'"),
         (
             "decoder: {size: 64}\nattention: {score: dot}",
             "the memory of source has 256, the decoder 64. Use score: general",
         ),
-        ("data: {world: copy, package: cldr}", "data names world and package; rows come from one of them"),
-        ("data: {world: copy, test: a.tsv}", "data names world and test; rows come from one of them"),
+        (
+            "data: {world: copy, package: cldr}",
+            "data names world and package, but rows come from only one of them",
+        ),
+        (
+            "data: {world: copy, test: a.tsv}",
+            "data names world and test, but rows come from only one of them",
+        ),
         (
             "data: {world: copy, hold_out: 0.1}",
-            "hold_out has no effect: the world has a dev split of its own",
+            "hold_out has no effect: the world has its own dev split. Remove hold_out",
         ),
         (
             "data: {world: rooms, options: {train: 1}}",
@@ -196,6 +205,14 @@ def test_overrides_leave_the_original_alone() -> None:
             "inputs.source.type: 'txt' is not a known column. Did you mean text?",
         ),
         ("inputs: {source: {unit: word}}", "the key 'type' is missing"),
+        (
+            "outputs: {target: {type: tags}}",
+            "outputs.target.of: the key 'of' is missing. Add of: the input whose tokens are tagged.",
+        ),
+        (
+            "outputs: {target: {type: alignment, of: [source, target]}}",
+            "a column of type alignment cannot be one of the outputs.",
+        ),
         ("inputs: {target: {type: text}}", "'target' is the name of a column in inputs and in outputs"),
         ("outputs: {target: {type: label}}", "unknown key 'size'"),
         (
@@ -211,14 +228,22 @@ def test_each_mistake_has_its_own_message(line: str, expected: str) -> None:
     assert expected in message(spec_with(line))
 
 
+def test_each_known_key_is_listed_once() -> None:
+    with pytest.raises(RegardError) as caught:
+        zoo.find("ntm-copy", ["decoder.memory.slots=0"])
+    assert caught.value.fix == "Known: cell, dropout, over, size, store, weight."
+
+
 @pytest.mark.parametrize(
     ("override", "expected"),
     [
         ("encoder.size", "--set: expected key.path=value, received 'encoder.size'"),
         ("encoder.size=x", "--set encoder.size=x: expected a valid integer"),
         ("enc.size=3", "--set enc.size=3: unknown key 'enc'. Did you mean encoder?"),
-        ("encoder.size.x=3", "--set encoder.size.x=3: 'size' is 128, which has no keys below it"),
+        ("encoder.size.x=3", "--set encoder.size.x=3: 'size' is 128, which has no keys"),
         ("encoder.size=[", "not valid YAML"),
+        ("training.seed=-1", "--set training.seed=-1: expected greater than or equal to 0, received -1"),
+        (f"training.seed={10**20}", f"expected less than or equal to {2**63 - 1}, received {10**20}"),
     ],
 )
 def test_bad_overrides_are_named(override: str, expected: str) -> None:
@@ -238,8 +263,10 @@ def test_yaml_mistakes_have_their_line() -> None:
 
 def test_several_outputs_need_named_decoders() -> None:
     text = "inputs: {source: {type: text}}\noutputs: {a: {type: text}, b: {type: label}}\n"
-    assert "there are 2 outputs (a, b) and one decoder without a name" in message(text + "decoder: {size: 3}")
-    assert "attention belongs to one" in message(text + "attention: {score: dot}")
+    assert "there are 2 outputs (a, b), but the decoder does not say which it writes" in message(
+        text + "decoder: {size: 3}"
+    )
+    assert "attention at the top level works with one only" in message(text + "attention: {score: dot}")
 
 
 def test_several_inputs_need_a_named_attention() -> None:
@@ -344,14 +371,14 @@ def test_any_bad_value_is_refused_at_its_place(key: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("inputs: &a {x: 1}\noutputs: *a", r"my.yaml:2: .*\*a is an alias"),
+        ("inputs: &a {x: 1}\noutputs: *a", r"my.yaml:2: .*\*a is a YAML alias"),
         ("a: &a [1, 1]\nb: &b [*a, *a]\nc: &c [*b, *b]", r"my.yaml:2: .*alias"),
-        ("? [a, b]\n: 1", r"my.yaml:1: a key is a word"),
-        ("{a: 1}: 2", r"my.yaml:1: a key is a word"),
-        ("inputs: {<<: {a: 1}}", "my.yaml:1: the key << is not taken"),
-        ("name: 2020-99-99", "my.yaml: a value in it cannot be read: month must be in"),
-        ("name: " + "[" * 100_000, "nested more than 50 deep"),
-        ("name: " + "{a: " * 100 + "}" * 100, "nested more than 50 deep"),
+        ("? [a, b]\n: 1", r"my.yaml:1: a key must be a word"),
+        ("{a: 1}: 2", r"my.yaml:1: a key must be a word"),
+        ("inputs: {<<: {a: 1}}", "my.yaml:1: a spec cannot contain the merge key <<"),
+        ("name: 2020-99-99", "my.yaml: a value in the spec cannot be read: month must be in"),
+        ("name: " + "[" * 100_000, "nested more than 50 levels deep"),
+        ("name: " + "{a: " * 100 + "}" * 100, "nested more than 50 levels deep"),
         ("name: !!python/object:os.system x", "not valid YAML"),
         ("name: !!timestamp x", "cannot be read"),
         ("name: " + "9" * 5000, "cannot be read"),

@@ -30,27 +30,30 @@ def refused(*overrides: str, system: str = "facts-structured") -> str:
             "encoder.question={type: story}",
             "the encoder story cannot read question, which is of type text. Use type: recurrent",
         ),
-        ("encoder.story.tie=adjacent", "hops and tie: adjacent belong together"),
+        ("encoder.story.tie=adjacent", "hops and tie: adjacent need each other"),
         (
             "encoder.story={type: story, sentence: recurrent, start: words}",
-            "start is about the words of a bag, and a recurrent sentence has none to compare",
+            "start has no effect: it belongs to sentence: bag",
         ),
-        ("encoder.question.like=tale", "no story is named 'tale'"),
-        ("encoder.question.embedding=32", "like shares a table of 32 features with a bag; story has 48"),
+        ("encoder.question.like=tale", "no input 'tale' has the encoder `story`"),
+        (
+            "encoder.question.embedding=32",
+            "like needs an encoder with sentence: bag and embedding: 32; story has sentence: bag and embedding: 48",
+        ),
         ("inputs.question.shared=null", "like needs one vocabulary for question and story"),
         (
             "attention.select=local",
-            "select: local needs the number of the step, which a memory network does not have",
+            "select: local needs the step number, which a memory network does not provide",
         ),
         (
             "encoder.story={type: hierarchical}",
-            "reads its value; the encoder of story is hierarchical. Use an input of type: story or dialog",
+            "the encoder of story is hierarchical. Use an input of type: story or dialog",
         ),
         ("decoder.hops=1", "select: facts needs hops ≥ 2. With one hop use select: softmax"),
-        ("decoder.query=story", "a memory network is asked by a text, and 'story' is none"),
+        ("decoder.query=story", "a memory network needs a text as its question; 'story' is not one"),
         (
             "truth.facts.of=question",
-            "a column of type facts needs an input of sentences, and 'question' is none",
+            "a column of type facts needs an input of type story, document or dialog; 'question' is not one",
         ),
     ],
 )
@@ -60,7 +63,7 @@ def test_parts_that_do_not_fit(override: str, words: str) -> None:
 
 def test_as_many_tables_as_hops() -> None:
     found = refused("encoder.story.tie=adjacent", "encoder.story.hops=2")
-    assert "has tables for 2 hops, the decoder makes 3" in found
+    assert "hops is 2 in the encoder of story and 3 in the decoder" in found
 
 
 def test_the_guide_needs_facts() -> None:
@@ -71,7 +74,7 @@ def test_the_guide_needs_facts() -> None:
 
 def test_a_decoder_that_writes_step_by_step_cannot_choose_facts() -> None:
     found = refused("attention.select=facts", system="translation")
-    assert "select: facts needs all queries at once, which a recurrent decoder does not have" in found
+    assert "select: facts needs all queries at once, which a recurrent decoder does not provide" in found
     assert "softmax" in found.partition("Choose one of")[2]
 
 

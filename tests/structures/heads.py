@@ -36,7 +36,7 @@ class HeadTrees:
             support.append((value, value))
         return support
 
-    def labelled(self, words: int, labels: int) -> Support:
+    def labeled(self, words: int, labels: int) -> Support:
         support = []
         for value, _ in self.listed(words, words + 1, True):
             for choice in itertools.product(range(labels), repeat=words):

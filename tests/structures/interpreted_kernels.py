@@ -188,13 +188,12 @@ def test_spanning(single_root, lengths):
 
 @pytest.mark.parametrize("single_root", [True, False])
 def test_an_inverse_that_cannot_be_trusted_is_told(single_root):
-    """A cycle of both words, whose matrix is nearly singular unless the root has one child, and a sentence
-    without any tree."""
+    """A cycle of both words, which makes the matrix nearly singular, and a sentence without any tree."""
     arcs = torch.zeros(2, 3, 3, dtype=torch.float64)
     arcs[0, 0] = -40.0
     arcs[1, :, 2] = -INF
     large = cuda_spanning.marginals(arcs, None, single_root)[2]
-    assert (large < 1e4).tolist() == [single_root, False]
+    assert not (large < 1e4).any()
 
 
 @pytest.mark.parametrize("lengths", [None, torch.tensor(3).expand(2)])

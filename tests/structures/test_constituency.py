@@ -44,7 +44,7 @@ def listed(length: int) -> Support:
     return support
 
 
-def labelled(length: int, labels: int) -> Support:
+def labeled(length: int, labels: int) -> Support:
     support = []
     for tree in bracketings(0, length - 1):
         for choice in itertools.product(range(labels), repeat=len(tree)):
@@ -72,10 +72,10 @@ class TestBinaryTree(StructureSuite):
         # the 14 trees join positions 2 and 3.
         "masked": Case(BinaryTree, (SPANS,), lambda b: listed(N), score, [5, 0, 9, 14], mask=~NO_SPAN),
         "infinite": Case(BinaryTree, (SPANS,), lambda b: listed(N), score, [5, 0, 9, 14], excluded=[NO_SPAN]),
-        "labelled": Case(
-            lambda spans, **options: BinaryTree(spans, labelled=True, **options),
+        "labeled": Case(
+            lambda spans, **options: BinaryTree(spans, labeled=True, **options),
             (LABELLED,),
-            lambda b: labelled(3, 2),
+            lambda b: labeled(3, 2),
             score,
             [2 * 2**5] * 2,
         ),

@@ -42,7 +42,7 @@ def is_projective_tree(heads: tuple[int, ...]) -> bool:
 
 
 TREES = HeadTrees(is_projective_tree)
-trees, listed, labelled = TREES.trees, TREES.listed, TREES.labelled
+trees, listed, labeled = TREES.trees, TREES.listed, TREES.labeled
 
 
 def several_roots(arcs: torch.Tensor, **options: object) -> ProjectiveTree:
@@ -82,10 +82,10 @@ class TestProjectiveTree(StructureSuite):
             [14, 0, 12, 55],
             excluded=[NO_ARC],
         ),
-        "labelled": Case(
-            lambda arcs, **options: ProjectiveTree(arcs, labelled=True, **options),
+        "labeled": Case(
+            lambda arcs, **options: ProjectiveTree(arcs, labeled=True, **options),
             (LABELLED,),
-            lambda b: labelled(N - 1, 2),
+            lambda b: labeled(N - 1, 2),
             score,
             [7 * 2**3] * 2,
         ),
@@ -131,7 +131,7 @@ def test_heads_of_a_value() -> None:
 
 
 def test_a_label_axis_must_be_announced() -> None:
-    with pytest.raises(ValueError, match=r"arcs must have shape \(\.\.\., N\+1=5, N\+1=5\).*labelled=True"):
+    with pytest.raises(ValueError, match=r"arcs must have shape \(\.\.\., N\+1=5, N\+1=5\).*labeled=True"):
         ProjectiveTree(torch.zeros(5, 5, 3))
     with pytest.raises(ValueError, match="root symbol"):
         ProjectiveTree(torch.zeros(0, 0))

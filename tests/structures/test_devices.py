@@ -34,7 +34,7 @@ STRUCTURES: dict[str, tuple[Callable[..., Structure], list[tuple[int, ...]]]] = 
     "PositionChain": (lambda s, t, n: PositionChain(s, t, lengths=n), [(3, 5, 4), (4, 4)]),
     "SemiMarkov": (lambda s, t, n: SemiMarkov(s, t, lengths=n), [(3, 5, 2, 3), (3, 3)]),
     "ProjectiveTree": (lambda a, n: ProjectiveTree(a, lengths=n), [(3, 6, 6)]),
-    "labelled": (lambda a, n: ProjectiveTree(a, labelled=True, lengths=n), [(3, 6, 6, 2)]),
+    "labeled": (lambda a, n: ProjectiveTree(a, labeled=True, lengths=n), [(3, 6, 6, 2)]),
     "SpanningTree": (lambda a, n: SpanningTree(a, lengths=n), [(3, 6, 6)]),
     "BinaryTree": (lambda s, n: BinaryTree(s, lengths=n), [(3, 5, 5)]),
     "MonotoneAlignment": (lambda m, n: MonotoneAlignment(m, lengths=(n, n)), [(3, 5, 5)]),

@@ -34,7 +34,7 @@ def leads_to_root(heads: tuple[int, ...]) -> bool:
 
 
 TREES = HeadTrees(leads_to_root)
-trees, listed, labelled = TREES.trees, TREES.listed, TREES.labelled
+trees, listed, labeled = TREES.trees, TREES.listed, TREES.labeled
 
 
 def several_roots(arcs: torch.Tensor, **options: object) -> SpanningTree:
@@ -57,10 +57,10 @@ class TestSpanningTree(StructureSuite):
         "infinite": Case(
             several_roots, (ARCS,), lambda b: listed(N, N + 1, False), score, [8, 0, 0, 3], excluded=[NO_ARC]
         ),
-        "labelled": Case(
-            lambda arcs, **options: SpanningTree(arcs, labelled=True, **options),
+        "labeled": Case(
+            lambda arcs, **options: SpanningTree(arcs, labeled=True, **options),
             (LABELLED,),
-            lambda b: labelled(N - 1, 2),
+            lambda b: labeled(N - 1, 2),
             score,
             [8, 8],
         ),

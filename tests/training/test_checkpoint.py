@@ -98,7 +98,7 @@ def test_a_checkpoint_of_other_contents_is_no_traceback(tmp_path: Path) -> None:
     tensors, values = checkpoint.read(tmp_path / checkpoint.STATE)
     for change in ({"position": {"step": "x", "other": 1}}, {"snapshots": 3}, {"generators": [{}]}):
         checkpoint.write(tmp_path / checkpoint.STATE, tensors, {**values, **change})
-        with pytest.raises(RegardError, match="not one that this version can resume"):
+        with pytest.raises(RegardError, match="this version of regard cannot resume this checkpoint"):
             train(tmp_path, resume=True, steps=6)
 
 

@@ -132,7 +132,7 @@ def test_what_cannot_be_is_refused(curriculum: Any, words: str) -> None:
 def test_levels_must_be_known() -> None:
     nothing = document("mix")
     del nothing["truth"]
-    with pytest.raises(RegardError, match=r"nothing says how hard a row is.*by: program"):
+    with pytest.raises(RegardError, match=r"needs a difficulty of each row.*by: program"):
         Spec.parse(nothing)
     with pytest.raises(RegardError, match="the level rises with the epochs"):
         Spec.parse(document("naive", epochs=None, steps=100))
@@ -140,7 +140,7 @@ def test_levels_must_be_known() -> None:
 
 @pytest.mark.parametrize(
     ("second", "words"),
-    [("1", "all rows of train are of one level"), ("hard", "is 'hard', expected a whole")],
+    [("1", "all rows of train have the same level"), ("hard", "is 'hard', expected a whole")],
 )
 def test_rows_without_levels_are_refused(second: str, words: str) -> None:
     spec = Spec.parse(document({"type": "mix", "by": "length"}))

@@ -137,7 +137,9 @@ def test_measuring_more_often_does_not_change_the_weights(tmp_path: Path) -> Non
 
 
 def test_a_metric_nobody_measures_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RegardError, match=r"training\.metric: the evaluation gives loss, but no 'bleu'"):
+    with pytest.raises(
+        RegardError, match=r"training\.metric: the evaluation does not compute 'bleu', only loss"
+    ):
         train(tmp_path, metric="bleu", epochs=1)
 
 
@@ -216,7 +218,7 @@ def test_other_errors_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_no_batches_is_said(tmp_path: Path) -> None:
-    with pytest.raises(RegardError, match="gave no batch"):
+    with pytest.raises(RegardError, match="contain no batch"):
         train(tmp_path, batches=TinyBatches(rows=0))
 
 

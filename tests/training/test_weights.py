@@ -30,10 +30,10 @@ def test_what_fits_is_taken_and_the_rest_is_named(tmp_path: Path) -> None:
     assert torch.equal(target.embedding.weight, source.embedding.weight)
     assert torch.equal(target.label.weight, untouched)
     assert str(report).splitlines() == [
-        "7 of 9 weights taken",
+        "7 of 9 weights loaded",
         "  not in the source: tags.bias",
-        "  other shape: label.weight",
-        "  left in the source: other",
+        "  of another shape: label.weight",
+        "  not used: other",
     ]
 
 
@@ -45,7 +45,7 @@ def test_a_run_starts_where_the_other_ended(tmp_path: Path) -> None:
 
 def test_a_source_that_fits_nowhere_is_refused(tmp_path: Path) -> None:
     save_file({"other": torch.zeros(2)}, tmp_path / "model.safetensors")
-    with pytest.raises(RegardError, match="none of its 1 weights fits"):
+    with pytest.raises(RegardError, match="none of its 1 weights matches"):
         start_from(TinyNetwork(), tmp_path)
 
 

@@ -52,7 +52,7 @@ def test_rows_say_how_long_they_are_and_how_often_or_how_many() -> None:
 
 def test_a_world_is_its_seed_and_refuses_what_means_nothing() -> None:
     assert rows("train", seed=3) == rows("train", seed=3) != rows("train", seed=4)
-    with pytest.raises(RegardError, match=r"items has no effect: it is of task: recall"):
+    with pytest.raises(RegardError, match=r"items has no effect: it belongs to task: recall"):
         world("bits", task="copy", items=[2, 3])
     with pytest.raises(RegardError, match=r"length is \[4, 2\]"):
         world("bits", length=[4, 2])
@@ -92,5 +92,7 @@ def test_a_recall_has_one_answer(width: int, length: tuple[int, int], items: tup
 
 
 def test_too_few_different_items_are_said_so() -> None:
-    with pytest.raises(RegardError, match="a row of long has 12 different items, but 3 × 1 bits make 8"):
+    with pytest.raises(
+        RegardError, match="a row of the split long has 12 different items, but 3 × 1 bits make 8"
+    ):
         world("bits", task="recall", width=3, length=(1, 1))

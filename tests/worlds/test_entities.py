@@ -70,9 +70,9 @@ def test_the_same_rows_every_time_and_none_twice() -> None:
     ("options", "words"),
     [
         ({"entities": 3}, "expected 4 to 50"),
-        ({"shortest": 2}, "expected 3 to 40"),
-        ({"shortest": 6, "longest": 5}, "the shortest first"),
-        ({"longest": 41}, "expected 3 to 40"),
+        ({"shortest": 2}, "expected 3 ≤ shortest ≤ longest ≤ 40"),
+        ({"shortest": 6, "longest": 5}, "shortest is 6 and longest is 5"),
+        ({"longest": 41}, "expected 3 ≤ shortest ≤ longest ≤ 40"),
         ({"passive": 1.5}, "share from 0 to 1"),
     ],
 )

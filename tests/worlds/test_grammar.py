@@ -10,7 +10,7 @@ from regard.errors import RegardError
 from regard.worlds import world
 from regard.worlds.grammar import Grammar, Node, ParsedSentence
 from regard.worlds.grammar.attachment import free_meanings, licensed
-from regard.worlds.grammar.lexicon import LICENCES
+from regard.worlds.grammar.lexicon import LICENSES
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def test_a_phrase_is_only_given_where_no_nearer_word_can_take_it() -> None:
     free = free_meanings(saw, saw.right_edge())
     assert ("with", "optical") in free and ("in", "place") in free
     assert ("from", "place") not in free, "the man can be from there"
-    assert licensed(saw, ("from", "place")) and all(meaning in LICENCES for meaning in free)
+    assert licensed(saw, ("from", "place")) and all(meaning in LICENSES for meaning in free)
 
 
 def test_options_are_checked() -> None:

@@ -51,5 +51,5 @@ def test_rows_depend_on_the_options_alone() -> None:
     texts = [row["document"] for rows in one.values() for row in rows]
     assert len(set(texts)) == len(texts)
     assert {row["document"].count(".") for row in one["long"]} == {8 * 16}
-    with pytest.raises(RegardError, match="shortest no more than longest"):
+    with pytest.raises(RegardError, match="expected shortest ≤ longest"):
         world("reviews", shortest=9, longest=8)

@@ -99,7 +99,7 @@ def test_only_questions_with_so_many_facts() -> None:
         ({"people": 4}, "people is 4, expected 5 to 8"),
         ({"facts": 4}, "facts is 4, expected 2, 3 or 0"),
         ({"longest": 5}, "at most 5 lines, too few for three facts"),
-        ({"shortest": 9, "longest": 8}, "stories have 9 to 8 lines"),
+        ({"shortest": 9, "longest": 8}, "shortest is 9 and longest is 8"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, int], words: str) -> None:

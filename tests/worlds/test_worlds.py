@@ -196,6 +196,8 @@ def test_copy_and_reverse() -> None:
         ("copy", {"sede": 1}, "the world copy has no option 'sede'; it has seed, .*Did you mean seed"),
         ("copy", {"train": "many"}, "world copy: train is 'many', expected a valid integer"),
         ("copy", {"train": -5}, "train is -5"),
+        ("copy", {"seed": -1}, "seed is -1"),
+        ("copy", {"seed": 10**20}, f"seed is {10**20}"),
         ("copy", {"symbols": 1}, "symbols is 1, expected 2 to 26"),
         ("reverse", {"symbols": 2, "max_length": 4}, "too few strings of 2 symbols up to length 4"),
         ("translation", {"max_words": 3}, "max_words is 3, expected at least 6"),

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.data.columns.column import Column
+from regard.data.listed import LISTED
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 from regard.parts import Mistakes, Plan, nearest, register
@@ -75,10 +76,10 @@ class AlignmentColumn(Column):
         """Nothing to learn."""
 
     def check_value(self, value: str | None) -> str | None:
-        if value is None:
-            return "is missing"
+        if value is None or LISTED in value:
+            return super().check_value(value)
         wrong = next((link for link in value.split() if not _LINK.fullmatch(link)), None)
-        return None if wrong is None else f"has {wrong!r}, expected source-target places such as 0-0 1-2"
+        return None if wrong is None else f"has {wrong!r}, expected source-target positions such as 0-0 1-2"
 
     def check_beside(self, encoded: Array, beside: Mapping[str, Array]) -> str | None:
         links = encoded.reshape(-1, 2)  # (links, 2)

@@ -100,7 +100,7 @@ class AudioAugmentOptions(Settings):
     def _of_masks(self) -> Any:
         for kind in ("time", "frequency"):
             if f"{kind}_width" in self.model_fields_set and not getattr(self, f"{kind}_masks"):
-                raise ValueError(f"{kind}_width is of masks, and there are none. Add  {kind}_masks: 2")
+                raise ValueError(f"{kind}_width has no effect without masks. Add  {kind}_masks: 2")
         return self
 
 
@@ -216,7 +216,7 @@ class AudioColumn(Column):
             return data_uri(encode_wav(np.asarray(samples), int(rate)), "audio/wav")
         if isinstance(value, np.ndarray):
             raise RegardError(
-                "an array of samples does not say how many make a second.",
+                "an array of samples has no sampling rate.",
                 where=self.name,
                 fix=f"Give a pair:  {{{self.name!r}: (samples, rate)}}.",
             )
@@ -253,7 +253,7 @@ class AudioColumn(Column):
 
     def decode(self, ids: Sequence[int]) -> str:
         """Not supported: audio is never an output."""
-        raise RegardError("a sound can be read, not written.", where=self.name)
+        raise RegardError("audio cannot be an output.", where=self.name)
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:
         """Empty: the encoder names the positions of the attention."""

@@ -58,16 +58,16 @@ class BitsColumn(Column):
     def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         if name in plan.inputs:
             if options.of is not None:
-                mistakes.add("of has no effect: an input of bits answers nothing.", "of", fix="Leave of out.")
+                mistakes.add("of has no effect: it is an option of outputs.", "of", fix="Leave of out.")
             return
         if options.of is None:
             inputs = [one for one, column in plan.inputs.items() if column.type == cls.type]
             fix = f"Write  of: {inputs[0]}." if inputs else "Add an input of type bits, and name it here."
-            mistakes.add("of is missing: the input whose _ the vectors answer.", "of", fix=fix)
+            mistakes.add("of is missing: it names the input whose _ the output fills.", "of", fix=fix)
             return
         check_of(options.of, plan, mistakes)
         if options.of in plan.inputs and plan.inputs[options.of].type != cls.type:
-            mistakes.add(f"{options.of} is no column of bits: it has no _ to answer.", "of", fix="")
+            mistakes.add(f"{options.of} is not of type bits: it has no _ to fill.", "of", fix="")
 
     def __init__(self, name: str, *, field: str | None = None, of: str | None = None) -> None:
         super().__init__(name, field=field, of=() if of is None else (of,))
@@ -108,7 +108,7 @@ class BitsColumn(Column):
         asked = int((beside[self.of[0]] == BLANK_ID).sum())
         if len(encoded) == asked:
             return None
-        return f"has {len(encoded)} vectors for {asked} {BLANK} of {self.of[0]}"
+        return f"has {len(encoded)} vectors, expected {asked}, one for each {BLANK} of {self.of[0]}"
 
     def written(self, value: Any) -> str:
         """Text as it is; an array (vectors, bits) of zeros and ones as text."""

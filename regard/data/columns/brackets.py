@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import torch
 
-from regard.data.batch import ADDED, PAD, UNLABELLED, UNSEEN, Forest
+from regard.data.batch import ADDED, PAD, UNKNOWN, UNLABELED, UNSEEN, Forest
 from regard.data.brackets import BracketError, BracketTree, read_brackets
 from regard.data.columns.column import Column
 from regard.data.columns.label import unseen_remark
@@ -64,23 +64,24 @@ class BracketsColumn(Column):
     @classmethod
     def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
         given = dict(options)
-        given["of"] = labelled_input(options, plan) if name in plan.outputs else None
+        given["of"] = labeled_input(options, plan) if name in plan.outputs else None
         return cls(name, **given, **asked)
 
     @classmethod
     def describe(cls, options: Any, name: str) -> str:
-        return f"{name}: a tree in brackets" + (", its nodes labelled" if options.labels else "")
+        return f"{name}: a tree in brackets" + (", its nodes labeled" if options.labels else "")
 
     @classmethod
     def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         if name in plan.inputs and options.of is not None:
-            mistakes.add("of is for outputs: an input is its own tree.", "of", fix="Leave it out.")
+            mistakes.add("of has no effect: it is an option of outputs.", "of", fix="Leave it out.")
         if name not in plan.outputs:
             return
         inputs = [one for one, column in plan.inputs.items() if column.type == "brackets"]
         if options.of is None and len(inputs) != 1:
-            what = "no input is of type brackets" if not inputs else f"there are several: {', '.join(inputs)}"
-            mistakes.add(f"the nodes of an input are labelled, and {what}.", "of", fix="Name one: of.")
+            what = f"there are several: {', '.join(inputs)}" if inputs else "no input is of type brackets"
+            fix = f"Name one:  of: {inputs[0]}" if inputs else "Add an input of type brackets."
+            mistakes.add(f"this output labels the nodes of one input, but {what}.", "of", fix=fix)
         elif options.of is not None and options.of not in inputs:
             mistakes.add(
                 f"no input of type brackets is named {options.of!r}.", "of", fix=nearest(options.of, inputs)
@@ -90,19 +91,19 @@ class BracketsColumn(Column):
             same = (plan.inputs[of].field or of) == (options.field or name)
             if same and not plan.inputs[of].labels:
                 mistakes.add(
-                    f"the labels are read from the field of {of}, which takes them for words (labels: false).",
-                    fix=f"Leave labels: false out of {of}, or give the labels in a field of their own.",
+                    f"the labels are read from the field of {of}, which reads them as words (labels: false).",
+                    fix=f"Leave labels: false out of {of}, or put the labels into another field.",
                 )
         if not options.labels:
             mistakes.add(
-                "an output of type brackets is labels, and these trees have none.",
+                "an output of type brackets consists of labels; labels: false leaves it empty.",
                 "labels",
-                fix="Leave it out.",
+                fix="Leave labels: false out.",
             )
         for option in ("vocabulary", "min_count", "case", "normalize"):
             if option in options.model_fields_set:
                 mistakes.add(
-                    f"{option} is about words, and an output is the labels alone.",
+                    f"{option} has no effect: it is about words, and this output consists of labels.",
                     option,
                     fix="Leave it out.",
                 )
@@ -184,7 +185,7 @@ class BracketsColumn(Column):
         mine, theirs = (_visible(one)[:, 0] > 0 for one in (encoded, beside[self.of[0]]))
         if len(mine) != len(theirs):
             return f"has {len(mine)} nodes, {self.of[0]} has {len(theirs)}"
-        return None if np.array_equal(mine, theirs) else f"is another tree than {self.of[0]}"
+        return None if np.array_equal(mine, theirs) else f"is not the same tree as {self.of[0]}"
 
     def encode(self, value: str) -> Array:
         tree = self.tree(value)
@@ -192,11 +193,16 @@ class BracketsColumn(Column):
         nodes = np.zeros((len(tree), NUMBERS), dtype=np.int32)
         nodes[:, 0] = [next(ids) if word is not None else PAD for word in tree.words]
         nodes[:, 1] = tree.parents
-        nodes[:, 2] = [self._numbers.get(label, UNSEEN) if label else UNLABELLED for label in tree.labels]
+        nodes[:, 2] = [self._numbers.get(label, UNSEEN) if label else UNLABELED for label in tree.labels]
         if self.binarize is not None:
             nodes = binarized(nodes, self.binarize)
         nodes[:, 3] = heights(nodes[:, 1])
         return nodes.reshape(-1)
+
+    def unknown_units(self, value: str) -> list[str]:
+        words = [] if self.of else [self.words._compose(word) for word in self.tree(value).leaves]
+        ids = self.words.vocabulary.ids(words)
+        return [word for word, number in zip(words, ids, strict=True) if number == UNKNOWN]
 
     def unseen(self, value: str) -> list[str]:
         return [label for label in self.tree(value).labels if label and label not in self._numbers]
@@ -221,7 +227,7 @@ class BracketsColumn(Column):
 
     def label(self, number: int) -> str:
         """The name of a label; empty for a node without one."""
-        return "" if number == UNLABELLED else "?" if number < 0 else self.classes[number]
+        return "" if number == UNLABELED else "?" if number < 0 else self.classes[number]
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:
         """A name for each node: the words below it."""
@@ -240,6 +246,9 @@ class BracketsColumn(Column):
             for row, length in zip(nodes, collated.lengths.tolist(), strict=True)
         ]
 
+    def readable_texts(self, collated: Forest, texts: Sequence[str]) -> list[list[str]]:
+        return [self.tokens(text) for text in texts]
+
     def cost(self, encoded: Array) -> int:
         """Number of nodes."""
         return len(encoded) // NUMBERS
@@ -254,7 +263,7 @@ class BracketsColumn(Column):
         )
         padding = torch.arange(ids.shape[1]) >= lengths[:, None]
         return Forest(
-            ids, parents.masked_fill(padding, -1), labels.masked_fill(padding, UNLABELLED), high, lengths
+            ids, parents.masked_fill(padding, -1), labels.masked_fill(padding, UNLABELED), high, lengths
         )
 
     def options(self) -> dict[str, Any]:
@@ -282,7 +291,7 @@ class BracketsColumn(Column):
         self.counts = list(learned["counts"])
 
 
-def labelled_input(options: Any, plan: Plan) -> str:
+def labeled_input(options: Any, plan: Plan) -> str:
     """The input whose nodes an output labels."""
     inputs = [name for name, column in plan.inputs.items() if column.type == "brackets"]
     found: str = options.of or inputs[0]

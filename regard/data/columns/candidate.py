@@ -122,10 +122,10 @@ class CandidateColumn(Column):
         if missing:
             rows = sum(counts[text] for text in missing)
             raise RegardError(
-                f"{rows:,} of {sum(counts.values()):,} rows to train on have a {self.name} that is not among the "
+                f"{rows:,} of {sum(counts.values()):,} training rows have a {self.name} that is not among the "
                 f"candidates of {self.file}, for instance {shortened(missing[0])!r}.",
                 where=self.name,
-                fix="Add them to the file, or leave candidates out: then they are those of the training data.",
+                fix="Add them to the file, or leave candidates out to choose from the texts of the training data.",
             )
 
     def encode(self, value: str) -> Array:
@@ -259,7 +259,7 @@ def read_candidates(path: str) -> list[str]:
         if line.text.strip():
             texts.append(plain(line.text))
     if not texts:
-        raise RegardError("there is no candidate.", where=path, fix="Write one a line.")
+        raise RegardError("the file has no candidates.", where=path, fix="Write one per line.")
     if all(NUMBERED.match(text) for text in texts):
         texts = [text.partition(" ")[2] for text in texts]
     return list(dict.fromkeys(texts))

@@ -11,8 +11,7 @@ from regard.data.columns.column import Column
 from regard.data.columns.document import sentence_lengths
 from regard.data.columns.story import StoryColumn
 from regard.data.listed import LISTED, listed_texts
-from regard.data.ragged import Array, Ragged
-from regard.data.sentence_texts import SentenceTexts
+from regard.data.ragged import Array
 from regard.data.turns import MARK, plain
 from regard.errors import RegardError
 from regard.parts import Count, Mistakes, Plan, register
@@ -84,18 +83,11 @@ class CandidatesColumn(StoryColumn):
             return f"has a candidate of {int(lengths.max())} words, more than max_length {self.longest}"
         return None
 
-    @property
-    def reads_texts(self) -> bool:
-        return True
-
     def learn(self, values: Iterable[str]) -> None:
         self.words.learn(sentence for value in values for sentence in self.sentences(value))
 
-    def collate_texts(self, encoded: Ragged, texts: Sequence[str]) -> SentenceTexts:
-        return SentenceTexts.of(self.collate(encoded), tuple(texts))
-
-    def readable(self, collated: Any) -> list[list[str]]:
-        return [self.sentences(text) for text in collated.texts]
+    def readable_texts(self, collated: Any, texts: Sequence[str]) -> list[list[str]]:
+        return [self.sentences(text) for text in texts]
 
     def options(self) -> dict[str, Any]:
         kept = {key: value for key, value in super().options().items() if key != "max_sentences"}

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from regard.data.columns.marks import CAPITAL, UPPER
 
 
-def capitalise(word: str) -> str:
+def capitalize(word: str) -> str:
     """Capitalize the first letter that has an upper case: "(hello" → "(Hello"."""
     for place, letter in enumerate(word):
         if letter.upper() != letter:
@@ -25,7 +25,7 @@ def mark_case(word: str) -> list[str]:
     lower = word.lower()
     if lower == word:
         return [word]
-    if capitalise(lower) == word:
+    if capitalize(lower) == word:
         return [CAPITAL, lower]
     if lower.upper() == word:
         return [UPPER, lower]
@@ -39,7 +39,7 @@ def restore_case(pieces: Iterable[str]) -> list[str]:
         if piece in (CAPITAL, UPPER):
             mark = piece
             continue
-        words.append(capitalise(piece) if mark == CAPITAL else piece.upper() if mark == UPPER else piece)
+        words.append(capitalize(piece) if mark == CAPITAL else piece.upper() if mark == UPPER else piece)
         mark = ""
     return words
 

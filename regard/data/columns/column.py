@@ -137,6 +137,10 @@ class Column(ABC):
             return "has a list, expected text"
         return None if value.strip() else "is empty"
 
+    def unknown_units(self, value: str) -> list[str]:
+        """The words or other units of a value that are outside the vocabulary and are read as the unknown one."""
+        return []
+
     def unseen(self, value: str) -> list[str]:
         """Classes in a value that the training data lack: they count as errors and are left out of the loss."""
         return []
@@ -194,6 +198,10 @@ class Column(ABC):
         """The readable pieces of each row of a batch, one per attention position."""
         rows = zip(collated.ids.tolist(), collated.lengths.tolist(), strict=True)
         return [self.tokens(ids[:length]) for ids, length in rows]
+
+    def readable_texts(self, collated: Any, texts: Sequence[str]) -> list[list[str]]:
+        """Like `readable`; units outside the vocabulary are shown as in the texts of the rows."""
+        return self.readable(collated)
 
     def seen(self, collated: Any, row: int) -> Seen | None:
         """The content of one row for a figure, if the value is not a text."""

@@ -7,8 +7,7 @@ from typing import Any
 
 from regard.data.columns.document import DocumentColumn, SentenceOptions, sentence_lengths, split_sentences
 from regard.data.columns.story import StoryColumn
-from regard.data.ragged import Array, Ragged
-from regard.data.sentence_texts import SentenceTexts
+from regard.data.ragged import Array
 from regard.data.turns import MARK, Turn, TurnError, plain, read_turns, turns_of, write_turns
 from regard.errors import RegardError
 from regard.parts import Count, register
@@ -112,16 +111,9 @@ class DialogColumn(StoryColumn):
     def decode(self, ids: Sequence[int]) -> str:
         return f" {self.mark} ".join(self.words.decode(turn) for turn in split_sentences(ids))
 
-    @property
-    def reads_texts(self) -> bool:
-        return True
-
-    def collate_texts(self, encoded: Ragged, texts: Sequence[str]) -> SentenceTexts:
-        return SentenceTexts.of(self.collate(encoded), tuple(texts))
-
-    def readable(self, collated: Any) -> list[list[str]]:
+    def readable_texts(self, collated: Any, texts: Sequence[str]) -> list[list[str]]:
         """The turns as written, with their speakers."""
-        return [[str(turn) for turn in self.turns(text)] for text in collated.texts]
+        return [[str(turn) for turn in self.turns(text)] for text in texts]
 
     def divide(self, words: Array) -> list[Array]:
         """In buckets, as for documents: facts of a knowledge base are short, utterances are long."""

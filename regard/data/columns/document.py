@@ -137,6 +137,9 @@ class DocumentColumn(Column):
             found += [words[start : start + most] for start in range(0, len(words), most)]
         return found
 
+    def unknown_units(self, value: str) -> list[str]:
+        return [word for sentence in self.sentences(value) for word in self.words.unknown_units(sentence)]
+
     def learn(self, values: Iterable[str]) -> None:
         self.words.learn(sentence for value in values for sentence in self.sentences(value))
 
@@ -170,20 +173,21 @@ class DocumentColumn(Column):
     def readable(self, collated: Sentences) -> list[list[str]]:
         return [[self.words.decode(words) for words in document] for document in documents(collated)]
 
+    def readable_texts(self, collated: Sentences, texts: Sequence[str]) -> list[list[str]]:
+        return [self.tokens(text) for text in texts]
+
     def collate_texts(self, encoded: Ragged, texts: Sequence[str]) -> Sentences:
         """Like `collate`, with the words of the concatenated sentences if a decoder copies them."""
         words = [[word for sentence in self.pieces(text) for word in sentence] for text in texts]
         return replace(self.collate(encoded), verbatim=verbatim(words))
 
-    def readable_words(self, collated: Sentences) -> list[list[list[str]]]:
-        """The words of each sentence of each row; unknown words as written, if the batch contains the texts."""
-        if collated.verbatim is not None:
+    def readable_words(
+        self, collated: Sentences, texts: Sequence[str] | None = None
+    ) -> list[list[list[str]]]:
+        """The words of each sentence of each row; unknown words as written, if the texts are given."""
+        if texts is not None:
             show = self.words.cutter.show
-            rows = [iter(row) for row in collated.verbatim.pieces]
-            return [
-                [[show(next(row)) for _ in sentence] for sentence in document]
-                for row, document in zip(rows, documents(collated), strict=True)
-            ]
+            return [[[show(word) for word in words] for words in self.pieces(text)] for text in texts]
         return [[self.words.tokens(words) for words in document] for document in documents(collated)]
 
     def collate(

@@ -38,7 +38,7 @@ class GroupColumn(Column):
         return np.frombuffer(value.strip().encode("utf-8", errors="surrogatepass"), np.uint8).astype(np.int32)
 
     def decode(self, ids: Sequence[int]) -> str:
-        raise RegardError("a group is not written.", where=self.name)
+        raise RegardError("a group cannot be an output.", where=self.name)
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:
         return [value.strip()] if isinstance(value, str) else []

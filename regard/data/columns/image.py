@@ -49,7 +49,7 @@ class ImageColumn(PixelsColumn):
             f"{name}: images of {height} × {width} pixels in {'color' if options.color == 'rgb' else 'gray'}"
         )
 
-    called = "picture"
+    called = "image"
 
     def written(self, value: Any) -> str:
         return as_value(value, self.name)
@@ -62,7 +62,7 @@ class ImageColumn(PixelsColumn):
             raise Unreadable(error.reason, where=self.name) from error
 
     def readable(self, collated: Any) -> list[list[str]]:
-        return [["picture"]] * len(collated.pixels)
+        return [["image"]] * len(collated.pixels)
 
     def seen(self, collated: Any, row: int) -> SeenPicture:
         pixels = collated.pixels[row].permute(1, 2, 0).numpy()  # (H, W, C)

@@ -40,7 +40,7 @@ class NumberColumn(Column):
 
     type = "number"
     roles: ClassVar[tuple[str, ...]] = ("outputs",)
-    usual: ClassVar[tuple[str, ...]] = ("absolute_error", "squared_error")
+    usual: ClassVar[tuple[str, ...]] = ("absolute_error", "rmse")
     decoder = "number"
     scalar = True
     dtype = np.float64
@@ -80,10 +80,14 @@ class NumberColumn(Column):
         return None if math.isfinite(number) else f"is {value.strip()}, expected a finite number"
 
     def _read(self, value: str) -> float:
+        if self.decimal == "comma" and "." in value:
+            raise ValueError("a point may separate thousands")
         return float(value.replace(",", ".") if self.decimal == "comma" else value)
 
     def _remedy(self, value: str) -> str:
-        comma = self.decimal == "point" and is_decimal_comma(value)
+        if self.decimal == "comma":
+            return " with a decimal comma"
+        comma = is_decimal_comma(value)
         return f"; outputs.{self.name}.decimal=comma reads decimal commas" if comma else ""
 
     def encode(self, value: str) -> Array:

@@ -81,7 +81,7 @@ class PixelsColumn(Column):
 
     cached = False
     called: ClassVar[str]
-    """What messages call a value: a picture, a film."""
+    """What messages call a value: image, video."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class PixelsColumn(Column):
         """The content of the value on the canvas: all of it, or the part in a box of fractions."""
 
     def decode(self, ids: Sequence[int]) -> str:
-        raise RegardError(f"{self.called}s are read, not written.", where=self.name)
+        raise RegardError(f"{self.called}s cannot be outputs.", where=self.name)
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:
         """One piece: the file name."""

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from regard.data.columns.column import Column
+from regard.data.listed import LISTED
 from regard.data.perceived import Places
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
@@ -50,7 +51,7 @@ class PlacesColumn(Column):
 
     @classmethod
     def describe(cls, options: Any, name: str) -> str:
-        return f"{name}: where lies what the output names"
+        return f"{name}: the regions of the input that the output describes"
 
     @classmethod
     def between(cls, options: Any, plan: Plan) -> tuple[str, str] | None:
@@ -61,15 +62,15 @@ class PlacesColumn(Column):
         perceived = _perceived(plan)
         if options.of is None and (len(perceived) != 1 or len(plan.outputs) != 1):
             mistakes.add(
-                f"of must name one input and one output: there are {len(perceived)} images, videos or audio inputs "
-                f"and {len(plan.outputs)} outputs.",
+                f"of must name one input and one output: there are {len(perceived)} inputs of type image, video, "
+                f"audio or series and {len(plan.outputs)} outputs.",
                 "of",
                 fix="Write  of: [INPUT, OUTPUT].",
             )
             return
         source, target = cls.between(options, plan) or ("", "")
         for kind, one, known in (
-            ("image, video or audio", source, perceived),
+            ("image, video, audio or series", source, perceived),
             ("output", target, [*plan.outputs]),
         ):
             if one not in known:
@@ -81,7 +82,7 @@ class PlacesColumn(Column):
         super().__init__(name, field=field, of=of)
         if len(self.of) != 2:
             raise RegardError(
-                f"of names {len(self.of)} columns, expected two: what is looked at and what is written.",
+                f"of names {len(self.of)} columns, expected two: the input with the regions and the output.",
                 where=name,
             )
 
@@ -89,8 +90,8 @@ class PlacesColumn(Column):
         """Nothing to learn."""
 
     def check_value(self, value: str | None) -> str | None:
-        if value is None:
-            return "is missing"
+        if value is None or LISTED in value:
+            return super().check_value(value)
         sizes = set()
         for place in value.split():
             found = _PLACE.fullmatch(place)
@@ -101,7 +102,7 @@ class PlacesColumn(Column):
             if any(low >= high for low, high in zip(numbers[:half], numbers[half:], strict=True)):
                 return f"has {place!r}, which is empty: its end is not after its beginning"
             sizes.add(len(numbers))
-        return "mixes boxes and spans of time" if len(sizes) > 1 else None
+        return "mixes boxes and time spans" if len(sizes) > 1 else None
 
     def check_beside(self, encoded: Array, beside: Mapping[str, Array]) -> str | None:
         steps, _ = _parts(encoded)
@@ -171,7 +172,7 @@ def _check_canvas(source: str, target: str, plan: Plan, mistakes: Mistakes) -> N
     column, decoder = plan.inputs[source], plan.decoder.get(target)
     if getattr(column, "fit", None) in ("pad", "keep"):
         mistakes.add(
-            f"places are fractions of the image, which fit: {column.fit} of {source} moves on its canvas.",
+            f"regions are fractions of the image, but fit: {column.fit} of {source} moves the image on its canvas.",
             fix="Choose  fit: stretch.",
         )
     augment = getattr(column, "augment", None)
@@ -183,6 +184,6 @@ def _check_canvas(source: str, target: str, plan: Plan, mistakes: Mistakes) -> N
         and column.type != "series"
     ):
         mistakes.add(
-            f"attention is learned from true places, which flip and crop of {source} move in training.",
+            f"attention is learned from the true regions, but flip and crop of {source} move the image in training.",
             fix="Leave out flip and crop, or guide and oracle.",
         )

@@ -28,7 +28,7 @@ def polygon_fault(numbers: Sequence[int], points: Sequence[Point]) -> str | None
             return f"turns right at position {here}: a convex polygon goes counter-clockwise and turns left everywhere"
         turned += math.atan2(across, along)
     if turned > 3 * math.pi:
-        return "goes around more than once, and a convex polygon goes around once"
+        return "goes around more than once, but a convex polygon goes around once"
     return None
 
 
@@ -50,10 +50,10 @@ def triangles_fault(numbers: Sequence[int], points: Sequence[Point]) -> str | No
     wanted = _hull_area(points)
     if abs(total - wanted) > COVERED * wanted:
         what = "overlap" if total > wanted else "leave something out"
-        return f"has triangles that {what}: they have {total / wanted:.4g} of the area of the convex hull"
+        return f"has triangles that {what}: they cover {total / wanted:.4g} of the area of the convex hull"
     missing = set(range(1, len(points) + 1)) - set(numbers)
     if missing:
-        return f"has no triangle with point {min(missing)}, and a triangulation has all points"
+        return f"has no triangle with point {min(missing)}, but a triangulation uses every point"
     for (start, end), ways in sides.items():
         if not _is_side(points[start - 1], points[end - 1], ways, points):
             return f"has triangles that overlap or leave something out at the side from {start} to {end}"

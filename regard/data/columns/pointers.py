@@ -71,13 +71,13 @@ class PointersColumn(Column):
             mistakes.add(f"no input is named {of!r}.", "of", fix=nearest(of, list(plan.inputs)))
         elif options.of is None and len(plan.encoder) > 1:
             mistakes.add(
-                f"there are {len(plan.encoder)} inputs; positions of which?",
+                f"there are {len(plan.encoder)} inputs, and of does not say which of them is pointed at.",
                 "of",
-                fix=f"Say which:  of: {of}",
+                fix=f"Name one:  of: {of}",
             )
         elif options.form in FLAT and plan.inputs[of].type != "points":
             mistakes.add(
-                f"form: {options.form} is made of points, and {of} is of type {plan.inputs[of].type}.",
+                f"form: {options.form} needs an input of type points, but {of} is of type {plan.inputs[of].type}.",
                 "form",
                 fix="Choose form: sequence or tour, or an input of type: points.",
             )
@@ -103,9 +103,9 @@ class PointersColumn(Column):
         if self.form in ("polygon", "tour"):
             most, times = Counter(numbers).most_common(1)[0]
             if times > 1:
-                return f"has position {most} {times} times, and a {self.form} has it at most once"
+                return f"has position {most} {times} times, but a {self.form} has it at most once"
         if self.form == "polygon" and len(numbers) < 3:
-            return f"has {len(numbers)} positions, and a polygon has at least 3"
+            return f"has {len(numbers)} positions, but a polygon has at least 3"
         return None
 
     def check_beside(self, encoded: Array, beside: Mapping[str, Array]) -> str | None:
@@ -115,7 +115,7 @@ class PointersColumn(Column):
                 f"has position {int(encoded.max())}, but {self.of[0]} has {len(points)} (1 to {len(points)})"
             )
         if self.form == "tour" and len(encoded) != len(points):
-            return f"has {len(encoded)} positions, and a tour of {self.of[0]} has all {len(points)}"
+            return f"has {len(encoded)} positions, but a tour of {self.of[0]} has all {len(points)}"
         if self.form in FAULTS:
             return FAULTS[self.form](encoded.tolist(), points.tolist())
         return None

@@ -20,6 +20,8 @@ from regard.trace import SeenPoints
 LEARNED_FROM = 2000
 """Number of rows from which mean and standard deviation of the coordinates are fitted."""
 SHORT = 40
+LARGEST = 1e15
+"""Maximum size of a coordinate: products of differences stay far from overflow, and also fit into float32."""
 ROUNDING = 1e-14
 """Threshold for a degenerate triangle: twice its area, as a share of its longest side squared."""
 FLAT = ("polygon", "triangles")
@@ -97,7 +99,7 @@ class PointsColumn(Column):
             points = np.zeros(())
         if points.ndim != 2 or not points.size:
             raise RegardError(
-                f"received a {type(value).__name__} that is no array (points, coordinates).",
+                f"received a {type(value).__name__}, expected an array (points, coordinates).",
                 where=self.name,
                 fix="Give numbers (n, k), or a text such as 0.1 0.2; 0.3 0.4.",
             )
@@ -115,24 +117,23 @@ class PointsColumn(Column):
 
     def check_encoded(self, encoded: Array) -> str | None:
         if self.flat and encoded.shape[1] != 2:
-            return (
-                f"has points of {encoded.shape[1]} coordinates, and the output is made of points in the plane"
-            )
+            return f"has points of {encoded.shape[1]} coordinates, but the output needs points in the plane"
         if self.flat and len(encoded) < 3:
             return "has fewer than 3 points: they make no polygon and no triangle"
+        points = list(map(tuple, encoded.tolist()))
+        if not self.repeats and len(set(points)) < len(points):
+            again = next(number for number, point in enumerate(points) if point in points[:number])
+            before = points.index(points[again])
+            return (
+                f"has the same point twice, as points {before + 1} and {again + 1}: "
+                "to point at one of them is ambiguous"
+            )
         if self.flat and on_one_line(encoded):
             return f"has {len(encoded)} points that lie on one line: they make no polygon and no triangle"
-        if self.repeats:
-            return None
-        points = list(map(tuple, encoded.tolist()))
-        if len(set(points)) == len(points):
-            return None
-        again = next(number for number, point in enumerate(points) if point in points[:number])
-        before = points.index(points[again])
-        return f"has the same point twice, as points {before + 1} and {again + 1}: to point at one of them is ambiguous"
+        return None
 
     def decode(self, ids: Sequence[int]) -> str:
-        raise RegardError("points are read, not written.", where=self.name)
+        raise RegardError("points cannot be an output.", where=self.name)
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:
         count = len(coordinates(value)) if isinstance(value, str) else len(value) // max(self.width, 1)
@@ -197,6 +198,11 @@ def coordinates(value: str) -> Array:
     if not np.isfinite(points).all():
         number = int((~np.isfinite(points)).any(1).argmax()) + 1
         raise Unreadable(f"has a coordinate in point {number} that is not finite")
+    if (np.abs(points) > LARGEST).any():
+        row, place = np.argwhere(np.abs(points) > LARGEST)[0]
+        raise Unreadable(
+            f"has {written[row][place][:SHORT]!r} in point {row + 1}, expected a number from -1e15 to 1e15"
+        )
     return points
 
 

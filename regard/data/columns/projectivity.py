@@ -18,7 +18,7 @@ def crossing(heads: Sequence[int]) -> tuple[int, int] | None:
     return None
 
 
-def projectivise(heads: Sequence[int]) -> list[int]:
+def projectivize(heads: Sequence[int]) -> list[int]:
     """Lift non-projective arcs, one step at a time, until the tree is projective.
 
     Among the arcs whose head does not dominate every word between its ends, the shortest is lifted first: its word is

@@ -10,6 +10,7 @@ import numpy as np
 
 from regard.data.columns.column import Column
 from regard.data.columns.document import sentence_lengths
+from regard.data.listed import LISTED
 from regard.data.ragged import Array
 from regard.errors import RegardError
 from regard.parts import Mistakes, Plan
@@ -46,9 +47,9 @@ class SentenceTruthColumn(Column):
         known, source = cls._known(plan), cls._source(options, plan)
         if source not in known:
             mistakes.add(
-                f"a column of type {cls.type} needs an input of sentences, and {source!r} is none.",
+                f"a column of type {cls.type} needs an input of type story, document or dialog; {source!r} is not one.",
                 "of",
-                fix=f"Say which:  of: {known[0]}"
+                fix=f"Name one:  of: {known[0]}"
                 if known
                 else "Add an input of type: story, document or dialog.",
             )
@@ -68,8 +69,8 @@ class SentenceTruthColumn(Column):
         """Nothing to learn."""
 
     def check_value(self, value: str | None) -> str | None:
-        if value is None:
-            return "is missing"
+        if value is None or LISTED in value:
+            return super().check_value(value)
         item = re.compile(":".join([r"\d{1,9}"] * self.width), re.ASCII)
         wrong = next((word for word in value.split() if not item.fullmatch(word)), None)
         return None if wrong is None else f"has {wrong!r}, expected {self.expects}"

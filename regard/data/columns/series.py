@@ -88,8 +88,8 @@ class SeriesColumn(Column):
                 )
             if self.points is None and (self.origin is not None or self.unit is not None or turned):
                 raise ValueError(
-                    "origin, unit, rotate and scale are about points, and the vectors are not said to be any. Write "
-                    "how many coordinates a point has:  points: 3"
+                    "origin, unit, rotate and scale have no effect on vectors that are not points. Give the number of "
+                    "coordinates of a point:  points: 3"
                 )
             return self
 
@@ -242,7 +242,7 @@ class SeriesColumn(Column):
         return normal.astype(np.float32)
 
     def decode(self, ids: Sequence[int]) -> str:
-        raise RegardError("series are read, not written.", where=self.name)
+        raise RegardError("a series cannot be an output.", where=self.name)
 
     def tokens(self, value: str | Sequence[int]) -> list[str]:
         """One piece: the file name, or the list itself."""

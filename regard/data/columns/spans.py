@@ -80,7 +80,7 @@ def first_fault(tags: Sequence[str], scheme: Scheme) -> str | None:
     marks = "BIO" if scheme == "bio" else "BIOES"
     for place, tag in enumerate(tags, start=1):
         if parts(tag)[0] not in marks:
-            return f"has {tag} at token {place}, which {scheme} does not know"
+            return f"has {tag} at token {place}, which is not a tag of {scheme}"
     for place, (before, after) in enumerate(zip([None, *tags], [*tags, None], strict=True), start=1):
         if not may_follow(before, after, scheme):
             first = "the beginning" if before is None else before

@@ -54,7 +54,9 @@ class StoryColumn(DocumentColumn):
     ) -> None:
         super().__init__(name, field=field, max_sentences=max_sentences, max_length=None, **words)
         if not mark or mark.isspace():
-            raise RegardError(f"the mark is {mark!r}, expected a sign that ends a sentence.", where=name)
+            raise RegardError(
+                f"the mark is {mark!r}, expected a punctuation mark that ends a sentence.", where=name
+            )
         self.mark, self.longest = mark, max_length
 
     def sentences(self, text: str) -> list[str]:

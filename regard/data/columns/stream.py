@@ -25,6 +25,7 @@ from regard.data.columns.text import (
 from regard.data.columns.text_check import check_units
 from regard.data.columns.units import WithLineEnds
 from regard.data.columns.vocabulary import Vocabulary, code_points
+from regard.data.listed import LISTED
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 from regard.parts import Count, Mistakes, Plan, register
@@ -71,20 +72,22 @@ class StreamColumn(TextColumn):
 
     @classmethod
     def describe(cls, options: Any, name: str) -> str:
-        return f"{name}: {UNITS[options.unit]} of a text that runs on"
+        return f"{name}: {UNITS[options.unit]} of a text stream"
 
     @classmethod
     def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         check_units(options, mistakes)
         if plan.inputs:
             mistakes.add(
-                f"a stream is written without inputs; this model reads {', '.join(plan.inputs)}.",
+                f"a model that writes a stream has no inputs; this one reads {', '.join(plan.inputs)}.",
                 "type",
                 fix="Use type: text, or remove inputs.",
             )
         if len(plan.outputs) > 1:
             mistakes.add(
-                "a stream is the only output of its model.", "type", fix="Train one model for each stream."
+                "a stream must be the only output of its model.",
+                "type",
+                fix="Train one model for each stream.",
             )
 
     def __init__(self, name: str, **options: Any) -> None:
@@ -121,7 +124,9 @@ class StreamColumn(TextColumn):
         self._with_lines()
 
     def check_value(self, value: str | None) -> str | None:
-        return "is missing" if value is None else None if value else "is empty"
+        if value is None or LISTED in value:
+            return super().check_value(value)
+        return None if value else "is empty"
 
     def check_encoded(self, encoded: Array) -> str | None:
         return None
@@ -170,7 +175,7 @@ class StreamColumn(TextColumn):
         raise RegardError(
             f"the text has {units} that the model never saw: {named}{more}.",
             where=where,
-            fix="Leave them out or write others, or train on a text that has them.",
+            fix="Remove or replace them, or train on a text that contains them.",
         )
 
     def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
@@ -179,7 +184,9 @@ class StreamColumn(TextColumn):
             unknown, total = unknown + int((encoded == UNKNOWN).sum()), total + len(encoded)
         if not unknown:
             return None
-        return f"{unknown:,} of {total:,} {UNITS[self.unit]} are outside the vocabulary and count as the unknown one"
+        return (
+            f"{unknown:,} of {total:,} {UNITS[self.unit]} are outside the vocabulary and are read as unknown"
+        )
 
     def collate(  # type: ignore[override]
         self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None

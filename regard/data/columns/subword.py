@@ -113,7 +113,7 @@ def explain(message: str, size: int) -> RegardError:
     if too_small := re.search(r"required_chars\. (\d+) vs (\d+)", message):
         characters = int(too_small[2]) - len(SPECIAL)
         what = f"vocabulary: {size} subwords cannot hold the {characters} characters of the training data."
-        return RegardError(what, fix=f"Ask for more than {too_small[2]}.")
+        return RegardError(what, fix=f"Choose more than {too_small[2]}.")
     if "sentences_.empty()" in message:
         return RegardError(
             "there is no text to learn subwords from.", fix="Check that the training data have rows."

@@ -271,6 +271,11 @@ class TextColumn(Column):
         """The pieces of a text, including those outside the vocabulary."""
         return self.cutter.cut(self._compose(text))
 
+    def unknown_units(self, value: str) -> list[str]:
+        pieces = self.pieces(value)
+        ids = self.vocabulary.ids(pieces)
+        return [piece for piece, number in zip(pieces, ids, strict=True) if number == UNKNOWN]
+
     def join(self, pieces: Sequence[str]) -> str:
         """The text of some pieces: the inverse of `pieces`."""
         return self.cutter.join(pieces)
@@ -313,11 +318,12 @@ class TextColumn(Column):
             return tokens
         return replace(tokens, verbatim=verbatim([self.pieces(text) * self.repeat for text in texts]))
 
-    def readable(self, collated: Any) -> list[list[str]]:
-        """The pieces of each row; unknown ones as written, if the batch contains them."""
-        if collated.verbatim is None:
-            return super().readable(collated)
-        return [[self.cutter.show(piece) for piece in row] for row in collated.verbatim.pieces]
+    def readable_texts(self, collated: Any, texts: Sequence[str]) -> list[list[str]]:
+        rows = zip(collated.ids.tolist(), collated.lengths.tolist(), texts, strict=True)
+        return [
+            self.tokens(text) * self.repeat if UNKNOWN in ids[:length] else self.tokens(ids[:length])
+            for ids, length, text in rows
+        ]
 
     def options(self) -> dict[str, Any]:
         return {

@@ -34,15 +34,15 @@ def check_repeat(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> Non
     about = [other for other, one in columns.items() if name in _about(one, plan)]
     if about:
         mistakes.add(
-            f"{about[0]} counts the places of {name}, which is read {options.repeat} times.",
+            f"{about[0]} refers to positions of {name}, which is read {options.repeat} times.",
             "repeat",
             fix=f"Leave repeat or {about[0]} out.",
         )
     if getattr(plan.encoder.get(name), "characters", None) is not None:
         mistakes.add(
-            "words that are read by their characters are read once.",
+            "repeat does not work with words that are read by their characters.",
             "repeat",
-            fix="Leave repeat out, or characters of the encoder.",
+            fix="Leave out repeat, or characters of the encoder.",
         )
 
 
@@ -56,13 +56,15 @@ def check_copied(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> Non
     columns = {**plan.inputs, **plan.outputs}
     sharing = options.shared or any(getattr(one, "shared", None) == name for one in columns.values())
     if name not in plan.outputs:
-        mistakes.add("copied_from is for an output.", "copied_from", fix="Leave it out.")
+        mistakes.add(
+            "copied_from has no effect: it is an option of outputs.", "copied_from", fix="Leave it out."
+        )
     elif source not in plan.inputs or plan.inputs[source].type != "text":
         texts = [other for other, one in plan.inputs.items() if one.type == "text"]
         mistakes.add(f"no input {source!r} of type text.", "copied_from", fix=nearest(source, texts))
     elif not needs.get("verbatim"):
         mistakes.add(
-            f"the words of {source} that {name} leaves out could not be written: its decoder does not copy them.",
+            f"{name} could not write the words of {source} that it leaves out: its decoder does not copy them.",
             "copied_from",
             fix=f"Add  copy: {source}  to the decoder, or leave copied_from out.",
         )
@@ -73,7 +75,7 @@ def check_copied(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> Non
             else "another column has the same vocabulary"
         )
         mistakes.add(
-            f"copied_from leaves words out of a vocabulary of {name} alone, and {what}.",
+            f"copied_from needs a vocabulary of words that {name} does not share, but {what}.",
             "copied_from",
             fix="Leave copied_from out, or use unit: word without shared.",
         )
@@ -97,13 +99,15 @@ def check_shared(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> Non
         return
     if options.shared not in others:
         mistakes.add(
-            f"no column {options.shared!r} to share with.", "shared", fix=nearest(options.shared, others)
+            f"no column {options.shared!r} whose vocabulary can be shared.",
+            "shared",
+            fix=nearest(options.shared, others),
         )
         return
     mine, theirs = (getattr(one, "unit", "word") for one in (options, columns[options.shared]))
     if mine != theirs:
         mistakes.add(
-            f"{name} is cut into units of another kind than {options.shared}: {mine}, not {theirs}.",
+            f"{name} shares the vocabulary of {options.shared} but has another unit: {mine}, not {theirs}.",
             "shared",
             fix=f"Use unit: {theirs}, or leave shared out.",
         )

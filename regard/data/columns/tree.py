@@ -14,7 +14,7 @@ from regard.data.batch import UNSEEN, Trees
 from regard.data.columns.classed import ClassedColumn
 from regard.data.columns.column import Column
 from regard.data.columns.label import unseen_remark
-from regard.data.columns.projectivity import crossing, fault, projectivise
+from regard.data.columns.projectivity import crossing, fault, projectivize
 from regard.data.columns.tags import check_of
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
@@ -108,11 +108,13 @@ class TreeColumn(ClassedColumn):
         for arc in value.split():
             found = _ARC.fullmatch(arc)
             if found is None:
-                raise RegardError(f"this is no arc: {arc!r}.", where=self.name, fix="Write 2:nsubj.")
+                raise RegardError(
+                    f"received {arc!r}, expected head:relation such as 2:nsubj.", where=self.name
+                )
             heads.append(int(found[1]))
             relations.append(self._numbers.get(found[2] or "", UNSEEN if self.classes else 0))
         if self.nonprojective == "lift" and fault(heads, single_root=self.single_root) is None:
-            heads = projectivise(heads)
+            heads = projectivize(heads)
         return np.array([heads, relations], dtype=np.int32).T.reshape(-1)
 
     def unseen(self, value: str) -> list[str]:
@@ -151,7 +153,7 @@ class TreeColumn(ClassedColumn):
             lifted = sum(a != b for a, b in zip(given, encoded[::2].tolist(), strict=True))
             arcs += lifted
             trees += lifted > 0 if self.nonprojective == "lift" else crossing(given) is not None
-        done = f", made so by hanging {arcs:,} words higher" if arcs else ""
+        done = f" ({arcs:,} arcs lifted)" if arcs else ""
         remarks = [
             f"{trees:,} of {total:,} trees are not projective{done}" if trees else None,
             unseen_remark(unseen, f"{words:,} words", "relation", "relations"),

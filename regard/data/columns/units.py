@@ -53,9 +53,9 @@ class Words(Unit):
 
     def cut(self, text: str) -> list[str]:
         if self.punctuation:
-            pieces = [piece for chunk in escape_chunks(text) for piece in separate(chunk)]
+            pieces = [piece for chunk in text.split() for piece in separate(chunk)]
         elif self.marked:
-            pieces = escape_chunks(text)
+            pieces = escape(text).split()
         else:
             return text.split()
         return [part for piece in pieces for part in mark_case(piece)] if self.marked else pieces
@@ -108,10 +108,6 @@ class WithLineEnds(Unit):
         return self.unit.show(piece)
 
 
-def escape_chunks(text: str) -> list[str]:
-    return escape(text).split()
-
-
 @lru_cache(maxsize=1 << 16)
 def belongs_to_word(character: str) -> bool:
     """Letters, their combining marks, digits, and the two joining controls that Indic and Persian words contain."""
@@ -119,13 +115,13 @@ def belongs_to_word(character: str) -> bool:
 
 
 def separate(chunk: str) -> list[str]:
-    """Split a text without spaces into words and single signs; the signs carry the joiners."""
+    """Split a text without spaces into words and single signs, escaped; the signs carry the joiners."""
     if chunk.isalnum():
         return [chunk]
     pieces: list[str] = []
     for is_word, run in groupby(chunk, belongs_to_word):
         characters = list(run)
-        pieces += ["".join(characters)] if is_word else characters
+        pieces += ["".join(characters)] if is_word else map(escape, characters)
     for place in range(1, len(pieces)):
         if not belongs_to_word(pieces[place][0]):
             pieces[place] = JOINER + pieces[place]

@@ -51,7 +51,7 @@ class VideoColumn(PixelsColumn):
         color = "color" if options.color == "rgb" else "gray"
         return f"{name}: videos of up to {options.frames} frames of {height} × {width} pixels in {color}"
 
-    called = "film"
+    called = "video"
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class VideoColumn(PixelsColumn):
         if isinstance(value, Sequence) or hasattr(value, "__array__"):
             return array_uri(np.asarray(value))
         raise RegardError(
-            f"received a {type(value).__name__}, expected a path, bytes, an array (T, H, W, 3) or pictures.",
+            f"received a {type(value).__name__}, expected a path, bytes, an array (T, H, W, 3) or Pillow images.",
             where=self.name,
         )
 

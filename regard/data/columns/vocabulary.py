@@ -31,7 +31,7 @@ class Vocabulary:
         self._by_character: Array | None = None
         if len(self._numbers) != len(self.pieces):
             twice = next(piece for piece, count in Counter(self.pieces).items() if count > 1)
-            raise ValueError(f"a vocabulary holds each piece once, but {twice!r} came twice")
+            raise ValueError(f"a vocabulary contains each piece once, received {twice!r} twice")
 
     @classmethod
     def counted(cls, pieces: Counter[str], *, size: int | None = None, min_count: int = 1) -> Vocabulary:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from regard.data.choice import choose
-from regard.data.provider import Provider, RowCount, Seed
+from regard.data.provider import Provider, RowCount
+from regard.parts import Seed
 
 
 class Package(Provider):

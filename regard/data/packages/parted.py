@@ -15,7 +15,7 @@ def parted(
     left = sorted(set(entries))
     if len(left) <= dev + test:
         raise RegardError(
-            f"dev and test ask for {dev + test} of {len(left)} entries; none is left to train on.",
+            f"dev and test take {dev + test} of {len(left)} entries; none is left for training.",
             where=name,
         )
     Random(seed).shuffle(left)

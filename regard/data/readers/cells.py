@@ -75,11 +75,11 @@ def assign(
             return Cells(tuple(fields), places, width, tuple(wanted), header, named=False)
     wanted = f"{len(fields)} {'is' if len(fields) == 1 else 'are'} needed ({', '.join(fields)})"
     raise RegardError(
-        f"the table has {width} column{'' if width == 1 else 's'}, and {wanted}: "
+        f"the table has {width} column{'' if width == 1 else 's'}, but {wanted}: "
         f"{listed(first, header=header)}.",
         where=where,
-        fix="Tell which are used: `regard train FILE --source NAME --target NAME`, by name or number from 1; in a "
-        "spec, give each column its `field`, or name all in data.fields.",
+        fix="Choose the columns by name or number from 1: `regard train FILE --source NAME --target NAME`; in a "
+        "spec, set `field` of each column, or list all columns in data.fields.",
     )
 
 
@@ -88,7 +88,9 @@ def _lacks(names: Sequence[str], lacking: Sequence[str], where: str) -> RegardEr
     return RegardError(
         f"the header has {', '.join(names)}, but no {' and no '.join(lacking)}.",
         where=f"{where}:1",
-        fix=f"Rename {nearest[0]!r} to {lacking[0]!r}." if nearest else "Name the columns as the spec does.",
+        fix=f"Rename {nearest[0]!r} to {lacking[0]!r}."
+        if nearest
+        else "Give the columns the names that the spec uses.",
     )
 
 

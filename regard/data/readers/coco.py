@@ -62,7 +62,7 @@ def _annotated(content: Mapping[str, Any]) -> Iterator[dict[str, str] | str]:
     for annotation in content["annotations"]:
         picture, caption = annotation.get("image_id"), annotation.get("caption")
         if not names.get(picture):
-            yield f"is a caption of the picture {picture!r}, which is not among the images"
+            yield f"is a caption of the image {picture!r}, which is not among the images"
         elif not isinstance(caption, str):
             yield "is an annotation without a caption"
         else:

@@ -64,9 +64,9 @@ def columns_of(fields: Sequence[str], width: int, where: str) -> list[int]:
     if len(fields) == width:
         return list(range(width))
     raise RegardError(
-        f"the file has {width} columns, and {len(fields)} fields are named: {', '.join(fields)}.",
+        f"the file has {width} columns, but {len(fields)} fields are named: {', '.join(fields)}.",
         where=where,
-        fix=f"Name all in data.fields, _ for those not wanted; or give each its number: field: '{width}'.",
+        fix=f"List all columns in data.fields, with _ for unused ones, or choose them by number: field: '{width}'.",
     )
 
 
@@ -82,7 +82,7 @@ def _row(lines: Sequence[Line], fields: Sequence[str], places: Sequence[int], wi
         if problem is None and len(cells) != width:
             problem = f"has {len(cells)} columns, the first line of its sentence has {width}"
         elif problem is None and any(not cell or " " in cell for cell in cells):
-            problem = "has a cell that is empty or holds a space"
+            problem = "has a cell that is empty or contains a space"
         if problem:
             return Row(file=path, line=line.number, problem=problem, source=line.text)
         table.append(cells)

@@ -134,7 +134,7 @@ def _fault(cells: Sequence[str], expected: int) -> str | None:
     if len(cells) != len(CELLS):
         return f"has {len(cells)} cells between tabs, expected {len(CELLS)}: {' '.join(CELLS)}"
     if "" in cells:
-        return f"has nothing in its cell {CELLS[cells.index('')]}, expected _ where there is nothing to say"
+        return f"has an empty cell {CELLS[cells.index('')]}, expected _ for a missing value"
     if not cells[0].isdigit() and _SPECIAL_ID.fullmatch(cells[0]):
         return None
     if cells[0] != str(expected):

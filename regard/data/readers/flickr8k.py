@@ -42,7 +42,7 @@ class Flickr8kReader(Reader):
         for line in without_last_blank_lines(read_lines(path)):
             found = _LINE.fullmatch(line.text)
             if line.problem or found is None:
-                problem = line.problem or "is no caption such as  picture.jpg#0 <tab> A dog runs ."
+                problem = line.problem or "is not a caption such as  picture.jpg#0 <tab> A dog runs ."
                 yield Row(file=str(path), line=line.number, problem=problem, source=line.text)
                 continue
             values = found.groupdict()
@@ -70,9 +70,9 @@ def read_splits(path: Path) -> dict[str, str]:
     if not all(file.is_file() for file in files):
         missing = next(file for file in files if not file.is_file())
         raise RegardError(
-            f"the split of the pictures is asked for, but neither {TABLE} nor {missing.name} is there.",
+            f"the column split needs the splits of the images, but neither {TABLE} nor {missing.name} exists.",
             where=str(path.parent),
-            fix=f"Write {TABLE} (picture, tab, split) beside the captions, or ask for no split.",
+            fix=f"Write {TABLE} (image, tab, split) beside the captions, or do not read split.",
         )
     if len(files) == 1:
         pairs = (line.text.partition("\t") for line in read_lines(files[0]))

@@ -66,5 +66,5 @@ def _dimensions(stream: IO[bytes] | Any, count: int, path: Path) -> tuple[int, .
 def _exactly(stream: IO[bytes] | Any, count: int, path: Path) -> bytes:
     content: bytes = stream.read(count)
     if len(content) < count:
-        raise RegardError("the file is cut short.", where=str(path), fix="Fetch it again.")
+        raise RegardError("the file is cut short.", where=str(path), fix="Download it again.")
     return content

@@ -70,7 +70,7 @@ def _pair(line: Line, written: Sequence[Line], formulas: Path) -> tuple[dict[str
     elif len(cells) == 2 and cells[1].isdecimal():
         number, name = int(cells[1]), cells[0]
     else:
-        return {}, "is neither  0 60ee748793 basic  nor  60ee748793.png 0"
+        return {}, "does not have the form  0 60ee748793 basic  or  60ee748793.png 0"
     if number >= len(written):
         return {}, f"names formula {number}, but {formulas.name} has {len(written)} (0 to {len(written) - 1})"
     if written[number].problem:

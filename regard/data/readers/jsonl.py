@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from regard.data.readers.lines import BLANK, read_lines, without_last_blank_lines
 from regard.data.readers.reader import Field, Reader
 from regard.data.readers.row import Row
-from regard.data.readers.values import flat, row_of
+from regard.data.readers.values import fields_of, row_of
 from regard.parts import register
 
 SAMPLE = 100
@@ -39,12 +39,8 @@ class JsonLinesReader(Reader):
                 yield row_of(record, fields, file=str(path), line=line.number, source=line.text)
 
     def found(self, files: Sequence[Path]) -> list[Field]:
-        fields: dict[str, str] = {}
-        for line in islice(read_lines(files[0]), SAMPLE):
-            _, record = (line.problem, None) if line.problem else parse(line.text)
-            for name, value in flat(record or {}):
-                fields[name] = fields.get(name) or value
-        return [Field(name, example) for name, example in fields.items()]
+        lines = islice(read_lines(files[0]), SAMPLE)
+        return fields_of(parse(line.text)[1] or {} for line in lines if not line.problem)
 
 
 def parse(text: str) -> tuple[str | None, dict[str, Any] | None]:
@@ -81,4 +77,4 @@ def _without_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")

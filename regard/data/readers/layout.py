@@ -68,9 +68,9 @@ def _quoted(lines: Iterable[Line], sign: str) -> Iterator[Record]:
     more = iter(lines)
 
     def texts() -> Iterator[str]:
-        while again or (line := next(more, None)) is not None:
-            taken.append(again.popleft() if again else line)
-            yield taken[-1].text + (taken[-1].end or "\n")
+        while (line := again.popleft() if again else next(more, None)) is not None:
+            taken.append(line)
+            yield line.text + (line.end or "\n")
 
     parser = csv.reader(texts(), delimiter=sign, strict=True)
     while True:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import os
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from typing import IO, Any
 
 from regard.data.contents import inside
 from regard.errors import MissingExtra, RegardError
+from regard.files import reading_remedy
 from regard.watching import open_watched
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
@@ -33,13 +35,20 @@ def find(path: str | Path) -> Path:
         return path
     if path.is_dir():
         raise RegardError("this is a folder, expected a file.", where=str(path), fix="Name a file inside it.")
+    if path.is_symlink() and not path.exists():
+        raise RegardError(
+            f"this link leads to {os.readlink(path)}, which does not exist.",
+            where=str(path),
+            fix="Correct the link, or name another file.",
+        )
     if not path.exists():
         names = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
         nearest = get_close_matches(path.name, names, n=1)
         if not path.parent.is_dir():
             fix = f"The folder {path.parent} does not exist either."
         else:
-            fix = f"Did you mean {path.with_name(nearest[0])}?" if nearest else f"Look into {path.parent}."
+            correct = f"Correct the name; the folder is {path.parent.resolve()}."
+            fix = f"Did you mean {path.with_name(nearest[0])}?" if nearest else correct
         raise RegardError("there is no such file.", where=str(path), fix=fix)
     return path
 
@@ -67,12 +76,16 @@ def opened(path: Path) -> Iterator[IO[bytes] | io.BufferedIOBase]:
         raise RegardError(
             f"the compressed file is damaged or cut short ({error}).",
             where=str(path),
-            fix="Fetch or compress it again.",
+            fix="Download it or compress it again.",
         ) from error
     except BrokenPipeError:
         raise  # the reader of our output has closed the pipe; this file is fine
     except OSError as error:
-        raise RegardError(f"the file cannot be read ({error.strerror or error}).", where=str(path)) from error
+        raise RegardError(
+            f"the file cannot be read ({error.strerror or error}).",
+            where=str(path),
+            fix=reading_remedy(error, path, "Copy it to another disk, or download it again."),
+        ) from error
 
 
 def members(archive: str) -> list[str]:
@@ -82,7 +95,7 @@ def members(archive: str) -> list[str]:
             return opened_archive.namelist()
     except (OSError, zipfile.BadZipFile) as error:
         raise RegardError(
-            f"the archive cannot be read ({error}).", where=archive, fix="Fetch or pack it again."
+            f"the archive cannot be read ({error}).", where=archive, fix="Download it or create it again."
         ) from error
 
 

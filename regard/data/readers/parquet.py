@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
 from regard.data.readers.reader import Field, Reader
 from regard.data.readers.row import Row
-from regard.data.readers.values import flat, row_of
+from regard.data.readers.values import fields_of, row_of
 from regard.errors import MissingExtra, RegardError
+from regard.files import reading_remedy
 from regard.parts import register
+
+SAMPLE = 100
+"""Number of rows that are searched for field names."""
 
 
 @register("reader", "parquet")
@@ -21,10 +26,9 @@ class ParquetReader(Reader):
 
     def found(self, files: Sequence[Path]) -> list[Field]:
         with open_parquet(files[0]) as file:
-            batch = next(file.iter_batches(batch_size=1), None)
-            names = file.schema_arrow.names
-            record = batch.to_pylist()[0] if batch is not None and len(batch) else dict.fromkeys(names)
-            return [Field(name, example) for name, example in flat(record)]
+            batch = next(file.iter_batches(batch_size=SAMPLE), None)
+            records = batch.to_pylist() if batch is not None else []
+            return fields_of(records or [dict.fromkeys(file.schema_arrow.names)])
 
     def read(
         self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
@@ -46,13 +50,20 @@ class ParquetReader(Reader):
                     yield row_of(record, fields, file=str(path), line=number)
 
 
-def open_parquet(path: Path) -> Any:
+@contextmanager
+def open_parquet(path: Path) -> Iterator[Any]:
+    """The open file. Damage raises an error wherever it occurs."""
     try:
         import pyarrow
         from pyarrow.parquet import ParquetFile
     except ImportError:
         raise MissingExtra("pyarrow", "parquet", f"Reading {path}") from None
     try:
-        return ParquetFile(path)
-    except (pyarrow.ArrowInvalid, OSError) as error:
-        raise RegardError(f"this is not a readable Parquet file ({error}).", where=str(path)) from error
+        with ParquetFile(path) as file:
+            yield file
+    except (pyarrow.ArrowException, OSError) as error:
+        raise RegardError(
+            f"this is not a readable Parquet file ({str(error).rstrip('.')}).",
+            where=str(path),
+            fix=reading_remedy(error, path, "Download it or write it again."),
+        ) from error

@@ -18,10 +18,14 @@ from regard.watching import open_watched
 
 
 class Field(NamedTuple):
-    """A field of a file, by name or number, and its value in the first row."""
+    """A field of a file, by name or number, and its first value.
+
+    listed   whether its values are lists, other than of numbers
+    """
 
     name: str
     example: str
+    listed: bool = False
 
 
 class Reader(Options):
@@ -76,7 +80,7 @@ class Reader(Options):
             raise RegardError(
                 f"{self.about} has the fields {', '.join(self.fields)}, but no {unknown[0]}.",
                 where=where,
-                fix=f"Name the columns so, or give a column  field: {self.fields[0]}.",
+                fix=f"Give the columns these names, or choose one with  field: {self.fields[0]}.",
             )
 
     def found(self, files: Sequence[Path]) -> list[Field]:

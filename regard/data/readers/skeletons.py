@@ -41,7 +41,7 @@ class SkeletonsReader(Reader):
             raise RegardError(
                 "the folder has no skeleton files.",
                 where=str(path),
-                fix="They are named aAA_sSS_eEE_skeleton.txt: name the folder in which they lie.",
+                fix="They are named aAA_sSS_eEE_skeleton.txt. Name the folder that contains them.",
             )
         for name, file in sorted(named, key=lambda pair: pair[1].name):
             values = {

@@ -24,7 +24,7 @@ from regard.parts import register
 class TreesReader(Reader):
     """Labeled trees in brackets, a tree per line, in the format of the Stanford Sentiment Treebank."""
 
-    about: ClassVar[str] = "a file of labelled trees"
+    about: ClassVar[str] = "a file of labeled trees"
     lines: ClassVar[bool] = True
     fields: ClassVar[tuple[str, ...]] = ("text", "label", "tree", "parse")
     phrases: bool = False

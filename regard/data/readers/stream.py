@@ -31,7 +31,7 @@ class StreamReader(Reader):
     ) -> Iterator[Row]:
         if len(fields) != 1:
             raise RegardError(
-                f"a text that runs on is one field, received {', '.join(fields)}.", where=str(files[0])
+                f"a text stream is one field, received {', '.join(fields)}.", where=str(files[0])
             )
         file, line, waiting, something = files[0], 1, "", False
         with opened(file) as stream:
@@ -46,7 +46,7 @@ class StreamReader(Reader):
         if waiting:
             yield Row({fields[0]: waiting}, file=str(file), line=line)
         if not something:
-            raise RegardError("the file is empty.", where=str(file), fix="Name a file that holds a text.")
+            raise RegardError("the file is empty.", where=str(file), fix="Name a file that contains text.")
 
 
 def _decoded(stream: IO[bytes] | Any, file: Path) -> Iterator[str]:

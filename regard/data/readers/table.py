@@ -59,7 +59,7 @@ class TableReader(Reader):
             if record.problem is None and is_blank(record, layout.width):
                 yield Row(file=str(path), line=record.number, problem=BLANK, source=record.text)
             elif cells is None:
-                problem = record.problem or f"is no row of {layout.width} cells"
+                problem = record.problem or f"is not a row of {layout.width} cells"
                 yield Row(file=str(path), line=record.number, problem=problem, source=record.text)
             elif record.number != header:
                 yield cells.row(record, str(path), layout.delimiter)
@@ -80,15 +80,15 @@ class TableReader(Reader):
         told: list[str] = []
         first = self._beginning(path, tuple(fields)).first
         if cells.header and (not cells.named or not set(fields) <= {name.strip() for name in first}):
-            told.append(f"the first line is taken for a header ({', '.join(name.strip() for name in first)})")
+            told.append(f"the first line is read as a header ({', '.join(name.strip() for name in first)})")
         if not cells.header:
-            told.append("the first line is taken for a row, not a header")
+            told.append("the first line is read as a row, not as a header")
         if not cells.named and len(fields) > 1:
             told.append(f"the columns are {', '.join(cells.names)}, in this order")
         said = []
         if layout.delimiter != self.usual:
             change = self._change(f"delimiter: {'comma' if layout.delimiter == 'tab' else 'tab'}")
-            said.append(f"{path}: {layout.delimiter}s are between the cells. {change}")
+            said.append(f"{path}: the cells are separated by {layout.delimiter}s. {change}")
         if told:
             change = self._change(f"header: {'false' if cells.header else 'true'}")
             said.append(f"{path}: {'; '.join(told)}. {change}")
@@ -105,8 +105,12 @@ class TableReader(Reader):
         width = beginning.layout.width
         cells = assign(beginning.first, fields, width=width, header=beginning.header, where=str(path))
         if self.header is False and cells.header:
-            wrong = f"header: false, and {', '.join(fields)} are found by a header"
-            raise RegardError(f"{wrong}.", where=str(path), fix="Give the columns by their numbers, from 1.")
+            wrong = f"header: false, but only a header can locate {', '.join(fields)}"
+            raise RegardError(
+                f"{wrong}.",
+                where=str(path),
+                fix="Set `field` of each column to its number, from 1, or leave header: false out.",
+            )
         return beginning.layout, cells
 
     def _beginning(self, path: Path, fields: tuple[str, ...]) -> Beginning:
@@ -133,7 +137,7 @@ def _beginning(reader: TableReader, path: Path, fields: tuple[str, ...], stamp: 
     )
     if not layout.found and reader.usual is None and reader.delimiter is None and sample:
         raise RegardError(
-            "this is no table: no tab, comma, semicolon or pipe cuts its lines into columns.",
+            "this is not a table: no tab, comma, semicolon or pipe separates its lines into columns.",
             where=str(path),
             fix="Put a tab between the columns, or join parallel files with +: source.txt+target.txt",
         )

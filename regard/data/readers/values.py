@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from regard.data.drawn import stored_picture
-from regard.data.listed import listed_texts, listed_turns
+from regard.data.listed import LISTED, listed_texts, listed_turns
+from regard.data.readers.reader import Field
 from regard.data.readers.row import Row
 
 
@@ -19,13 +20,28 @@ def dig(record: Mapping[str, Any], field: str) -> Any:
     return dig(inner, rest) if isinstance(inner, Mapping) else None
 
 
-def flat(record: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
-    """The fields of a record with single values, named as for `dig`, and their texts; null is ""."""
+def fields_of(records: Iterable[Mapping[str, Any]]) -> list[Field]:
+    """The fields of some records, named as for `dig`, without bytes; null is ""."""
+    fields: dict[str, Field] = {}
+    for record in records:
+        for name, value in _flat(record):
+            text = as_text(value)
+            text = listed_numbers(value) if text is None else text
+            listed = bool(value) and text is None
+            if listed:
+                text = (listed_texts(value) or "").replace(LISTED, " ").strip()
+            known = fields.get(name, Field(name, ""))
+            fields[name] = Field(name, known.example or text or "", known.listed or listed)
+    return list(fields.values())
+
+
+def _flat(record: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of a record, and of the records in it, named as for `dig`."""
     for name, value in record.items():
         if isinstance(value, Mapping):
-            yield from flat(value, f"{before}{name}.")
-        elif value is None or as_text(value) is not None:
-            yield before + name, as_text(value) or ""
+            yield from _flat(value, f"{before}{name}.")
+        elif value is None or as_text(value) is not None or isinstance(value, list):
+            yield before + name, value
 
 
 def as_text(value: Any) -> str | None:
@@ -81,7 +97,7 @@ def row_of(
             kind = "an object" if isinstance(value, Mapping) else f"a {type(value).__name__}"
             problem = f"has {kind} in {field}, expected text"
         elif has_half_pair(text):
-            problem = f"has half of a surrogate pair in {field}, which is no character"
+            problem = f"has an unpaired surrogate in {field}, which is not a character"
         if text is None or problem:
             return Row(file=file, line=line, problem=problem, source=source or repr(dict(record)))
         values[field] = text

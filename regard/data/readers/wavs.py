@@ -48,7 +48,7 @@ class WavsReader(Reader):
             raise RegardError(
                 f"the folder has no audio files ({', '.join(SOUNDS)}).",
                 where=str(folder),
-                fix="Name the folder in which they lie.",
+                fix="Name the folder that contains them.",
             )
         for name in sorted(names, key=_order):
             file = str(folder / name)

@@ -102,7 +102,7 @@ class Parser:
             targets.append(self.factor())
         for target in targets:
             if not isinstance(target, (Symbol, Call)):
-                refuse(self.line, 0, "an equation begins with what it defines")
+                refuse(self.line, 0, "an equation must begin with the symbol that it defines")
         self.take("=")
         body = self.expression()
         conditions: list[Condition] = []
@@ -151,7 +151,7 @@ class Parser:
             sign = self.take("·", "⊙", "*", "⋆", "/")
             right = self.product()
             if sign.kind == "/" and isinstance(right, Operation) and right.sign == "times":
-                refuse(self.line, sign.place, "what stands under / is one factor: put it in parentheses")
+                refuse(self.line, sign.place, "the denominator must be one factor: put it in parentheses")
             found = Operation(sign.kind, found, right)
         return found
 
@@ -170,7 +170,7 @@ class Parser:
             elif self.at("↓"):
                 self.take("↓")
                 if self.take("number").text != "2":
-                    refuse(self.line, self.now.place, "↓2 is the only step there is")
+                    refuse(self.line, self.now.place, "the only stride is ↓2")
                 found = Single("↓", found)
             elif self.at("[") and not self.now.spaced:
                 self.take("[")
@@ -246,7 +246,7 @@ class Parser:
         if self.at("subscript"):
             token = self.take("subscript")
             if len(split(token.text[1:])) > 1:
-                refuse(self.line, token.place, "one index at a time")
+                refuse(self.line, token.place, "expected one index")
             return token.text[1:], ()
         self.take("_{")
         index = self.take("name").text

@@ -49,7 +49,7 @@ class BoardLines:
         if isinstance(said, list):
             for one in said:
                 if self.ranges.setdefault(one.letter, one) != one:
-                    raise NotationError(f"{one.letter} goes over two things: {line.strip()}")
+                    raise NotationError(f"the index {one.letter} has two ranges: {line.strip()}")
             return
         if line[0].isspace():
             if self.inside is None:

@@ -43,7 +43,7 @@ def tokens(line: str) -> list[Token]:
     while place < len(text):
         match = PATTERN.match(text, place)
         if match is None:
-            refuse(line, place, f"{text[place]!r} is no sign of the notation")
+            refuse(line, place, f"{text[place]!r} is not a symbol of the notation")
         kind, piece = str(match.lastgroup), match.group()
         if kind == "sign" and piece == "-":
             refuse(line, place, "minus is written −")

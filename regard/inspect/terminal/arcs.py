@@ -19,7 +19,7 @@ from regard.inspect.arc_drawing import COLORS, MEANINGS, ROOT
 from regard.inspect.arc_layout import Arc, Role, Side, arcs_above, arcs_below, arcs_outside
 from regard.inspect.content import ArcDiagram
 from regard.inspect.terminal.ink import Ink, fit
-from regard.inspect.writing import clusters, is_special, runs_right_to_left, shorten, visible
+from regard.inspect.writing import clusters, is_special, runs_right_to_left, shorten, shorten_words, visible
 
 # horizontal, vertical, left and right corner of an arc above, then of one below
 _LINES: Mapping[Role, str] = {"best": "─│╭╮╰╯", "wrong": "═║╔╗╚╝", "missed": "╌╎╭╮╰╯", "other": "┄┊╭╮╰╯"}
@@ -29,7 +29,7 @@ _SIGNS: Mapping[Role, str] = {"best": "───", "wrong": "═══", "missed
 def draw_arcs(diagram: ArcDiagram, width: int, ink: Ink) -> Iterator[Text]:
     """The diagram in lines of at most `width` cells."""
     if diagram.title:
-        yield Text(shorten(diagram.title, width), style=ink.style("ink", bold=True))
+        yield Text(shorten_words(diagram.title, width), style=ink.style("ink", bold=True))
     if not diagram.words:
         yield Text(shorten("(nothing to show)", width), style=ink.style("muted"))
         return
@@ -155,7 +155,7 @@ class _Sheet:
             line.append(" " * ((self.width - start - size if mirrored else start) - line.cell_len))
             word = self.diagram.words[place]
             style = ink.style("muted" if is_special(word) else "ink", bold=True)
-            line.append(fit(visible(word), size, "centre"), style=style)
+            line.append(fit(visible(word), size, "center"), style=style)
         line.rstrip()
         return line
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from regard.inspect.content import Chart
 from regard.inspect.palette import series_color
 from regard.inspect.terminal.ink import Ink, fit
-from regard.inspect.writing import shorten
+from regard.inspect.writing import shorten_words
 from regard.trace import Array
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -24,7 +24,7 @@ def draw_chart(chart: Chart, width: int, ink: Ink) -> Iterator[Text]:
     """A chart over categories as grouped bars; over numbers, one curve per line."""
     if chart.title or chart.y_name:
         title = " · ".join(filter(None, (chart.title, chart.y_name)))
-        yield Text(shorten(title, width), style=ink.style("ink", bold=True))
+        yield Text(shorten_words(title, width), style=ink.style("ink", bold=True))
     if any(isinstance(place, str) for place in chart.places):
         yield from _bars(chart, width, ink)
     else:

@@ -17,7 +17,7 @@ from regard.inspect.content import Conversation
 from regard.inspect.conversation import folded
 from regard.inspect.terminal.hops import fold
 from regard.inspect.terminal.ink import Ink, fit
-from regard.inspect.writing import right_to_left, shorten, visible
+from regard.inspect.writing import right_to_left, shorten, shorten_words, visible
 
 CELL = 7
 SPEAKER = 12
@@ -26,14 +26,14 @@ SPEAKER = 12
 def draw_conversation(content: Conversation, width: int, ink: Ink) -> Iterator[Text]:
     """The turns in lines of at most `width` cells; long ones wrap, and weights that do not fit are left out."""
     if content.title:
-        yield Text(shorten(content.title, width), style=ink.style("ink", bold=True))
+        yield Text(shorten_words(content.title, width), style=ink.style("ink", bold=True))
     speakers = [visible(speaker) for speaker, _ in content.turns]
     names = min(max([cell_len(one) for one in speakers] + [1]), SPEAKER, max(1, width // 4)) + 2
     widest = max([cell_len(visible(text)) for _, text in content.turns] + [cell_len(content.answer), 8])
     looks = max(1, min(len(content.names), (width - names - min(widest, 20)) // CELL))
     room = max(1, min(widest, width - names - looks * CELL))
     if len(content.names) > 1:
-        head = "".join(fit(name, CELL, "centre") for name in content.names[:looks])
+        head = "".join(fit(name, CELL, "center") for name in content.names[:looks])
         yield Text(shorten(" " * (names + room) + head.rstrip(), width), style=ink.style("muted"))
     for part in content.parts:
         if isinstance(part, range):
@@ -48,7 +48,7 @@ def draw_conversation(content: Conversation, width: int, ink: Ink) -> Iterator[T
         yield line
     if looks < len(content.names):
         hidden = ", ".join(content.names[looks:])
-        for told in fold(f"({hidden}: in a wider terminal)", width):
+        for told in fold(f"(not shown: {hidden}; widen the terminal)", width):
             yield Text(shorten(told, width), style=ink.style("muted"))
 
 
@@ -67,7 +67,7 @@ def _turn(
                 shown = f"[{weight}]" if place in content.truth else f" {weight} "
                 line.append(" ")
                 share = min(1.0, max(0.0, float(content.weights[look, place])))
-                line.append(fit(shown, CELL - 1, "centre"), style=ink.on(share))
+                line.append(fit(shown, CELL - 1, "center"), style=ink.on(share))
         if not ink.color:
             line.rstrip()
         line.truncate(width)

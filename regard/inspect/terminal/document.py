@@ -13,7 +13,7 @@ from rich.text import Text
 
 from regard.inspect.document_words import DocumentWords, Fold
 from regard.inspect.terminal.ink import Ink, fit, in_lines
-from regard.inspect.writing import shorten, visible
+from regard.inspect.writing import shorten, shorten_words, visible
 
 FAINT = 0.1
 MOST_LINES = 12
@@ -22,7 +22,7 @@ MOST_LINES = 12
 def draw_document(shown: DocumentWords, width: int, ink: Ink) -> Iterator[Text]:
     """The document in lines of at most `width` cells; without color, each word is followed by its weight in tenths."""
     if shown.title:
-        yield Text(shorten(shown.title, width), style=ink.style("ink", bold=True))
+        yield Text(shorten_words(shown.title, width), style=ink.style("ink", bold=True))
     digits = len(str(len(shown.words.counts)))
     left = digits + (6 if shown.words.sentences is not None else 1)
     left = left if width >= left + 12 else 0
@@ -75,7 +75,7 @@ def document_notes(shown: list[DocumentWords], width: int, ink: Ink) -> Iterator
     """The legend."""
     told = []
     if not ink.color and any(one.words.weights is not None for one in shown):
-        told += ["[1] … [9] tenths"]
+        told += ["[1] … [9] weight in tenths"]
     if any(one.words.truth is not None for one in shown):
-        told += ["▸ holds what decides", *([] if ink.color else ["[9!] decides"])]
+        told += ["▸ sentence with evidence", *([] if ink.color else ["[9!] evidence"])]
     yield from in_lines([Text(one, style=ink.style("muted")) for one in told], width)

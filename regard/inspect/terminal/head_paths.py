@@ -10,7 +10,7 @@ from rich.text import Text
 from regard.inspect.content import HeadPaths
 from regard.inspect.palette import series_color
 from regard.inspect.terminal.ink import Ink
-from regard.inspect.writing import shorten
+from regard.inspect.writing import shorten_words
 
 ROWS, COLUMNS = 16, 44
 SEVERAL = "*"
@@ -18,7 +18,7 @@ SEVERAL = "*"
 
 def draw_head_paths(heads: HeadPaths, width: int, ink: Ink) -> Iterator[Text]:
     """A grid of at most 44 by 16 cells; * for positions of several heads."""
-    yield Text(shorten(heads.title, width), style=ink.style("ink", bold=True))
+    yield Text(shorten_words(heads.title, width), style=ink.style("ink", bold=True))
     points = np.concatenate([*heads.paths.values(), np.zeros((0, 2))])
     if not len(points) or not np.isfinite(points).all():
         yield Text("(nothing to show)", style=ink.style("muted"))

@@ -17,7 +17,7 @@ from rich.text import Text
 from regard.inspect.content import HeadPanels, Matrix
 from regard.inspect.terminal.ink import Ink, fit
 from regard.inspect.terminal.matrix import FAINT, draw_matrix, scale_notes, small_sign
-from regard.inspect.writing import clusters, is_special, shorten, visible
+from regard.inspect.writing import clusters, is_special, shorten, shorten_words, visible
 from regard.terminal import printable
 
 TALLEST = 8
@@ -27,7 +27,7 @@ GAP = 2
 
 def draw_heads(panels: HeadPanels, width: int, ink: Ink) -> Iterator[Text]:
     """The layer's title, the names of its axes, and its panels in lines of at most `width` cells."""
-    yield Text(shorten(panels.title, width), style=ink.style("ink", bold=True))
+    yield Text(shorten_words(panels.title, width), style=ink.style("ink", bold=True))
     matrices = panels.matrices
     if not matrices or not matrices[0].values.size:
         yield Text(fit("(nothing to show)", min(width, 17)), style=ink.style("muted"))

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from regard.inspect.content import HopTable
 from regard.inspect.terminal.ink import Ink, fit
-from regard.inspect.writing import clusters, right_to_left, shorten, visible
+from regard.inspect.writing import clusters, right_to_left, shorten, shorten_words, visible
 from regard.terminal import printable
 
 CELL = 7
@@ -23,7 +23,7 @@ CELL = 7
 def draw_hops(table: HopTable, width: int, ink: Ink) -> Iterator[Text]:
     """The table in lines of at most `width` cells; sentences wrap, and hops that do not fit continue below."""
     if table.title:
-        yield Text(shorten(table.title, width), style=ink.style("ink", bold=True))
+        yield Text(shorten_words(table.title, width), style=ink.style("ink", bold=True))
     count = len(table.hops.weights)
     if not table.positions or not count:
         yield Text(shorten("(nothing to show)", width), style=ink.style("muted"))
@@ -37,7 +37,7 @@ def draw_hops(table: HopTable, width: int, ink: Ink) -> Iterator[Text]:
         if first:
             yield Text()
         shown = range(first, min(count, first + band))
-        head = "".join(fit(f"hop {hop + 1}", CELL, "centre") for hop in shown)
+        head = "".join(fit(f"hop {hop + 1}", CELL, "center") for hop in shown)
         yield Text(shorten(" " * (badge + room) + head.rstrip(), width), style=ink.style("muted"))
         for place in range(len(table.positions)):
             for line in _row(table, place, orders[place], (badge, room), shown, ink):
@@ -68,7 +68,7 @@ def _cell(table: HopTable, place: int, hop: int, ink: Ink) -> Text:
     best, true = table.is_best(place, hop), table.is_true(place, hop)
     number = f"{weight:.2f}".removeprefix("0")
     number = f"[{number}]" if true else number
-    text = ("▸" if best else " ") + fit(number, CELL - 2, "centre")
+    text = ("▸" if best else " ") + fit(number, CELL - 2, "center")
     return Text(text, style=ink.on(min(1.0, max(0.0, weight)), bold=best))
 
 

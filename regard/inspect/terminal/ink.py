@@ -57,7 +57,7 @@ def fit(text: str, width: int, align: str = "left") -> str:
     room = width - cell_len(text)
     # Without the mark, terminals that reorder text would merge neighboring right-to-left labels.
     mark = LEFT_TO_RIGHT_MARK if right_to_left(text) else ""
-    before = {"left": 0, "right": room, "centre": room // 2}[align]
+    before = {"left": 0, "right": room, "center": room // 2}[align]
     return " " * before + text + mark + " " * (room - before)
 
 

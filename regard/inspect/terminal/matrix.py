@@ -111,12 +111,12 @@ def _header(matrix: Matrix, band: Sequence[int], plan: _Plan, ink: Ink, last: bo
     names = [visible(matrix.columns[column]) for column in band]
     indent = " " * (plan.label + 1)
     if not plan.downwards:
-        lines = [[fit(name, plan.cell, "centre") for name in names]]
+        lines = [[fit(name, plan.cell, "center") for name in names]]
     else:
         stacks = [_stack(name) for name in names]
         height = max(map(len, stacks))
         stacks = [[""] * (height - len(stack)) + stack for stack in stacks]  # aligned at the bottom
-        lines = [[fit(stack[i], plan.cell, "centre") for stack in stacks] for i in range(height)]
+        lines = [[fit(stack[i], plan.cell, "center") for stack in stacks] for i in range(height)]
     for i, cells in enumerate(lines):
         line = Text(indent, no_wrap=True, overflow="crop")
         for column, cell in zip(band, cells, strict=True):
@@ -148,7 +148,7 @@ def _row(matrix: Matrix, row: int, band: Sequence[int], plan: _Plan, ink: Ink, l
         if true:
             text = f"[{text or ' ' * (plan.cell > 2)}]"
         ground = ink.style("ink", bold=true) if matrix.is_zero(row, column) else ink.on(share, bold=true)
-        line.append(fit(text, plan.cell, "centre"), style=ground)
+        line.append(fit(text, plan.cell, "center"), style=ground)
     if last and plan.margin and matrix.margin is not None:
         value = float(matrix.margin[row])
         line.append(f"  {value:.2f} ", style=ink.style("muted"))

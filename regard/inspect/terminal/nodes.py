@@ -14,13 +14,13 @@ from rich.text import Text
 
 from regard.inspect.content import NodeDiagram
 from regard.inspect.terminal.ink import Ink
-from regard.inspect.writing import shorten, visible
+from regard.inspect.writing import shorten, shorten_words, visible
 
 
 def draw_nodes(diagram: NodeDiagram, width: int, ink: Ink) -> Iterator[Text]:
     """The tree in lines of at most `width` cells."""
     if diagram.title:
-        yield Text(shorten(diagram.title, width), style=ink.style("ink", bold=True))
+        yield Text(shorten_words(diagram.title, width), style=ink.style("ink", bold=True))
     if not diagram.words:
         yield Text(shorten("(nothing to show)", width), style=ink.style("muted"))
         return
@@ -72,7 +72,7 @@ def node_notes(shown: Sequence[NodeDiagram], width: int, ink: Ink) -> Iterator[T
     """The legend."""
     parts = []
     if any(diagram.nodes.weights is not None for diagram in shown):
-        parts.append("numbers: how much was read of each node")
+        parts.append("numbers: weight of each node")
     if any(diagram.wrong(place) for diagram in shown for place in range(len(diagram.words))):
         parts.append("2≠3: found 2, true 3")
     if parts:

@@ -46,7 +46,7 @@ from regard.inspect.terminal.plane import draw_plane
 from regard.inspect.terminal.segments import draw_segments, segment_notes
 from regard.inspect.terminal.sights import draw_looks, look_notes
 from regard.inspect.terminal.timeline import draw_film, draw_series, time_notes
-from regard.inspect.terminal.words import draw_lines, draw_links, draw_ranking, draw_words
+from regard.inspect.terminal.words import draw_lines, draw_links, draw_ranking, draw_words, word_notes
 from regard.terminal import printable
 
 
@@ -90,8 +90,10 @@ def _notes(parts: Sequence[Content], width: int, ink: Ink) -> Iterator[list[Text
     pictures = [part for part in parts if isinstance(part, PictureLooks)]
     timed = [part for part in parts if isinstance(part, FilmLooks | SeriesLooks)]
     layers = [part for part in parts if isinstance(part, HeadPanels)]
+    words = [part for part in parts if isinstance(part, WeightedWords)]
     for notes in (
         list(head_notes(layers, width, ink)),
+        list(word_notes(words, width, ink)),
         list(segment_notes(bands, width, ink)),
         list(hop_notes(tables, width, ink)),
         list(conversation_notes(talks, width, ink)),

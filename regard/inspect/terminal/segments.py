@@ -14,7 +14,7 @@ from rich.text import Text
 
 from regard.inspect.content import SegmentBands
 from regard.inspect.terminal.ink import Ink, fit
-from regard.inspect.writing import is_special, shorten, visible
+from regard.inspect.writing import is_special, shorten, shorten_words, visible
 
 FAINT = 0.1
 """Shares below this are a dot without color."""
@@ -35,7 +35,7 @@ class _Plan:
 def draw_segments(bands: SegmentBands, width: int, ink: Ink) -> Iterator[Text]:
     """Lines of at most `width` cells; a source that does not fit continues in another band below."""
     if bands.title:
-        yield Text(shorten(bands.title, width), style=ink.style("ink", bold=True))
+        yield Text(shorten_words(bands.title, width), style=ink.style("ink", bold=True))
     if not bands.sources or not bands.targets:
         yield Text(shorten("(nothing to show)", width), style=ink.style("muted"))
         return
@@ -97,7 +97,7 @@ def _line(bands: SegmentBands, row: int | None, band: Sequence[int], plan: _Plan
     label = fit(visible(target), plan.label, "right") + " " if target else " " * (plan.label + 1)
     line.append(label, style=ink.style(color, bold=True))
     for place, source in enumerate(band):
-        piece = fit(visible(bands.sources[source]), plan.cells[source], "centre")
+        piece = fit(visible(bands.sources[source]), plan.cells[source], "center")
         if place:
             line.append(" " * plan.blank)
         if row is None:
@@ -107,7 +107,7 @@ def _line(bands: SegmentBands, row: int | None, band: Sequence[int], plan: _Plan
         else:
             share = bands.share(row, source)
             digit = "·" if share < FAINT else str(min(9, int(10 * share)))
-            line.append(fit(digit, plan.cells[source], "centre"))
+            line.append(fit(digit, plan.cells[source], "center"))
     if not ink.color:
         line.rstrip()
     return line

@@ -19,7 +19,7 @@ from regard.inspect.raster import resized, stepped, veiled
 from regard.inspect.sights import PictureLooks, Pixels
 from regard.inspect.terminal.ink import Ink, fit
 from regard.inspect.terminal.picture import boxed, half_blocks, lines_for, side_by_side
-from regard.inspect.writing import shorten, visible
+from regard.inspect.writing import shorten, shorten_words, visible
 
 FAINT = 0.1
 PANEL, SMALL, WHOLE = 18, 14, 28
@@ -29,7 +29,7 @@ PANEL, SMALL, WHOLE = 18, 14, 28
 def draw_looks(looks: PictureLooks, width: int, ink: Ink) -> Iterator[Text]:
     """The image and the attention of each word, in lines of at most `width` cells."""
     if looks.title:
-        yield Text(shorten(looks.title, width), style=ink.style("ink", bold=True))
+        yield Text(shorten_words(looks.title, width), style=ink.style("ink", bold=True))
     if ink.color and looks.words:
         yield from _veils(looks, width, ink)
         return
@@ -48,10 +48,10 @@ def look_notes(shown: Sequence[PictureLooks], width: int, ink: Ink) -> Iterator[
     drawn = [looks for looks in shown if looks.words]
     if not drawn:
         return
-    parts = ["light: where it looked"] if ink.color else ["9: its largest weight", "· under a tenth of it"]
+    parts = ["bright: attended"] if ink.color else ["9: its largest weight", "· under a tenth of it"]
     if any(looks.known for looks in drawn):
         parts.append(f"{'framed:' if ink.color else '[ ]'} {drawn[0].outlined}")
-        parts.append("✓ looked there most, ✗ did not")
+        parts.append("✓ most attended, ✗ not")
     line = ""
     for part in parts:
         if line and len(line) + 3 + len(part) > width:

@@ -20,7 +20,7 @@ from regard.inspect.raster import resized, shaded_pixels
 from regard.inspect.sights import FilmLooks, SeriesLooks
 from regard.inspect.terminal.ink import Ink, fit
 from regard.inspect.terminal.picture import half_blocks, lines_for, side_by_side
-from regard.inspect.writing import is_special, shorten, visible
+from regard.inspect.writing import is_special, shorten, shorten_words, visible
 
 FAINT = 0.1
 MARGIN = 5
@@ -104,7 +104,7 @@ def _rooms(looks: Timed, width: int) -> tuple[int, int]:
 
 def _title(looks: Timed, width: int, ink: Ink) -> Iterator[Text]:
     if looks.title:
-        yield Text(shorten(looks.title, width), style=ink.style("ink", bold=True))
+        yield Text(shorten_words(looks.title, width), style=ink.style("ink", bold=True))
 
 
 def _rows(looks: Timed, label: int, room: int, ink: Ink) -> Iterator[Text]:
@@ -155,6 +155,6 @@ def _tenths(looks: Timed, word: int, columns: Sequence[Sequence[int]]) -> str:
         while end < len(columns) and columns[end] == columns[start]:
             end += 1
         share = max(looks.shade(word, place) for place in columns[start])
-        line += fit("·" if share < FAINT else str(min(9, int(10 * share))), end - start, "centre")
+        line += fit("·" if share < FAINT else str(min(9, int(10 * share))), end - start, "center")
         start = end
     return line

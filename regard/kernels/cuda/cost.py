@@ -59,10 +59,10 @@ def descend_kernel(logits, bias, targets, costs, likelihoods, KEPT: tl.constexpr
         summed += tl.where(here, x, 0.0)
     highest = tl.max(top, 0)
     safe = tl.where(highest == float("-inf"), 0.0, highest)
-    normaliser = safe + tl.log(tl.sum(total * tl.exp(top - safe), 0))
+    normalizer = safe + tl.log(tl.sum(total * tl.exp(top - safe), 0))
     aim = tl.load(logits + target).to(WORK) + tl.load(bias + target).to(WORK)
-    likelihood = normaliser - aim
-    cost = kept * likelihood + share * (V * normaliser - tl.sum(summed, 0))
+    likelihood = normalizer - aim
+    cost = kept * likelihood + share * (V * normalizer - tl.sum(summed, 0))
     tl.store(likelihoods + row, tl.where(real, likelihood, 0.0))
     tl.store(costs + row, tl.where(real, cost, 0.0))
     tl.debug_barrier()  # all threads must have read the target's logit
@@ -72,7 +72,7 @@ def descend_kernel(logits, bias, targets, costs, likelihoods, KEPT: tl.constexpr
         x = tl.load(logits + v, mask=here, other=0.0).to(WORK) + tl.load(bias + v, mask=here, other=0.0).to(
             WORK
         )
-        d = tl.exp(x - normaliser) - share - tl.where(v == target, kept, 0.0)
+        d = tl.exp(x - normalizer) - share - tl.where(v == target, kept, 0.0)
         d = tl.where(real, d, 0.0)
         tl.store(logits + v, d.to(logits.dtype.element_ty), mask=here)
 

@@ -68,9 +68,9 @@ def _complete_masses(charts, scores, masses, rates, n, size, width, F: tl.conste
             count = tl.where(rightward & (head == 0), 0, count)
             banned = tl.where(end != 1, 1, 0)
         count = tl.where(known, count, 0)
-        neighbour = tl.where(rightward, end + 1, end - 1)
+        neighbor = tl.where(rightward, end + 1, end - 1)
         mass, rate = _gather(
-            charts, scores, masses, rates, item, score, chart * TURNED + neighbour * size, chart * SPLIT + head * size,
+            charts, scores, masses, rates, item, score, chart * TURNED + neighbor * size, chart * SPLIT + head * size,
             chart * MASS_SPLIT + head * size, beyond, count, n - width, banned, F, ITEMS, PARTS, TANGENT)  # fmt: skip
         behind = tl.where(rightward, 0, head + 1)
         count = tl.where(known, tl.where(rightward, head, n - head), 0)

@@ -45,7 +45,7 @@ class DeepCell(Cell):
         def _something_to_skip(self) -> Any:
             if self.skip and self.transition == 1:
                 raise ValueError(
-                    "skip leads past the layers of the transition from the second on, and there is one."
+                    "skip has no effect: it bypasses the transition layers after the first, and there is only one."
                 )
             return self
 

@@ -28,8 +28,8 @@ class LSTMComposer(TreeLSTMComposer):
             *cls.leaf_equations,
             "node_x(l, m, r, n) = (o ⊙ tanh(v), v)",
             "    i = σ(W_ip [l; r] + b_ip)",
-            "    f = σ(W_fp [l; r] + b_fp)     — how much of the left child is kept",
-            "    g = σ(W_gp [l; r] + b_gp)     — and of the right one",
+            "    f = σ(W_fp [l; r] + b_fp)     — the forget gate of the left child",
+            "    g = σ(W_gp [l; r] + b_gp)     — the forget gate of the right child",
             "    o = σ(W_op [l; r] + b_op)",
             "    v = i ⊙ tanh(W_up [l; r] + b_up) + f ⊙ m + g ⊙ n",
         ]

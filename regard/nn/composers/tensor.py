@@ -24,7 +24,7 @@ class TensorComposer(Composer):
             "leaf_x(x) = tanh(W_x x + b_x)",
             "node_x(l, r) = tanh(z + W_p [l; r] + b_p)",
             f"    z = [pairs_1([l; r]); …; pairs_{size}([l; r])]",
-            "pairs_δ(x) = x·V_δ x     — every two features of the children, with a weight for each unit",
+            "pairs_δ(x) = x·V_δ x     — a weight for every pair of features of the children",
             f"δ = 1 … {size}",
         ]
 

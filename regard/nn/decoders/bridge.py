@@ -49,7 +49,7 @@ def check_bridge(options: Any, plan: Plan, mistakes: Mistakes) -> None:
     """Require that `bridge` has an effect, and that `copy` finds last states of the right shape."""
     if options.bridge != "tanh" and "start" not in options.ways:
         mistakes.add(
-            "bridge has no effect: the encoding is not the first state.",
+            "bridge has no effect: the first state does not depend on the encoder.",
             "bridge",
             fix="Add start to condition, or leave bridge out (it is tanh by default).",
         )
@@ -58,22 +58,22 @@ def check_bridge(options: Any, plan: Plan, mistakes: Mistakes) -> None:
     sources = [name for name in options.over or plan.encoder if name in plan.encoder]
     if len(sources) != 1:
         mistakes.add(
-            f"bridge: copy begins with the last states of one input; there are {', '.join(sources)}.",
+            f"bridge: copy needs one input; received {', '.join(sources)}.",
             "bridge",
-            fix="Name one with  over, or use bridge: tanh.",
+            fix="Name one input in  over, or use bridge: tanh.",
         )
         return
     encoder = owner_of(plan, sources[0])
     last = encoder.part.last_states(encoder)
     if why := _unlike(last, options.layers, options.size, options.cell.part.carries):
-        mistakes.add(why, "bridge", fix="Give both the same, or use bridge: tanh.")
+        mistakes.add(why, "bridge", fix="Match the encoder and the decoder, or use bridge: tanh.")
 
 
 def check_last_states(sources: Mapping[str, Any], stack: Stack) -> None:
     """Ask the encoder for its last states, and require one of the decoder's size for each layer."""
     if len(sources) != 1:
         raise RegardError(
-            f"bridge: copy begins with the last states of one input; there are {', '.join(sources)}.",
+            f"bridge: copy needs one input; received {', '.join(sources)}.",
             where="decoder.bridge",
             fix="Use bridge: tanh.",
         )
@@ -81,18 +81,20 @@ def check_last_states(sources: Mapping[str, Any], stack: Stack) -> None:
     hand_on = getattr(source, "hand_on", None)
     last = LastStates(size=source.summary_size) if hand_on is None else hand_on()
     if why := _unlike(last, len(stack.cells), stack.size, stack.cell(0).carries):
-        raise RegardError(why, where="decoder.bridge", fix="Give both the same, or use bridge: tanh.")
+        raise RegardError(
+            why, where="decoder.bridge", fix="Match the encoder and the decoder, or use bridge: tanh."
+        )
 
 
 def _unlike(last: LastStates, layers: int, size: int, carries: bool) -> str:
     """Why an encoder's last states cannot be a decoder's first states; empty if they can."""
-    begin = "bridge: copy begins with the encoder's last states"
+    begin = "bridge: copy sets the decoder's first states to the encoder's last states"
     if last.layers != layers:
-        return f"{begin}, layer by layer; the encoder has {last.layers}, the decoder {layers}."
+        return f"{begin}; the encoder has {last.layers} layers, the decoder {layers}."
     if last.size is not None and last.size != size:
-        return f"{begin}; they have {last.size} features, the decoder {size}."
+        return f"{begin}; the encoder has size {last.size}, the decoder {size}."
     if carries and not last.carries:
-        return f"{begin}; the decoder's cell carries a second vector, and the encoder has none to hand on."
+        return f"{begin}; the decoder's cell has a second state vector, the encoder has none."
     return ""
 
 

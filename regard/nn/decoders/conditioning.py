@@ -81,19 +81,19 @@ def check_condition(options: Any, mistakes: Mistakes) -> None:
         mistakes.add(f"condition names {twice[0]} twice.", "condition", fix="Keep one of them.")
     if "first-input" in options.condition and "attention" in options.condition:
         mistakes.add(
-            "first-input is a step before the first word, in which an attention would have nothing to read.",
+            "condition: first-input and attention cannot be combined: the extra first step has no attention.",
             "condition",
             fix="Use start with attention, or leave one of the two out.",
         )
     if "attention" in options.condition and not options.attention:
         mistakes.add(
-            "condition names attention, and there is no attention.",
+            "condition names attention, and this decoder has none.",
             "condition",
             fix="Add  attention: {score: additive, select: softmax}.",
         )
     if options.attention and "attention" not in options.condition:
         mistakes.add(
-            "there is an attention, and condition leaves it out.",
+            "this decoder has an attention, and condition does not name it.",
             "condition",
             fix="Add attention to condition, or remove the attention.",
         )
@@ -112,7 +112,7 @@ def check_given(
             f"A decoder's condition is any combination of {', '.join(get_args(Condition))}; received {list(condition)}."
         )
     if "first-input" in condition and "attention" in condition:
-        raise RegardError("A decoder whose first input is the summary has no attention.")
+        raise RegardError("The conditions first-input and attention cannot be combined.")
     if ("attention" in condition) != bool(attention):
         raise RegardError(
             f"Condition {list(condition)} and {len(attention or {})} attentions do not fit together.",
@@ -121,10 +121,10 @@ def check_given(
     unknown = [name for name in attention or {} if name not in sources]
     if unknown:
         raise RegardError(
-            f"The decoder is to attend to {', '.join(unknown)}, which is not among its sources {', '.join(sources)}."
+            f"Unknown source in attention: {', '.join(unknown)}. The sources are {', '.join(sources)}."
         )
     if state not in ("previous", "current"):
-        raise RegardError(f"A decoder looks from the previous or the current state; received {state!r}.")
+        raise RegardError(f"state must be 'previous' or 'current'; received {state!r}.")
 
 
 def readout_lines(
@@ -138,7 +138,7 @@ def readout_lines(
     size = options.embedding if options.tie != "none" else options.size
     merges = "output" in options.ways
     if "gate" in options.ways:
-        found += [f"ρ_y = σ(G_y {summary} + d_ρ)     — what of the state is said"]
+        found += [f"ρ_y = σ(G_y {summary} + d_ρ)     — the output gate"]
         output = f"ρ_y ⊙ {f'({output})' if ' ' in output else output}"
     if options.deep or merges or any(one.state == "current" for one in options.attention):
         more = [*(["E_y[y_{t−1}]"] if options.deep else []), *([summary] if merges else [])]

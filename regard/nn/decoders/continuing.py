@@ -63,22 +63,26 @@ class ContinuingDecoder(Decoder):
         if options.output == "adaptive":
             if options.tie == "output":
                 mistakes.add(
-                    "tie: output needs weights for every unit; output: adaptive has narrower ones for the rare.",
+                    "tie: output needs output weights of one width; output: adaptive has narrower ones for rare units.",
                     "tie",
                     fix="Leave one of the two out.",
                 )
             classes = len(options.cutoffs or CUTOFFS)
             if cls.said_size(options) < NARROWER**classes:
                 mistakes.add(
-                    f"{classes} classes of rare units need a size of at least {NARROWER**classes}.",
+                    f"with {classes} cutoffs, size must be at least {NARROWER**classes}.",
                     "output",
                     fix="Raise size, or give fewer cutoffs.",
                 )
             cutoffs = options.cutoffs or CUTOFFS
             if list(cutoffs) != sorted(set(cutoffs)):
-                mistakes.add("cutoffs must rise.", "cutoffs", fix="For example [2000, 10000].")
+                mistakes.add(
+                    "cutoffs must be strictly increasing.", "cutoffs", fix="For example [2000, 10000]."
+                )
         elif options.cutoffs is not None:
-            mistakes.add("cutoffs has no effect: it is of output: adaptive.", "cutoffs", fix="Leave it out.")
+            mistakes.add(
+                "cutoffs has no effect: it belongs to `output: adaptive`.", "cutoffs", fix="Leave it out."
+            )
 
     @classmethod
     def fewest_units(cls, options: Any) -> int:
@@ -93,7 +97,7 @@ class ContinuingDecoder(Decoder):
             others = " + ".join(f"exp(u_{k}·{state} + d_{k})" for k in classes)
             parts = "; ".join(f"q_{k}t softmax(V_{k} P_{k} {state})" for k in classes)
             return [
-                "i = 1 … C     — the most frequent units; the others have classes",
+                "i = 1 … C     — the most frequent units; the others are in classes",
                 f"z_t = Σ_i exp(V_y[i]·{state} + b_y[i]) + {others}",
                 *(f"q_{k}t = exp(u_{k}·{state} + d_{k}) / z_t" for k in classes),
                 f"p(y_t) = [exp(V_y {state} + b_y) / z_t; {parts}]",
@@ -110,7 +114,7 @@ class ContinuingDecoder(Decoder):
     @classmethod
     def board_sizes(cls, options: Any) -> str:
         dropout = f", dropout {options.dropout}" if options.dropout else ""
-        tied = "; the output has the weights of the embedding" if options.tie != "none" else ""
+        tied = "; output weights tied to the embedding" if options.tie != "none" else ""
         return f"— {options.size} units, vectors of {options.embedding}{dropout}{tied}"
 
     @classmethod
@@ -132,9 +136,9 @@ class ContinuingDecoder(Decoder):
             cutoffs = options.cutoffs or CUTOFFS
             if cutoffs[-1] >= vocabulary:
                 raise RegardError(
-                    f"cutoffs {list(cutoffs)} do not cut a vocabulary of {vocabulary:,}.",
+                    f"cutoffs {list(cutoffs)} must be smaller than the vocabulary, which has {vocabulary:,} units.",
                     where="decoder.cutoffs",
-                    fix="Choose smaller ones, or output: full.",
+                    fix="Choose smaller cutoffs, or output: full.",
                 )
             self.output = AdaptiveOutput(said, vocabulary, cutoffs)
         else:
@@ -215,7 +219,7 @@ class ContinuingDecoder(Decoder):
     def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Any:
         raise RegardError(
             "this model reads no input: it continues a text.",
-            fix="Use generate: regard generate RUN --prompt TEXT; model.generate(prompt) in Python.",
+            fix="Use  regard generate RUN --prompt TEXT  or, in Python,  model.generate(prompt).",
         )
 
     def predictions(self, found: Any, column: Any, view: BatchView) -> list[Prediction]:

@@ -89,7 +89,7 @@ class CRFDecoder(PositionDecoder):
         scheme = getattr(plan.outputs[name], "scheme", None)
         if scheme and options.constraints not in ("none", scheme):
             mistakes.add(
-                f"the tags are turned into {scheme}, and the chain allows only {options.constraints}.",
+                f"the output converts its tags to {scheme}, but constraints is {options.constraints}.",
                 "constraints",
                 fix=f"Use constraints: {scheme}.",
             )
@@ -114,7 +114,7 @@ class CRFDecoder(PositionDecoder):
             f"e_{j} = V_y {memory.values} + b_y",
             f"ψ(y) = {ends}",
             "p(y) = exp(ψ(y)) / Σ_y exp(ψ(y))     — by the forward algorithm",
-            f"— found: {found}{'' if options.constraints == 'none' else allowed}{dropout}",
+            f"— prediction: {found}{'' if options.constraints == 'none' else allowed}{dropout}",
         ]
 
     @classmethod

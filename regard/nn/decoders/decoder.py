@@ -48,6 +48,7 @@ class BatchView:
     target           the true output of the rows, as its column collates it, if the batch holds it
     overridden       the inputs whose attention was imposed; their truth is the imposed attention
     verbatim         the pieces of each row exactly as in the text, for the inputs that are copied from
+    given            the pieces of each output exactly as in the text, if given outputs are scored
     """
 
     pieces: Mapping[str, Sequence[Sequence[str]]]
@@ -57,6 +58,7 @@ class BatchView:
     target: Any = None
     overridden: Sequence[str] = ()
     verbatim: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+    given: Sequence[Sequence[str]] | None = None
 
     def inputs(self, row: int) -> dict[str, Sequence[str]]:
         """The readable pieces of one row, by input."""
@@ -187,8 +189,8 @@ class Decoder(nn.Module):
     def score(self, memories: Mapping[str, Memory], target: Any, *, truth: Any = None) -> Any:
         """Score given outputs. The result has the form of a search result, as `predictions` takes it."""
         raise RegardError(
-            f"a {type(self).Options.type} decoder does not score given outputs.",
-            fix="Outputs can be scored where they are texts; `evaluate --metric loss` gives the mean of any others.",
+            f"a {type(self).Options.type} decoder cannot score given outputs.",
+            fix="`regard evaluate RUN --metric loss` gives their mean loss.",
         )
 
     def predictions(self, found: Any, column: Any, view: BatchView) -> list[Prediction]:
@@ -310,7 +312,7 @@ def summaries(memories: Mapping[str, Memory], names: tuple[str, ...]) -> Tensor:
     missing = [name for name in names if name not in memories]
     if missing:
         raise RegardError(
-            f"The decoder needs the memories {', '.join(names)}; {', '.join(missing)} did not come."
+            f"The decoder needs the memories {', '.join(names)}; {', '.join(missing)} is missing."
         )
     return torch.cat([memories[name].summary for name in names], -1)
 

@@ -127,11 +127,9 @@ class DecomposableDecoder(TwoTextsDecoder):
     ) -> None:
         super().__init__(sources, alike=True, class_weights=class_weights)
         if attend not in ("matrix", "network"):
-            raise RegardError(f"Nothing attends by {attend!r}.", fix="Choose matrix or network.")
+            raise RegardError(f"Unknown attend: {attend!r}.", fix="Choose matrix or network.")
         if compare not in ("concatenation", "differences"):
-            raise RegardError(
-                f"There is no comparison {compare!r}.", fix="Choose concatenation or differences."
-            )
+            raise RegardError(f"Unknown compare: {compare!r}.", fix="Choose concatenation or differences.")
         width = sources[self.names[0]].value_size
         self.gain: float = getattr(sources[self.names[0]], "gain", 1.0)
         self.differences = compare == "differences"

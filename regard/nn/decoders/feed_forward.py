@@ -111,13 +111,13 @@ class FeedForwardDecoder(StepwiseDecoder):
         )
         if look.score.part.one_size:
             here.add(
-                f"a {look.score.type} score compares vectors of one width, and {options.order} words are asked with.",
+                f"score: {look.score.type} needs queries and keys of one size; a query is {options.order} embeddings.",
                 "score",
                 fix="Use score: general.",
             )
         if options.over is not None:
             mistakes.add(
-                "over has no effect: a feed-forward decoder reads the input that it looks at.",
+                "over has no effect: a feed-forward decoder reads only the input that it attends to.",
                 "over",
                 fix="Leave it out, or name that input:  attention: {over: …}.",
             )
@@ -137,9 +137,9 @@ class FeedForwardDecoder(StepwiseDecoder):
         asked = [word.replace("E", "G", 1) for word in words]
         dropout = f", dropout {options.dropout}" if options.dropout else ""
         return [
-            "t = 1 … T     — y_T: the sign of the end; y_s for s < 1: that of the beginning",
+            "t = 1 … T     — y_T: the end token; y_s for s < 1: the begin token",
             f"s_t = tanh(U_y {side_by_side(words)} + b_u)",
-            f"q_t = {side_by_side(asked)}     — what is looked for",
+            f"q_t = {side_by_side(asked)}     — the query",
             *Attention.equations(options.attention, look),
             f"p(y_t) = softmax(V_y [s_t; {look.context}] + b_y)",
             f"— {options.size} units, vectors of {options.embedding}{dropout}",

@@ -75,29 +75,30 @@ class GlimpsingDecoder(Decoder):
         for option in ("query", "glimpses", "whole", "where"):
             if option in options.model_fields_set and options.attention is None:
                 mistakes.add(
-                    f"{option} is about an attention, and this decoder has none.",
+                    f"{option} needs an attention, and this decoder has none.",
                     option,
-                    fix="Add  attention: {over: INPUT}, or leave it out.",
+                    fix=f"Add  attention: {{over: INPUT}}, or leave {option} out.",
                 )
         if "combine" in options.model_fields_set and options.hidden is None:
             mistakes.add(
-                "combine says how a hidden layer puts its parts together, and this decoder has none.",
+                "combine needs a hidden layer, and this decoder has none.",
                 "combine",
-                fix="Add  hidden: 128, or leave it out.",
+                fix="Add  hidden: 128, or leave combine out.",
             )
         if "activation" in options.model_fields_set and (
             options.hidden is None or options.combine == "gated"
         ):
             gated = options.hidden is not None
             mistakes.add(
-                "activation is that of a hidden layer, and this decoder has "
-                + ("a gated one, whose is tanh." if gated else "none."),
+                "activation has no effect: combine: gated always uses tanh."
+                if gated
+                else "activation needs a hidden layer, and this decoder has none.",
                 "activation",
-                fix="Use combine: beside." if gated else "Add  hidden: 128, or leave it out.",
+                fix="Use combine: beside." if gated else "Add  hidden: 128, or leave activation out.",
             )
         if options.combine == "gated" and len(read) < 2:
             mistakes.add(
-                "combine: gated lets one input gate another, and this decoder has one.",
+                "combine: gated needs two inputs, and this decoder has one.",
                 "combine",
                 fix="Use combine: beside.",
             )
@@ -115,13 +116,15 @@ class GlimpsingDecoder(Decoder):
         )
         if options.query is not None and options.query not in read:
             mistakes.add(
-                f"no input {options.query!r} can ask.", "query", fix=nearest(options.query, list(read))
+                f"this decoder has no input {options.query!r}.",
+                "query",
+                fix=nearest(options.query, list(read)),
             )
         elif options.query is not None and options.query == options.attention.over:
             mistakes.add(
-                f"{options.query} asks, and is what is looked at.",
+                f"query and attention.over are the same input, {options.query}.",
                 "query",
-                fix="Name another input, or leave query out: then the query is learned.",
+                fix="Name another input, or leave query out to learn the query.",
             )
 
     @classmethod
@@ -277,7 +280,7 @@ def check_over(attention: Any, decoder: Any, plan: Plan, mistakes: Mistakes) -> 
     read = decoder.over or tuple(plan.encoder)
     if attention.over is None and len(read) > 1:
         mistakes.add(
-            f"there are several inputs ({', '.join(read)}) to look at.", fix=f"Say which:  over: {read[0]}"
+            f"there are several inputs to attend to: {', '.join(read)}.", fix=f"Say which:  over: {read[0]}"
         )
     elif attention.over is not None and attention.over not in read:
         mistakes.add(

@@ -39,7 +39,7 @@ def guided(options: Any, memories: Mapping[str, MemorySymbols]) -> tuple[str, li
     if look is None or not options.attention.guide:
         return "", []
     guide = f"Σ_k {guide_term(look)} / {options.glimpses}" if look.step else guide_term(look)
-    truth = f"— {look.sub('a', look.step, look.index)}: the true places"
+    truth = f"— {look.sub('a', look.step, look.index)}: the true regions"
     return f" − {factor(options.attention.guide)}{guide}", [truth]
 
 
@@ -69,7 +69,7 @@ def _look_lines(options: Any, memories: Mapping[str, MemorySymbols], look: LookS
     lines += Attention.equations(options.attention, look)
     if options.where:
         j = look.index
-        place = f"ξ_{j}: the middle of position {j}, −1 … 1 along each axis"
+        place = f"ξ_{j}: the center of position {j}, −1 … 1 along each axis"
         lines.append(f"{look.sub('φ', look.step)} = Σ_{j} {look.weight} ξ_{j}     — {place}")
     return lines
 

@@ -16,7 +16,7 @@ def lines(options: Any, memories: Mapping[str, MemorySymbols], *, joint: bool) -
     head = f"k = 1 … {options.hops}"
     if not joint:
         return [head, *_one_by_one(options, story, question.summary), *dropout]
-    head += f", ℓ = 2 … {options.hops}     — ℓ: how many facts are taken" if _fewer(options) else ""
+    head += f", ℓ = 2 … {options.hops}     — ℓ: the number of facts read" if _fewer(options) else ""
     return [head, *_together(options, story, question.summary), *dropout]
 
 
@@ -26,11 +26,11 @@ def loss_lines(options: Any, *, joint: bool) -> list[str]:
     if joint and _fewer(options):
         loss, weight = f"Σ_ℓ c_ℓ / {options.hops - 1} + Σ_ℓ (d_ℓ − c_ℓ)²", f"α_{{{options.hops},k,ẑ_k}}"
         notes = [
-            "c_ℓ = −log(π_ℓ[y])     — no gradient goes from the second term to what is read, nor to the question"
+            "c_ℓ = −log(π_ℓ[y])     — no gradient flows from the second term into the hops or the question"
         ]
     if options.attention.guide:
         loss += f" − {factor(options.attention.guide)}Σ_k log({weight})"
-        notes.append("— ẑ_k: the k-th true fact, the last one again where there are fewer")
+        notes.append("— ẑ_k: the k-th true fact; the last one is repeated if there are fewer facts than hops")
     return [f"loss = {loss}", *notes]
 
 
@@ -43,7 +43,7 @@ def read_table(options: Any, memories: Mapping[str, MemorySymbols]) -> str:
 def tied_line(options: Any, memories: Mapping[str, MemorySymbols]) -> str:
     """The meaning of V_y if answers share the vectors of the story's words."""
     table = read_table(options, memories)
-    return f"— V_y: of an answer that is a word of the story, the vector {table} of that word; of another one its own"
+    return f"— V_y: {table} for answers that are words of the story, separate vectors for other answers"
 
 
 def _memories(options: Any, memories: Mapping[str, MemorySymbols]) -> tuple[MemorySymbols, MemorySymbols]:
@@ -139,7 +139,7 @@ def _fewer_facts(options: Any, story: MemorySymbols, question: str) -> list[str]
         f"o_ℓk = Σ_{j} α_ℓk{j} {story.values}",
         f"r_ℓ = {ends[options.read]}",
         "π_ℓ = softmax(V_y r_ℓ + b_y)",
-        f"d_ℓ = C_ℓ·{question} + a_ℓ     — what the answer from ℓ facts is expected to cost",
+        f"d_ℓ = C_ℓ·{question} + a_ℓ     — the expected loss of the answer from ℓ facts",
         f"L = argmin_ℓ(d_ℓ + {options.hop_cost:g} ℓ)",
         "p(y) = π_L",
     ]

@@ -38,16 +38,17 @@ def check_memory_network(options: Any, name: str, plan: Plan, mistakes: Mistakes
     story = story_of(options, plan)
     if story not in stories:
         mistakes.add(
-            f"a memory network looks at the sentences of a story, and {story or 'no input'!r} is none.",
+            "a memory network needs a story or dialog to attend to"
+            + (f"; {story!r} is neither." if story else ", and the spec has none."),
             "attention",
             "over",
-            fix="Add an input of type: story or dialog, or use type: label.",
+            fix="Add such an input, or use the decoder type: label.",
         )
         return None
     encoder = owner_of(plan, story)
     if not encoder.part.for_hops and plan.inputs[story].type in encoder.part.reads:
         mistakes.add(
-            f"a memory network compares a key of each sentence and reads its value; the encoder of {story} is "
+            f"a memory network needs separate keys and values of the sentences; the encoder of {story} is "
             f"{encoder.type}.",
             "attention",
             "over",
@@ -57,9 +58,10 @@ def check_memory_network(options: Any, name: str, plan: Plan, mistakes: Mistakes
     question = question_of(options, plan)
     if question not in _questions(plan):
         mistakes.add(
-            f"a memory network is asked by a text, and {question or 'no input'!r} is none.",
+            "a memory network needs a text as its question"
+            + (f"; {question!r} is not one." if question else ", and the spec has none."),
             "query",
-            fix="Add an input of type: text for the question.",
+            fix="Add one, or name it in query.",
         )
     check_attention(
         options.attention,
@@ -78,7 +80,7 @@ def check_words(encoder: Any, story: str, mistakes: Mistakes) -> None:
     """Report a story whose sentences are not sums of the vectors of their words."""
     if getattr(encoder, "sentence", "bag") != "bag":
         mistakes.add(
-            f"tie takes the vectors of words, and the sentences of {story} are read by a recurrent network.",
+            f"tie needs sentences that are sums of word vectors; those of {story} are read by a recurrent network.",
             "tie",
             fix="Leave tie out, or use sentence: bag.",
         )
@@ -104,7 +106,7 @@ def _check_hops(options: Any, encoder: Any, story: str, mistakes: Mistakes) -> N
         )
     if getattr(encoder, "hops", None) not in (None, options.hops):
         mistakes.add(
-            f"the encoder of {story} has tables for {encoder.hops} hops, the decoder makes {options.hops}.",
+            f"hops is {encoder.hops} in the encoder of {story} and {options.hops} in the decoder.",
             "hops",
             fix="Make them equal.",
         )
@@ -112,20 +114,24 @@ def _check_hops(options: Any, encoder: Any, story: str, mistakes: Mistakes) -> N
     if not joint:
         ours = ("stay", "rank", "reach", "fewer", "hop_cost")
     elif options.carry == "add" and "rank" in options.model_fields_set:
-        mistakes.add("carry: add compares facts in all their features.", "rank", fix="Leave rank out.")
+        mistakes.add(
+            "rank has no effect: carry: add compares all features.",
+            "rank",
+            fix="Leave rank out.",
+        )
     for option in ours:
         if option in options.model_fields_set:
-            kind = "a joint selection" if not joint else "hops that are made one after the other"
+            kind = "a joint selection of facts" if not joint else "hops that select one after another"
             mistakes.add(
-                f"{option} is of {kind}, and select is {options.attention.select.type}.",
+                f"{option} belongs to {kind}; select is {options.attention.select.type}.",
                 option,
                 fix=f"Leave {option} out, or choose select: {'facts' if not joint else 'softmax'}.",
             )
     if "hop_cost" in options.model_fields_set and not options.fewer and joint:
         mistakes.add(
-            "hop_cost is used with fewer: true.", "hop_cost", fix="Add  fewer: true, or leave it out."
+            "hop_cost needs fewer: true.", "hop_cost", fix="Add  fewer: true, or leave hop_cost out."
         )
     if options.fewer and joint and options.hops < 3:
         mistakes.add(
-            "fewer needs hops ≥ 3: a joint choice has at least two facts.", "fewer", fix="Leave it out."
+            "fewer needs hops ≥ 3: a joint selection has at least two facts.", "fewer", fix="Leave fewer out."
         )

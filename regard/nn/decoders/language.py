@@ -75,21 +75,19 @@ class LanguageDecoder(ContinuingDecoder):
         if options.last is not None and (options.layers == 1 or options.last == options.size):
             mistakes.add(
                 "last has no effect: "
-                + ("there is one layer." if options.layers == 1 else "all layers have that size."),
+                + ("there is only one layer." if options.layers == 1 else "it equals size."),
                 "last",
                 fix="Set size, or leave last out.",
             )
         if options.hidden_dropout is not None and options.layers == 1:
             mistakes.add(
-                "hidden_dropout has no effect: it is between layers, and there is one.",
+                "hidden_dropout has no effect: it applies between layers, and there is only one.",
                 "hidden_dropout",
                 fix="Leave it out, or raise layers.",
             )
         dropped = options.dropout or options.embedding_dropout or options.hidden_dropout
         if options.variational and not dropped:
-            mistakes.add(
-                "variational has no effect: nothing is dropped.", "variational", fix="Give a dropout."
-            )
+            mistakes.add("variational has no effect without dropout.", "variational", fix="Set dropout.")
 
     @classmethod
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
@@ -106,9 +104,9 @@ class LanguageDecoder(ContinuingDecoder):
         cells = [line for mark in marks for line in options.cell.part.equations(options.cell, mark)]
         sizes = [size for size in cls.sizes(options) for _ in range(len(firsts) // options.layers)]
         zero = [f"{first} = 0_{size}" for first, size in zip(firsts, sizes, strict=True)]
-        note = "     — at the beginning of the text; then the state after the last span"
+        note = "     — at the beginning of the text; later the state after the previous span"
         return [
-            "t = 1 … T     — y_0: the token before; at the beginning of the text its sign",
+            "t = 1 … T     — y_0: the previous token; at the beginning of the text the begin token",
             *zero[:-1],
             zero[-1] + note,
             *lines,
@@ -117,7 +115,7 @@ class LanguageDecoder(ContinuingDecoder):
             cls.board_sizes(options)
             + (f"; {options.last} units in the last layer" if options.last else "")
             + (
-                f"; of the weights U {options.recurrent_dropout:g} dropped"
+                f"; dropout {options.recurrent_dropout:g} of the weights U"
                 if options.recurrent_dropout
                 else ""
             ),

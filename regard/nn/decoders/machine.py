@@ -85,7 +85,7 @@ class MachineDecoder(PositionDecoder):
         encoder = plan.encoder.get(plan.outputs[name].of)
         if encoder is not None and encoder.type != "vectors":
             mistakes.add(
-                f"a machine reads its input by itself; the encoder of {plan.outputs[name].of} is {encoder.type}.",
+                f"a machine decoder needs the encoder `vectors`; that of {plan.outputs[name].of} is {encoder.type}.",
                 fix="Leave the encoder out, or write  encoder: {type: vectors}.",
             )
 
@@ -104,7 +104,7 @@ class MachineDecoder(PositionDecoder):
             cell.written_step(options.cell, "y", f"s_{j}", f"s_{{{j}−1}}", read, "c"),
             *lines,
             f"o_{j} = {shown}",
-            f"p_t = σ(V_y o_{{τ_t}} + b_y)     — τ_t: the step of the t-th _{dropout}",
+            f"p_t = σ(V_y o_{{τ_t}} + b_y)     — τ_t: the step of the t-th blank (_){dropout}",
             *cell.equations(options.cell, "y"),
         ]
 

@@ -178,7 +178,7 @@ class MemoryNetworkDecoder(Decoder):
         hops_check.check_words(plan.encoder[story], story, mistakes)
         if options.read == "all":
             mistakes.add(
-                "tie finds an answer by what was read of its word; read: all mixes it with all the rest.",
+                "tie cannot be used with read: all, whose layer mixes the features that tie compares.",
                 "tie",
                 fix="Leave tie out, or use read: last or read: sum.",
             )

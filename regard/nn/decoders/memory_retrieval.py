@@ -62,8 +62,8 @@ class MemoryRetrievalDecoder(MemoryNetworkDecoder):
         super().check(options, name, plan, mistakes)
         if plan.outputs[name].of is not None:
             mistakes.add(
-                "a memory network chooses among one list of candidates for all rows.",
-                fix="Leave of out of the output, or use type: retrieval.",
+                "a memory network needs one list of candidates for all rows.",
+                fix="Leave `of` out of the output, or use type: retrieval.",
             )
 
     @classmethod

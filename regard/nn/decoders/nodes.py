@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.data.batch import UNLABELLED, UNSEEN, Forest
+from regard.data.batch import UNLABELED, UNSEEN, Forest
 from regard.data.brackets import BracketTree
-from regard.data.columns.brackets import labelled_input
+from regard.data.columns.brackets import labeled_input
 from regard.errors import RegardError
 from regard.nn.class_weights import class_cost, class_count
 from regard.nn.decoders.decoder import BatchView
@@ -55,14 +55,14 @@ class NodesDecoder(TagsDecoder):
         encoder = plan.encoder.get(of) if of else None
         if encoder is not None and getattr(encoder, "structure", None) != "given":
             mistakes.add(
-                f"the labels are of the nodes of the given trees, and the encoder of {of} has others.",
+                f"a nodes decoder labels the nodes of given trees; the encoder of {of} does not read given trees.",
                 fix=f"Use  encoder: {{type: tree, structure: given}}  for {of}, or an output of type label.",
             )
 
     @classmethod
     def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
         trees = [one for one, column in plan.inputs.items() if column.type == "brackets"]
-        return (labelled_input(plan.outputs[name], plan),) if trees else ()
+        return (labeled_input(plan.outputs[name], plan),) if trees else ()
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
@@ -73,7 +73,7 @@ class NodesDecoder(TagsDecoder):
 
     def _true(self, target: Forest) -> Tensor:
         """(N) the labels of the nodes, with UNSEEN for padding and for nodes without a label."""
-        return target.labels.masked_fill(target.labels == UNLABELLED, UNSEEN)
+        return target.labels.masked_fill(target.labels == UNLABELED, UNSEEN)
 
     def count(self, target: Any) -> Tensor:
         return class_count(self._true(target), self.class_weights)

@@ -63,7 +63,7 @@ class NumberDecoder(GlimpsingDecoder):
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         guide, lines = cls.guided(options, memories)
         loss = "((y − μ) / ς)² / 2 + log(ς) + log(2 π) / 2"
-        return [f"loss = {loss}{guide}", "ς = d_y u_y     — u_y: the deviation, learned", *lines]
+        return [f"loss = {loss}{guide}", "ς = d_y u_y     — u_y: learned", *lines]
 
     def __init__(
         self, sources: Mapping[str, Source], *, mean: float = 0.0, spread: float = 1.0, **shared: Any

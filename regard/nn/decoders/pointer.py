@@ -147,8 +147,8 @@ class PointerDecoder(StepwiseDecoder):
         if score.part.needs:
             fitting = [one for one in names("score") if not part("score", one).needs]
             here.add(
-                f"score: {score.type} needs to know where the step before looked, which a pointer decoder does not "
-                "keep.",
+                f"score: {score.type} needs the attention weights of the previous step, which a pointer decoder does "
+                "not provide.",
                 "score",
                 fix=f"Choose one of {', '.join(fitting)}.",
             )
@@ -190,7 +190,7 @@ class PointerDecoder(StepwiseDecoder):
             *states,
             *score.part.equations(score, look),
             f"e_t0 = {score.part.equation(score, look.query, 'k_y', look.mark)}     — k_y: learned",
-            f"p(y_t) = softmax([e_t0; e_t1; …; e_t{memory.length}])     — to stop, and each position",
+            f"p(y_t) = softmax([e_t0; e_t1; …; e_t{memory.length}])     — the first entry: stop",
             *cell_lines(options),
             f"— {options.size} units{dropout}",
         ]
@@ -236,9 +236,7 @@ class PointerDecoder(StepwiseDecoder):
     def check_prefix(self, ids: Sequence[int], memories: Mapping[str, Memory]) -> None:
         count = int(memories[self.name].mask.sum(1).min())
         if max(ids, default=0) > count:
-            raise RegardError(
-                f"{self.name} has {count} positions; {max(ids)} is none of them.", where="prefix"
-            )
+            raise RegardError(f"{self.name} has only {count} positions; received {max(ids)}.", where="prefix")
 
     def longest(self, lengths: Tensor) -> Tensor:
         """(B) the maximal number of pointers, if a search sets no limit."""

@@ -179,9 +179,9 @@ class RecurrentDecoder(RecurrentSteps):
         if not options.cell.part.linear_input(options.cell):
             # word, summary and context are projected separately, each as soon as it is known
             mistakes.add(
-                "layers between the input and the recurrence are for encoders: a decoder's input is known in parts.",
+                "cell.input works in encoders only, because a decoder projects the parts of its input separately.",
                 "cell.input",
-                fix="Leave out input.",
+                fix="Leave input out.",
             )
         check_condition(options, mistakes)
         check_bridge(options, plan, mistakes)

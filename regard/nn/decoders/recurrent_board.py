@@ -29,7 +29,7 @@ def lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         before = side_by_side([f"P_y {summary} + d_y", *inputs[1:]])
         firsts += step_lines(options, before, "0", "−1")[0]
     found = [
-        "t = 1 … T     — y_0: the sign of the beginning, y_T: that of the end",
+        "t = 1 … T     — y_0: the begin token, y_T: the end token",
         *firsts,
         *steps,
     ]
@@ -58,5 +58,5 @@ def loss_lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]
 
 def _sizes(options: Any) -> str:
     dropout = f", dropout {options.dropout}" if options.dropout else ""
-    tied = "; the output has the weights of the embedding" if options.tie != "none" else ""
+    tied = "; output weights tied to the embedding" if options.tie != "none" else ""
     return f"— {options.size} units, vectors of {options.embedding}{dropout}{tied}"

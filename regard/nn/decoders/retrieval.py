@@ -74,7 +74,7 @@ class RetrievalDecoder(GlimpsingDecoder):
             return
         if options.embedding is not None:
             mistakes.add(
-                f"embedding has no effect: the encoder of {of} makes the vectors of its candidates.",
+                f"embedding has no effect: the vectors of the candidates come from the encoder of {of}.",
                 "embedding",
                 fix=f"Set it there: encoder: {{{of}: {{type: candidates, embedding: …}}}}.",
             )
@@ -84,12 +84,12 @@ class RetrievalDecoder(GlimpsingDecoder):
             )
         elif all(one == of for one in options.over or plan.encoder):
             mistakes.add(
-                f"{of} holds the candidates, and nothing else is read to choose by.",
-                fix="Add another input, the dialog or the last utterance.",
+                f"{of} holds the candidates, and there is no other input to choose by.",
+                fix="Add another input, such as the dialog or the last utterance.",
             )
         if options.attention is not None and options.attention.over == of:
             mistakes.add(
-                f"{of} holds the candidates, which the answer itself chooses among.",
+                f"{of} holds the candidates; the attention needs another input.",
                 "attention",
                 "over",
                 fix="Name another input.",

@@ -139,13 +139,18 @@ class StepwiseDecoder(Decoder):
                 if lengths[row][rank] == 0:
                     continue  # no such hypothesis
                 pieces = self.spell(ids[: lengths[row][rank]], column, view, row)
+                if view.given is not None:
+                    pieces = _as_given(pieces, ids, view.given[row])
                 if view.replace_unknown:
                     here = {name: weights[row, rank] for name, weights in looks.items()}
                     pieces = _without_unknown(pieces, ids, here, view, row)
                 written.append(Alternative(column.join(pieces), scores[row][rank]))
             seen = None
             if token_scores is not None:
-                pieces = self.readable(found.content(row), column, view, row)
+                ids = found.content(row)
+                pieces = self.readable(ids, column, view, row)
+                if view.given is not None:
+                    pieces = _as_given(pieces, ids, [column.cutter.show(piece) for piece in view.given[row]])
                 seen = _trace(found, pieces, view, looks, token_scores[row, 0], row, written)
             best = written[0]
             others = written if len(written) > 1 else ()
@@ -158,6 +163,12 @@ def previous_tokens(found: Hypotheses) -> tuple[Tensor, Packing]:
     tokens, lengths = found.tokens[:, 0], found.lengths[:, 0]
     previous = torch.cat([torch.full_like(tokens[:, :1], BEGIN), tokens[:, :-1]], 1)
     return previous, Packing.of(lengths, tokens.shape[1])
+
+
+def _as_given(pieces: Sequence[str], ids: Sequence[int], given: Sequence[str]) -> list[str]:
+    """The pieces, with unknown ones as in the given text."""
+    both = zip(pieces, ids, given, strict=False)  # the end has no piece
+    return [mine if number == UNKNOWN else piece for piece, number, mine in both]
 
 
 def _without_unknown(

@@ -73,14 +73,13 @@ def check_attentions(options: Any, name: str, plan: Plan, mistakes: Mistakes) ->
         for penalty in ("coverage", "repetition"):
             if getattr(one, penalty) and not one.select.part.learns:
                 here.add(
-                    f"{penalty} changes where a decoder looks, and select: {one.select.type} has nothing to learn.",
+                    f"{penalty} has no effect: the weights of select: {one.select.type} are not learned.",
                     penalty,
-                    fix="Leave it out, or choose softmax.",
+                    fix=f"Leave {penalty} out, or choose select: softmax.",
                 )
         if not one.feed and one.state == "previous":
             here.add(
-                "feed: false belongs to attention from the current state; from the previous one the context always "
-                "enters the cell.",
+                "feed: false needs state: current; with state: previous the context always enters the cell.",
                 "feed",
                 fix="Add  state: current, or drop feed.",
             )
@@ -89,15 +88,15 @@ def check_attentions(options: Any, name: str, plan: Plan, mistakes: Mistakes) ->
             _check_level(one, source, plan, here)
     overs = [one.over or next(iter(plan.encoder)) for one in options.attention]
     if len(set(overs)) < len(overs):
-        here.add("two attentions look at the same input.", fix="Keep one of them.")
+        here.add("two attentions attend to the same input.", fix="Keep one of them.")
     if len({one.state for one in options.attention}) > 1:
         here.add(
-            "one attention asks from the previous state and one from the current.",
+            "one attention has state: previous and another has state: current.",
             fix="Give both the same `state`.",
         )
     draws = [one.select for one in options.attention if one.select.part.draws]
     if any(one != draws[0] for one in draws):
-        here.add("two attentions draw with different options.", "select", fix="Give both the same options.")
+        here.add("two hard attentions have different options.", "select", fix="Give both the same options.")
 
 
 def _check_level(attention: Any, source: str, plan: Plan, mistakes: Mistakes) -> None:
@@ -105,29 +104,29 @@ def _check_level(attention: Any, source: str, plan: Plan, mistakes: Mistakes) ->
     level = attention.level
     if source in plan.encoder and not owner_of(plan, source).part.of_words:
         mistakes.add(
-            f"level: {level} looks at the words of sentences, and the positions of {source} are none.",
+            f"level: {level} needs an encoder of sentences and their words, which that of {source} is not.",
             "level",
             fix="Use a hierarchical encoder, or leave level out.",
         )
     if attention.select.type != "softmax":
         mistakes.add(
-            f"level: {level} chooses among the words of all sentences by a softmax; received {attention.select.type}.",
+            f"level: {level} needs select: softmax; received {attention.select.type}.",
             "select",
             fix="Use select: softmax, or leave level out.",
         )
     if attention.score.part.needs:
         mistakes.add(
-            f"level: {level} goes with scores of query and word alone; {attention.score.type} needs to know where the "
-            "steps before looked.",
+            f"level: {level} does not provide the attention weights of previous steps, which score: "
+            f"{attention.score.type} needs.",
             "score",
             fix="Use score: additive.",
         )
     for penalty in ("coverage", "repetition", "guide"):
         if getattr(attention, penalty):
             mistakes.add(
-                f"{penalty} is of attention over the positions of an input, not over the words of its sentences.",
+                f"{penalty} cannot be used with level: {attention.level}.",
                 penalty,
-                fix=f"Leave {penalty} or level out.",
+                fix=f"Leave {penalty} out, or leave level out.",
             )
 
 
@@ -178,7 +177,7 @@ def look_lines(attention: Any, look: LookSymbols) -> list[str]:
     return [
         *equations(attention, whole),
         f"{gate} = σ(w_{mark}·{look.query} + b_{mark})",
-        f"{look.context} = {gate} {whole.context}     — how much of what was read counts",
+        f"{look.context} = {gate} {whole.context}     — the gated context",
     ]
 
 
@@ -195,7 +194,7 @@ def _word_lines(one: Any, look: LookSymbols) -> list[str]:
         above = look.sub("ε", "t", j)
         mark = look.mark.replace("a", "k")
         found.append(
-            f"{above} = {score.equation(one.score, look.query, look.key, mark)}     — of the sentences"
+            f"{above} = {score.equation(one.score, look.query, look.key, mark)}     — the scores of the sentences"
         )
         total = f"{energy} + {above}"
     return [

@@ -147,7 +147,7 @@ class TransformerDecoder(StepwiseDecoder):
             first_line("s_0t", "E_y[y_{t−1}]", options.embedding, options, "s", "t"),
             f"u_ℓt = {normed('s_{ℓ−1,t}', 'y1ℓ') if before else 's_{ℓ−1,t}'}",
             *itself.lines(),
-            f"v_ℓt = {around('s_{ℓ−1,t}', itself.together(), 'y1ℓ', norm)}     — from the output so far",
+            f"v_ℓt = {around('s_{ℓ−1,t}', itself.together(), 'y1ℓ', norm)}     — self-attention over the output so far",
             f"q_ℓt = {normed('v_ℓt', 'y2ℓ') if before else 'v_ℓt'}",
             *_over_all(looks),
             f"z_ℓt = {around('v_ℓt', looks[0].together(), 'y2ℓ', norm)}",

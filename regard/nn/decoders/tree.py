@@ -102,9 +102,9 @@ class TreeDecoder(PositionDecoder):
         super().check(options, name, plan, mistakes)
         if options.structure == "spanning" and "nonprojective" in options.model_fields_set:
             mistakes.add(
-                "nonprojective is about projective trees, and spanning trees may cross.",
+                "nonprojective has no effect: arcs of structure: spanning may cross.",
                 "nonprojective",
-                fix="Leave it out, or use structure: projective.",
+                fix="Leave nonprojective out, or use structure: projective.",
             )
 
     @classmethod
@@ -118,21 +118,21 @@ class TreeDecoder(PositionDecoder):
         how = "Eisner's algorithm" if options.structure == "projective" else "the matrix-tree theorem"
         found = {
             "map": "the most probable tree",
-            "marginal": "the tree with the highest expected number of right heads",
+            "marginal": "the tree with the highest expected number of correct heads",
         }[options.decode]
         dropout = f", dropout {options.dropout}" if options.dropout else ""
         return [
-            f"p = 0 … {length}, ν = 1 … N     — N relations, where the trees have some",
+            f"p = 0 … {length}, ν = 1 … N     — N relations",
             f"a_{j} = {memory.values}     — a_0: the root symbol, learned",
-            *_biaffine(f"e_p{j}", f"how well p is the head of {j}", j, "y", "y"),
+            *_biaffine(f"e_p{j}", f"the score of p as the head of {j}", j, "y", "y"),
             f"y ∈ {options.structure}({length})     — all such trees with one root; y_{j}: the head of {j}",
             f"ψ(y) = Σ_{j} e_{{y_{j},{j}}}",
             f"p(y) = exp(ψ(y)) / Σ_y exp(ψ(y))     — by {how}",
-            *_biaffine(f"f_p{j}ν", f"how well relation ν suits an arc from p to {j}", j, "r", "rν"),
+            *_biaffine(f"f_p{j}ν", f"the score of relation ν for an arc from p to {j}", j, "r", "rν"),
             f"ρ_p{j} = softmax_ν(f_p{j}ν)     — p(relation of {j} | p is its head)",
             "leaky(x) = max(x, 0.1 x)",
             f"— heads compared in {options.size} features, relations in {options.relation_size}{dropout}",
-            f"— found: {found}, then the most probable relation of each arc",
+            f"— prediction: {found}, then the best relation of each arc",
         ]
 
     @classmethod

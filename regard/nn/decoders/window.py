@@ -43,7 +43,7 @@ class WindowDecoder(ContinuingDecoder):
         training = getattr(plan, "training", None)
         if options.order == 1 and "carry" in getattr(training, "model_fields_set", ()):
             mistakes.add(
-                "training.carry has no effect: a window of order 1 has no state to carry.",
+                "training.carry has no effect with order: 1, which has no state to carry.",
                 "order",
                 fix="Leave carry out, or use a higher order.",
             )
@@ -53,7 +53,7 @@ class WindowDecoder(ContinuingDecoder):
         words = [f"E_y[y_{{t−{back}}}]" for back in range(options.order, 0, -1)]
         earlier = "y_0" if options.order == 1 else f"y_{{1−{options.order}}} … y_0"
         return [
-            f"t = 1 … T     — {earlier}: what stands before; at the beginning of the text its sign",
+            f"t = 1 … T     — {earlier}: the previous tokens; at the beginning of the text begin tokens",
             f"h_t = tanh(W_h {side_by_side(words)} + b_h)",
             *cls.board_output(options, "h_t"),
             cls.board_sizes(options),

@@ -95,9 +95,9 @@ class WordByWordDecoder(TwoTextsDecoder):
         looked = options.attention.over
         if looked is not None and looked != over[0]:
             mistakes.at("attention").add(
-                f"the words of {over[1]} look at {over[0]}, the first of the two.",
+                f"the words of {over[1]} attend to {over[0]}, the first of the two inputs.",
                 "over",
-                fix=f"Leave it out, or write  over: [{over[1]}, {over[0]}]  in the decoder.",
+                fix=f"Leave attention.over out, or write  over: [{over[1]}, {over[0]}]  in the decoder.",
             )
         check_attention(
             options.attention,

@@ -88,15 +88,15 @@ class BagEncoder(Encoder):
         if other not in stories:
             if other in plan.encoder and plan.inputs[other].part.of_sentences:
                 return  # the encoder of that input is the mistake
-            mistakes.add(f"no story is named {other!r}.", "like", fix=nearest(other, stories))
+            mistakes.add(f"no input {other!r} has the encoder `story`.", "like", fix=nearest(other, stories))
             return
         there = plan.encoder[other]
         if there.sentence != "bag" or there.embedding != options.embedding:
             mistakes.add(
-                f"like shares a table of {options.embedding} features with a bag; {other} has {there.embedding}, "
-                f"sentence: {there.sentence}.",
+                f"like needs an encoder with sentence: bag and embedding: {options.embedding}; {other} has sentence: "
+                f"{there.sentence} and embedding: {there.embedding}.",
                 "like",
-                fix="Make them alike, or leave like out.",
+                fix="Change one of the two encoders, or leave like out.",
             )
         mine, theirs = (getattr(plan.inputs[one], "shared", None) or one for one in (name, other))
         if mine != theirs:

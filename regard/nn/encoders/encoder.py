@@ -114,9 +114,13 @@ class Encoder(nn.Module):
         """Make all later memories hold the last states of its layers (`Memory.last`), if it has them."""
         return LastStates(size=self.summary_size)
 
-    def position_names(self, collated: Any) -> list[list[str]] | None:
-        """The readable names of the positions of each row;
-        None if they are the pieces of the column itself."""
+    def position_names(
+        self, collated: Any, pieces: Sequence[Sequence[str]] | None = None
+    ) -> list[list[str]] | None:
+        """The readable names of the positions of each row; None if they are the pieces of the column itself.
+
+        pieces   the readable pieces of each row, for names that are made of them
+        """
         return None
 
     def self_looks(self, collated: Any) -> dict[str, Tensor]:

@@ -128,7 +128,7 @@ class HierarchicalEncoder(Encoder):
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         if "values" in options.sentences.model_fields_set and not positions_read(plan, options):
             mistakes.at("sentences").add(
-                "values has no effect: no decoder looks at the sentences.",
+                "values has no effect: no decoder attends to the sentences.",
                 "values",
                 fix="Add an attention over this input, or leave values out.",
             )
@@ -137,14 +137,14 @@ class HierarchicalEncoder(Encoder):
         words, here = options.words, mistakes.at("words")
         if words.freeze_vectors and words.vectors is None:
             here.add(
-                "freeze_vectors keeps pretrained vectors, and there are none.",
+                "freeze_vectors needs pretrained vectors.",
                 "freeze_vectors",
-                fix="Name a file: vectors.",
+                fix="Name their file in `vectors`.",
             )
         if options.attention is None:
             if "values" in words.model_fields_set and words.cell is not None:
                 here.add(
-                    "values has no effect: without attention a sentence is what its last states are.",
+                    "values has no effect: without attention the vector of a sentence is its last states.",
                     "values",
                     fix="Add  attention: {score: additive}  to the encoder, or leave values out.",
                 )
@@ -153,7 +153,7 @@ class HierarchicalEncoder(Encoder):
         idle = [option for option in ("over", "guide", "truth") if option in given]
         for option in idle:
             mistakes.at("attention").add(
-                f"{option} has no effect: the words of every sentence are looked at, and no truth is known of them.",
+                f"{option} has no effect: this attention is over the words of a sentence, and has no true alignment.",
                 option,
                 fix=f"Leave {option} out.",
             )
@@ -291,7 +291,7 @@ def check_level(options: Any, mistakes: Mistakes) -> None:
     for option in ("size", "bidirectional", "first", "values"):
         if options.cell is None and option in options.model_fields_set:
             mistakes.add(
-                f"{option} is about the recurrent network, and cell is null.",
+                f"{option} has no effect: it belongs to the recurrent network, and cell is null.",
                 option,
                 fix=f"Choose a cell, or leave {option} out.",
             )
@@ -307,7 +307,7 @@ def _extras(options: Any) -> str:
     vectors = f" from {options.vectors}" if getattr(options, "vectors", None) else ""
     dropout = f", dropout {options.dropout}" if options.dropout else ""
     unknown = getattr(options, "word_dropout", 0)
-    return vectors + dropout + (f", {unknown:.0%} of the words unknown in training" if unknown else "")
+    return vectors + dropout + (f", word dropout {unknown:.0%}" if unknown else "")
 
 
 def _word_lines(options: Any) -> list[str]:
@@ -374,7 +374,7 @@ def _sentence_lines(options: Any) -> list[str]:
         *steps[1:],
         *zeros,
         *([f"{memory}_j = [→h_j; ←h_j]"] if both else []),
-        *(["h_j = z_j     — what a look reads; κ_j: the keys"] if keys else []),
+        *(["h_j = z_j     — the values; κ_j: the keys"] if keys else []),
         ("h = [→h_S; ←h_1]" if both else f"h = {memory}_S") + "     — the summary",
         *layer.functions(),
     ]

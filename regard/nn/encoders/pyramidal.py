@@ -75,13 +75,13 @@ class PyramidalEncoder(Encoder):
             mistakes.add(
                 f"{options.layers} layers cannot halve the time {options.reductions} times.",
                 "reductions",
-                fix="Add layers.",
+                fix=f"Set  layers: {options.reductions}, or lower reductions.",
             )
         if options.dropout and options.layers == 1:
             mistakes.add(
-                "dropout acts between layers, and there is one.",
+                "dropout has no effect: it applies between layers, and there is only one.",
                 "dropout",
-                fix="Add layers, or leave it out.",
+                fix="Add layers, or leave dropout out.",
             )
 
     @classmethod
@@ -180,7 +180,7 @@ class PyramidalEncoder(Encoder):
         mask = torch.arange(states.shape[1], device=states.device) < lengths[:, None]
         return Memory(states, mask, summary, layout="frames")
 
-    def position_names(self, series: Series) -> list[list[str]]:
+    def position_names(self, series: Series, pieces: Any = None) -> list[list[str]]:
         """For each position of each row, the time at which it begins, or its first frame counted from 0."""
         step = 2**self.reductions
         longest = -(-series.values.shape[1] // step)

@@ -105,15 +105,17 @@ class RecurrentEncoder(TextEncoder):
         """Require that the direction of the layers and their residual connections have an effect."""
         if options.direction != "forward" and options.bidirectional:
             mistakes.add(
-                "direction has no effect: both directions are read.",
+                "direction has no effect: a bidirectional encoder reads both directions.",
                 "direction",
                 fix="Set  bidirectional: false.",
             )
         elif options.direction == "alternate" and options.layers == 1:
-            mistakes.add("of one layer there is nothing to alternate.", "direction", fix="Add layers.")
+            mistakes.add(
+                "direction: alternate needs at least two layers.", "direction", fix="Set  layers: 2."
+            )
         if options.residual and options.layers == 2 and not positions_read(plan, options):
             mistakes.add(
-                "residual has no effect: of two layers it changes the positions alone, which no decoder reads.",
+                "residual has no effect: with two layers it changes only the positions, which no decoder reads.",
                 "residual",
                 fix="Leave residual out, or add layers.",
             )
@@ -253,7 +255,7 @@ def _one_layer(options: Any, vector: str) -> list[str]:
         *steps[1:],
         *zeros,
         *([f"{memory}_j = [→h_j; ←h_j]"] if both else []),
-        *(["h_j = x_j     — what a look reads; κ_j: the keys"] if keys else []),
+        *(["h_j = x_j     — the values; κ_j: the keys"] if keys else []),
         ("h = [→h_S; ←h_1]" if both else f"h = {memory}_{1 if backward else 'S'}") + "     — the summary",
         *layer.functions(),
     ]
@@ -298,7 +300,7 @@ def _several_layers(options: Any, vector: str) -> list[str]:
         *zeros,
         *outputs,
         f"{'κ' if keys else 'h'}_j = h_{last}j",
-        *(["h_j = h_0j     — what a look reads; κ_j: the keys"] if keys else []),
+        *(["h_j = h_0j     — the values; κ_j: the keys"] if keys else []),
         f"h = {summary}     — the summary",
         *layer.functions(),
     ]

@@ -26,7 +26,7 @@ class SharedEncoder(Encoder):
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
-        return [f"j = 1 … S     — read as {options.of} is, by the same equations and weights"]
+        return [f"j = 1 … S     — the same equations and weights as {options.of}"]
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
@@ -41,7 +41,7 @@ class SharedEncoder(Encoder):
         mine, theirs = (getattr(plan.inputs[one], "shared", None) or one for one in (name, options.of))
         if hasattr(plan.inputs[name], "shared") and mine != theirs:
             mistakes.add(
-                f"one encoder reads {options.of} and {name}, whose vocabularies are two.",
+                f"{options.of} and {name} share an encoder, but their vocabularies differ.",
                 "of",
                 fix=f"Add  shared: {options.of}  to the input {name}.",
             )

@@ -68,7 +68,7 @@ class SmoothedEncoder(TextEncoder):
         return [
             "j = 1 … S, ν = 1 … S",
             f"κ_j = {word_vector(options)}     — the keys",
-            f"h_j = Σ_{{ν: |ν − j| ≤ {window}}} κ_ν / {2 * window + 1}     — what a look reads",
+            f"h_j = Σ_{{ν: |ν − j| ≤ {window}}} κ_ν / {2 * window + 1}     — the values",
             "h = Σ_j κ_j / S     — the summary",
             f"— {embedding_note(options)}",
             *parents_lines(options, cls.written_gain(options)),

@@ -115,23 +115,23 @@ class StoryEncoder(Encoder):
         check_dropout(options, mistakes)
         if (options.tie == "adjacent") != (options.hops is not None):
             mistakes.add(
-                "hops and tie: adjacent belong together: a table for each hop is what adjacent means.",
+                "hops and tie: adjacent need each other: adjacent has one table for each hop.",
                 fix="Give both, or neither.",
             )
         if options.sentence == "recurrent":
             for option, usual in (("start", "random"), ("position", True)):
                 if getattr(options, option) != usual or option in options.model_fields_set:
                     mistakes.add(
-                        f"{option} is about the words of a bag, and a recurrent sentence has none to compare.",
+                        f"{option} has no effect: it belongs to sentence: bag.",
                         option,
                         fix=f"Use sentence: bag, or leave {option} out.",
                     )
             if options.embedding % 2:
                 mistakes.add(
-                    "a recurrent sentence is read from both ends, half the features each; embedding is "
-                    f"{options.embedding}.",
+                    "sentence: recurrent has two directions with half the features each, so embedding must be even; "
+                    f"received {options.embedding}.",
                     "embedding",
-                    fix="Make it even.",
+                    fix=f"Set  embedding: {options.embedding + 1}.",
                 )
 
     @classmethod
@@ -140,7 +140,9 @@ class StoryEncoder(Encoder):
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
-        noise = f", in training {options.time_noise:.0%} of the ages moved" if options.time_noise else ""
+        noise = (
+            f"; in training, {options.time_noise:.0%} of the ages are shifted" if options.time_noise else ""
+        )
         hops, adjacent = options.hops or 1, options.tie == "adjacent"
         tables = f"l = 1 … {hops + 1}" if adjacent else "l ∈ {A, C}"
         age = f"T_l[min(S − j, {options.ages - 1})]"
@@ -157,13 +159,13 @@ class StoryEncoder(Encoder):
         read = (
             [
                 "κ_lj = a_lj     — the keys of hop l",
-                "h_lj = a_{l+1,j}     — what hop l reads",
+                "h_lj = a_{l+1,j}     — the values of hop l",
                 f"h = Σ_j a_{{{hops + 1},j}} / S     — the summary",
             ]
             if adjacent
             else [
                 "κ_j = a_Aj     — the keys",
-                "h_j = a_Cj     — what a look reads",
+                "h_j = a_Cj     — the values",
                 "h = Σ_j h_j / S     — the summary",
             ]
         )

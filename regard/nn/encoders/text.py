@@ -32,14 +32,14 @@ class CharactersOptions(parts.Settings):
     @model_validator(mode="after")
     def _own_options(self) -> CharactersOptions:
         if self.type == "recurrent" and "width" in self.model_fields_set:
-            raise ValueError("width is of type: convolutional; a recurrent spelling has none. Remove it.")
+            raise ValueError("width belongs to `type: convolutional`. Leave it out, or choose that type.")
         if self.type == "convolutional" and self.width % 2 == 0:
             raise RegardError(
                 f"width is {self.width}; a convolution's width must be odd.", fix=f"Choose {self.width + 1}."
             )
         if self.type == "recurrent" and self.size % 2:
             raise RegardError(
-                f"size is {self.size}; a recurrent spelling has two directions of one size.",
+                f"size is {self.size}; with type: recurrent, it must be even: half for each direction.",
                 fix=f"Choose {self.size + 1}.",
             )
         return self
@@ -93,7 +93,7 @@ def _check_characters(name: str, plan: Plan, mistakes: Mistakes) -> None:
     column = plan.inputs[name]
     if getattr(column, "unit", None) != "word" or getattr(column, "case", None) == "marked":
         mistakes.add(
-            f"characters are read of whole words, and {name} is cut otherwise.",
+            f"characters needs an input of whole words, and {name} has other units.",
             "characters",
             fix="Use unit: word, and case: keep or lower.",
         )
@@ -101,13 +101,13 @@ def _check_characters(name: str, plan: Plan, mistakes: Mistakes) -> None:
     sharing = [other for other, one in columns.items() if getattr(one, "shared", None) == name]
     if getattr(column, "shared", None) is not None or sharing:
         mistakes.add(
-            "characters are fitted on one column, and this one shares its vocabulary.",
+            "characters cannot be used with a shared vocabulary.",
             "characters",
-            fix="Leave characters out, or shared.",
+            fix="Leave characters out, or leave shared out.",
         )
     if any(getattr(decoder, "tie", "none") == "all" for decoder in plan.decoder.values()):
         mistakes.add(
-            "tie: all shares the embeddings of words, and these are made from characters too.",
+            "characters cannot be used with tie: all, which shares the embeddings of words alone.",
             "characters",
             fix="Use tie: output, or leave characters out.",
         )
@@ -146,7 +146,7 @@ def embedding_note(options: Any) -> str:
             if characters.type == "convolutional"
             else "a bidirectional LSTM"
         )
-        spelled = f", χ_j of {characters.size} from the characters by {way}"
+        spelled = f", χ_j: {characters.size} features of the characters, by {way}"
     return f"vectors of {options.embedding}{vectors}{spelled}{dropout}"
 
 

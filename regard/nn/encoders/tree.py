@@ -67,7 +67,7 @@ class TreeEncoder(Encoder):
         embedding = build_embedding(options, words, read_files=read_files)
         embedding.word_dropout = options.word_dropout
         composer = make_composer(options.compose, embedding.size, options.size)
-        return cls(embedding, composer, structure=options.structure, names=words.tokens)
+        return cls(embedding, composer, structure=options.structure)
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
@@ -82,11 +82,11 @@ class TreeEncoder(Encoder):
             options.structure != "given" or options.compose.part.any_number
         ):
             why = (
-                f"{options.compose.type} takes any number of children"
+                f"compose: {options.compose.type} takes any number of children"
                 if options.structure == "given"
                 else f"trees are binary with structure: {options.structure}"
             )
-            mistakes.add(f"binarize has no effect: {why}.", "binarize", fix="Leave it out.")
+            mistakes.add(f"binarize has no effect: {why}.", "binarize", fix="Leave binarize out.")
 
     @classmethod
     def width(cls, options: Any) -> int | None:
@@ -130,12 +130,10 @@ class TreeEncoder(Encoder):
         composer: Composer,
         *,
         structure: Structure = "given",
-        names: Callable[[Sequence[int]], list[str]] | None = None,
     ) -> None:
         super().__init__()
         self.embedding, self.composer, self.structure = embedding, composer, structure
         self.value_size = self.summary_size = composer.size
-        self._names = names
         self.span: nn.Linear | None = None
         if structure == "latent":
             self.span = nn.Linear(2 * composer.size, composer.size)
@@ -225,12 +223,17 @@ class TreeEncoder(Encoder):
         above = torch.from_numpy(parents).to(spans.device)
         return Memory(values, mask, summary, layout="tree", above=above)
 
-    def position_names(self, collated: Any) -> list[list[str]] | None:
+    def position_names(
+        self, collated: Any, pieces: Sequence[Sequence[str]] | None = None
+    ) -> list[list[str]] | None:
         if self.structure == "given":
             return None
         words = leaves_of(collated) if isinstance(collated, Forest) else collated
         lengths = words.lengths.tolist()
-        texts = [self._spelled(ids[:length]) for ids, length in zip(words.ids.tolist(), lengths, strict=True)]
+        if pieces is None:
+            pieces = [list(map(str, ids[:n])) for ids, n in zip(words.ids.tolist(), lengths, strict=True)]
+        elif isinstance(collated, Forest):
+            pieces = _leaves(collated, pieces)
         if self.structure == "latent":
             with torch.no_grad():
                 shapes, _ = _best_spans(self.distribution(words).mode, words.lengths)
@@ -238,11 +241,18 @@ class TreeEncoder(Encoder):
             shapes = [SHAPES[self.structure](max(length, 1)) for length in lengths]
         return [
             phrases(text, parents.tolist(), (leaves >= 0).tolist())
-            for text, (parents, _, leaves) in zip(texts, shapes, strict=True)
+            for text, (parents, _, leaves) in zip(pieces, shapes, strict=True)
         ]
 
-    def _spelled(self, ids: Sequence[int]) -> list[str]:
-        return [str(number) for number in ids] if self._names is None else self._names(ids)
+
+def _leaves(forest: Forest, names: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The words of each tree, from the names of its nodes. Nodes that binarization added have no name."""
+    found = []
+    for row, length in enumerate(forest.lengths.tolist()):
+        named = forest.labels[row, :length] != ADDED
+        words = (forest.ids[row, :length][named] > 0).tolist()
+        found.append([name for name, is_word in zip(names[row], words, strict=True) if is_word])
+    return found
 
 
 def _rows(states: Tensor, where: Tensor) -> Tensor:
@@ -310,7 +320,7 @@ def _latent_lines(carries: bool) -> list[str]:
     return [
         "j = 1 … S, ι = 1 … N, τ = 1 … N, ω = 1 … N     — S = 2 N − 1 nodes over N words",
         f"{leaf} = leaf_x(E_x[w_ι])     — spans of one word",
-        "s_ιτ = v_s·tanh(A_s g_ιι + B_s g_ττ + b_s)     — how well ι … τ is a phrase",
+        "s_ιτ = v_s·tanh(A_s g_ιι + B_s g_ττ + b_s)     — the score of ι … τ as a phrase",
         "β_ιτ = 0     for ι = τ",
         f"β_ιτ = s_ιτ + log(Σ_{cut} exp(β_ιω + β_{{ω+1,τ}}))     for ι < τ     — the inside algorithm",
         "q_ιτω = exp(β_ιω + β_{ω+1,τ} + s_ιτ − β_ιτ)     — p(ι … τ is cut after ω | it is in the tree)",
@@ -318,7 +328,7 @@ def _latent_lines(carries: bool) -> list[str]:
         f"g_ιτ = Σ_{cut} q_ιτω u_ιτω     for ι < τ",
         *([f"m_ιτ = Σ_{cut} q_ιτω v_ιτω     for ι < τ"] if carries else []),
         "h_j = g_{λ_j,ρ_j}     — λ_j … ρ_j: the spans of the most probable tree, children before parents",
-        "h = g_{1,N}     — the summary: the whole",
+        "h = g_{1,N}     — the summary: the span of all words",
     ]
 
 

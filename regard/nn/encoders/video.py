@@ -96,7 +96,7 @@ class VideoEncoder(Encoder):
         for option in ("size", "bidirectional", "values"):
             if options.cell is None and option in options.model_fields_set:
                 mistakes.add(
-                    f"{option} is about the recurrent network, and cell is null.",
+                    f"{option} has no effect: it belongs to the recurrent network, and cell is null.",
                     option,
                     fix=f"Choose a cell, or leave {option} out.",
                 )
@@ -112,9 +112,7 @@ class VideoEncoder(Encoder):
         both = options.bidirectional and options.cell is not None
         dropout = [f"— dropout {options.dropout}"] if options.dropout else []
         return [
-            "j = 1 … S, ζ = 1 … K"
-            + (", d ∈ {→, ←}" if both else "")
-            + "     — S frames, K places of a frame",
+            "j = 1 … S, ζ = 1 … K" + (", d ∈ {→, ←}" if both else "") + "     — S frames of K positions",
             *cls._seen_lines(options),
             *cls._state_lines(options),
             *dropout,
@@ -132,8 +130,8 @@ class VideoEncoder(Encoder):
         motion = primed(network.board(options.network, "ẋ_j", "j", "f_j"), 1, shared, sign=DOT)
         return [
             *lines,
-            "ẋ_j = [x_j − x_{j−1}; x_{j+1} − x_j]     — how the frame changes, seen by a network of its own",
-            "x_0 = x_1     — what has no neighbor does not change",
+            "ẋ_j = [x_j − x_{j−1}; x_{j+1} − x_j]     — differences from the neighboring frames, for a second network",
+            "x_0 = x_1     — at the ends the difference is 0",
             "x_{S+1} = x_S",
             *(line for line in motion if line not in lines),
             f"v_j = [f_j; f{DOT}_j]",
@@ -151,7 +149,7 @@ class VideoEncoder(Encoder):
             steps[0] + note,
             *steps[1:],
             *([f"{memory}_j = [→h_j; ←h_j]"] if both else []),
-            *(["h_j = v_j     — what a look reads; κ_j: the keys"] if keys else []),
+            *(["h_j = v_j     — the values; κ_j: the keys"] if keys else []),
             ("h = [→h_S; ←h_1]" if both else f"h = {memory}_S") + "     — the summary",
             *layer.functions(),
             f"— {options.size or 128} units" + (" in each direction" if both else ""),
@@ -195,7 +193,7 @@ class VideoEncoder(Encoder):
         pixels = (films.frames.to(self.mean.dtype) - self.mean) / self.std  # (B, T, C, H, W)
         seen = _looked(self.frames, packing.pack(pixels))  # (N, D): padding is never computed
         if self.motion is not None:
-            changes = packing.pack(neighbours(pixels, mask))
+            changes = packing.pack(neighbors(pixels, mask))
             seen = torch.cat([seen, _looked(self.motion, changes)], -1)
         seen = self.dropout(seen)
         if self.layer is None:
@@ -206,7 +204,7 @@ class VideoEncoder(Encoder):
             return Memory(packing.unpack(states), mask, summary, layout="frames")
         return Memory(packing.unpack(seen), mask, summary, keys=packing.unpack(states), layout="frames")
 
-    def position_names(self, films: Films) -> list[list[str]]:
+    def position_names(self, films: Films, pieces: Any = None) -> list[list[str]]:
         """The names of the frames of each row, counted from 1."""
         return [[f"frame {place}" for place in range(1, count + 1)] for count in films.lengths.tolist()]
 
@@ -217,7 +215,7 @@ def _looked(network: PictureNetwork, pixels: Tensor) -> Tensor:
     return summary
 
 
-def neighbours(pixels: Tensor, mask: Tensor) -> Tensor:
+def neighbors(pixels: Tensor, mask: Tensor) -> Tensor:
     """[x_t − x_{t−1}; x_{t+1} − x_t]: (B, T, C, H, W) → (B, T, 2C, H, W), zero if there is no such frame."""
     both = (mask[:, 1:] & mask[:, :-1])[..., None, None, None]
     change = (pixels[:, 1:] - pixels[:, :-1]) * both  # (B, T − 1, C, H, W)

@@ -82,7 +82,7 @@ def turns(points: Tensor) -> Tensor:
 def points_in_plane(memory: Memory, form: str) -> Tensor:
     """(B, S, 2) points of a memory, in double precision; refuses points that make no polygon."""
     if memory.points is None or memory.points.shape[-1] != 2:
-        raise RegardError(f"a form of {form} needs points in the plane.", where="search")
+        raise RegardError(f"form: {form} needs points with two coordinates.", where="search")
     points, mask = memory.points.double(), memory.mask
     first = points[:, :1]
     lengths = torch.where(mask, (points - first).square().sum(-1), 0.0)
@@ -91,7 +91,7 @@ def points_in_plane(memory: Memory, form: str) -> Tensor:
     if bool(flat.any()):
         row = int(flat.nonzero()[0])
         raise RegardError(
-            f"the {int(mask[row].sum())} points lie on one line, so that no {form} can be made of them.",
+            f"the {int(mask[row].sum())} points lie on one line, so they have no {form}.",
             where=f"search, row {row + 1} of the batch",
             fix="Leave the row out.",
         )

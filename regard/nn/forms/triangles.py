@@ -43,9 +43,9 @@ class TrianglesState(FormState):
         if bool(lost.any()):
             row, number = lost.nonzero()[0].tolist()
             raise RegardError(
-                f"point {number + 1} comes twice, so that the points have no triangulation.",
+                f"point {number + 1} is a duplicate, so the points have no triangulation.",
                 where=f"search, row {row + 1} of the batch",
-                fix="Leave one of the two out.",
+                fix="Remove the duplicate.",
             )
         begun = torch.zeros(len(points), 1, 2, dtype=torch.int64, device=points.device)
         return cls(sides, left.unsqueeze(1), begun)

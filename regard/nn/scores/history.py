@@ -50,7 +50,7 @@ class History(Additive):
         total, letter = look.sub("r", t, j), look.letters[1] + look.prime
         before = f"r{look.prime}_{{{t}−1,{j}}} + {letter}_{{{t}−1,{j}}}"
         return [
-            f"{total} = {before}     for {t} > 1     — how much the steps before looked there",
+            f"{total} = {before}     for {t} > 1     — the total attention of all previous steps",
             f"r{look.prime}_1{j} = 0",
         ]
 
@@ -63,8 +63,8 @@ class History(Additive):
     def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
         if previous is None:
             raise RegardError(
-                "A history score needs to know where the steps before looked.",
-                fix="Use it in a decoder that goes step by step, or choose score additive.",
+                "A history score needs the attention weights of all previous steps.",
+                fix="Use it in a decoder that attends step by step, or choose score additive.",
             )
         seen = previous.unsqueeze(-1) * self.before  # (B, T, S, A)
         return torch.tanh(self.query(query).unsqueeze(2) + keys.unsqueeze(1) + seen) @ self.vector

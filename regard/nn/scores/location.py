@@ -57,7 +57,7 @@ class Location(Additive):
         there = f"1 ≤ {j} + {ι} ≤ {look.memory.length}"
         return [
             f"{ι} = −{reach} … {reach}",
-            f"{near} = Σ_{{{ι}: {there}}} {letter}_{{{t}−1,{j}+{ι}}} F_{mark}{ι}     — where the step before looked",
+            f"{near} = Σ_{{{ι}: {there}}} {letter}_{{{t}−1,{j}+{ι}}} F_{mark}{ι}     — attention of the previous step",
             f"{look.energy} = v_{mark}·tanh({content} + V_{mark} {near})",
             f"{letter}_0{j} = [{j} = 1]",
         ]
@@ -65,8 +65,8 @@ class Location(Additive):
     def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
         if previous is None:
             raise RegardError(
-                "A location score needs to know where the step before looked.",
-                fix="Use it in a decoder that goes step by step, or choose score additive.",
+                "A location score needs the attention weights of the previous step.",
+                fix="Use it in a decoder that attends step by step, or choose score additive.",
             )
         padded = nn.functional.pad(previous, (self.reach, self.reach))
         around = padded.unfold(-1, len(self.filters), 1)  # (B, T, S, 2 reach + 1)

@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.errors import RegardError
 from regard.nn.search.active import Active
 from regard.nn.search.beam_strides import beam_in_strides
-from regard.nn.search.candidates import best_continuations, normalisers, top
+from regard.nn.search.candidates import best_continuations, normalizers, top
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Bounds, Limits
 from regard.nn.search.paths import Paths
@@ -62,11 +62,11 @@ class Beam:
         finals: list[tuple[Tensor, Pool]] = []
         for t in range(bounds.steps):
             step = stepper.step(words, state)
-            normaliser = normalisers(step.logits)
-            gained = live - normaliser
-            if not all_finite(normaliser):
-                check_scores(normaliser, (live > -torch.inf) & ~done.unsqueeze(1), t, active)
-                gained = _without_dead_ends(gained, step.logits, ~normaliser.isfinite())
+            normalizer = normalizers(step.logits)
+            gained = live - normalizer
+            if not all_finite(normalizer):
+                check_scores(normalizer, (live > -torch.inf) & ~done.unsqueeze(1), t, active)
+                gained = _without_dead_ends(gained, step.logits, ~normalizer.isfinite())
             best, words = top(
                 bounds.apply(step.logits, t, step.allowed), min(2 * self.size, step.logits.shape[-1])
             )
@@ -102,7 +102,7 @@ class Beam:
         scores, parents, words = best_continuations(best, words, gained, 2 * self.size)
         pool = self._finish(pool, scores, parents, (words == bounds.end) & ~done.unsqueeze(1), t)
         live, parents, words = self._prune(scores, parents, words, bounds.end)
-        hopeless = live[:, 0] / self._penalty(t) <= pool.normalised[:, self.best - 1]
+        hopeless = live[:, 0] / self._penalty(t) <= pool.normalized[:, self.best - 1]
         done = done | (pool.full & hopeless) | (live[:, 0] == -torch.inf) | bounds.ended(t)
         return live, parents, words, pool, done
 

@@ -117,8 +117,8 @@ def _stride(
     for _ in range(length):
         step = decoder.step(search.words, search.state, memories)
         count = min(2 * beam.size, step.logits.shape[-1])
-        normaliser, best, words = limited_top(step.logits, bounds, search.at, count, late=late)
-        live, parents, words, pool, done = _advance(beam, best, words, normaliser, search, bounds, sound)
+        normalizer, best, words = limited_top(step.logits, bounds, search.at, count, late=late)
+        live, parents, words, pool, done = _advance(beam, best, words, normalizer, search, bounds, sound)
         state = step.state.reorder(parents)
         search = Searching(state, words, live, done, pool, search.at + 1)
         for name, part in (("live", live), ("parents", parents), ("words", words)):
@@ -133,7 +133,7 @@ def _advance(
     beam: Beam,
     best: Tensor,
     words: Tensor,
-    normaliser: Tensor,
+    normalizer: Tensor,
     search: Searching,
     bounds: Bounds,
     sound: Tensor,
@@ -147,7 +147,7 @@ def _advance(
             parts, done = beams.advance(
                 best,
                 words,
-                normaliser,
+                normalizer,
                 search.live,
                 search.pool.parts,
                 search.done,
@@ -161,10 +161,10 @@ def _advance(
                 penalty=beam.length_penalty,
             )
             return *kept, Pool(*parts), done
-    dead = ~normaliser.isfinite()
+    dead = ~normalizer.isfinite()
     alive = (search.live > -torch.inf) & ~search.done.unsqueeze(1)
-    sound &= ~(normaliser.isnan() | (dead & alive)).any(1)
-    gained = (search.live - normaliser).masked_fill(dead, -torch.inf)
+    sound &= ~(normalizer.isnan() | (dead & alive)).any(1)
+    gained = (search.live - normalizer).masked_fill(dead, -torch.inf)
     return beam.advance(best, words, gained, search.pool, search.done, bounds, search.at)
 
 

@@ -9,7 +9,7 @@ from regard.kernels.availability import installed, within_reach
 from regard.nn.search.limits import Bounds
 
 
-def normalisers(logits: Tensor) -> Tensor:
+def normalizers(logits: Tensor) -> Tensor:
     """log Σ exp of the logits (B, K, V) → (B, K)."""
     if within_reach(logits, rows=len(logits)):
         from regard.kernels.cpu import best
@@ -44,8 +44,8 @@ def limited_top(
         if best.serves(logits, count, bounds.forbidden):
             end, minimum, forbidden = bounds.end, bounds.minimum, bounds.forbidden
             return best.best(logits, bounds.last, at, count, end=end, minimum=minimum, forbidden=forbidden)
-    normaliser = normalisers(logits)
-    return normaliser, *top(bounds.apply_on_device(logits, at, late=late), count)
+    normalizer = normalizers(logits)
+    return normalizer, *top(bounds.apply_on_device(logits, at, late=late), count)
 
 
 def best_continuations(

@@ -34,7 +34,7 @@ class Limits:
     def __post_init__(self) -> None:
         if self.minimum < 0 or (self.maximum is not None and self.maximum < self.minimum):
             raise RegardError(
-                f"An output of at least {self.minimum} and at most {self.maximum} words cannot be.",
+                f"The limits of the output length are invalid: minimum {self.minimum}, maximum {self.maximum}.",
                 fix="Choose 0 ≤ minimum ≤ maximum.",
             )
 

@@ -13,13 +13,13 @@ from torch import Tensor
 class Pool:
     """The best K finished hypotheses of each source so far, best first; a path is identified by its end.
 
-    normalised   (B, K) score divided by the length penalty, −inf if there is no hypothesis yet
+    normalized   (B, K) score divided by the length penalty, −inf if there is no hypothesis yet
     totals       (B, K) log-probability
     steps        (B, K) the step at which END was written
     slots        (B, K) the slot of the beam from which END was written
     """
 
-    normalised: Tensor
+    normalized: Tensor
     totals: Tensor
     steps: Tensor
     slots: Tensor
@@ -31,10 +31,10 @@ class Pool:
         zeros = torch.zeros_like(like, dtype=torch.int64)
         return Pool(nothing, nothing, zeros, zeros)
 
-    def add(self, normalised: Tensor, totals: Tensor, step: int | Tensor, slots: Tensor) -> Pool:
+    def add(self, normalized: Tensor, totals: Tensor, step: int | Tensor, slots: Tensor) -> Pool:
         """Candidates (B, C), −inf where there is none; the K best remain, the older first among equals."""
         size = self.totals.shape[1]
-        every = torch.cat([self.normalised, normalised], 1)
+        every = torch.cat([self.normalized, normalized], 1)
         best, order = every.sort(dim=1, descending=True, stable=True)
         order = order[:, :size]
 
@@ -54,7 +54,7 @@ class Pool:
 
     @property
     def parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        return self.normalised, self.totals, self.steps, self.slots
+        return self.normalized, self.totals, self.steps, self.slots
 
     @staticmethod
     def joined(parts: Sequence[tuple[Tensor, Pool]]) -> Pool:
@@ -64,7 +64,7 @@ class Pool:
         order = torch.cat([rows for rows, _ in parts]).argsort()
         pools = [pool for _, pool in parts]
         return Pool(
-            torch.cat([pool.normalised for pool in pools])[order],
+            torch.cat([pool.normalized for pool in pools])[order],
             torch.cat([pool.totals for pool in pools])[order],
             torch.cat([pool.steps for pool in pools])[order],
             torch.cat([pool.slots for pool in pools])[order],
@@ -73,4 +73,4 @@ class Pool:
     @property
     def full(self) -> Tensor:
         """(B) whether a source has K finished hypotheses."""
-        return self.normalised[:, -1] > -torch.inf
+        return self.normalized[:, -1] > -torch.inf

@@ -54,6 +54,6 @@ def _no_choice(place: str) -> RegardError:
     return RegardError(
         "no choice is possible: the model excludes every token that the limits allow.",
         where=place,
-        fix="Raise max_length, lower min_length or change the prefix. Where there are no such limits, check the "
-        "decoder: until END is chosen, some choice must have a finite score.",
+        fix="Raise max_length, lower min_length or change the prefix. If none of these is set, check the "
+        "decoder: until END is chosen, some token must have a finite score.",
     )

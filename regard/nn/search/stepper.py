@@ -87,8 +87,8 @@ class Ensemble(Stepper):
         steps = [member.step(tokens, part) for member, part in zip(self.members, state.members, strict=True)]
         if len({step.logits.shape[-1] for step in steps}) > 1:
             raise RegardError(
-                "the models of an ensemble must choose among the same words; some of these copy and some do not, or "
-                "they cut the source into other words.",
+                "the models of an ensemble must choose among the same words. Either only some of these models copy, or "
+                "they tokenize the source differently.",
                 fix="Combine models that copy from the same source, or models that do not copy.",
             )
         logs = torch.stack([_log_probabilities(step.logits) for step in steps])

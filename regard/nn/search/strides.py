@@ -21,7 +21,7 @@ from regard.kernels.buckets import rounded, rounded_rows
 from regard.kernels.replay import plain_parts, recorder_of
 from regard.nn.memory import Memory
 from regard.nn.search.active import Active
-from regard.nn.search.candidates import limited_top, normalisers
+from regard.nn.search.candidates import limited_top, normalizers
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Bounds
 from regard.nn.search.stepper import Stepper
@@ -233,13 +233,13 @@ def _walk(
         step = decoder.step(words, state, walking.memories)
         state, logits = step.state, step.logits
         if choice.most_probable:
-            normaliser, best, chosen = limited_top(logits, bounds, at, 1, late=late)
-            words, score = chosen.squeeze(-1), best.squeeze(-1) - normaliser
+            normalizer, best, chosen = limited_top(logits, bounds, at, 1, late=late)
+            words, score = chosen.squeeze(-1), best.squeeze(-1) - normalizer
         else:
-            normaliser = normalisers(logits)
+            normalizer = normalizers(logits)
             logits = bounds.apply_on_device(logits, at, late=late)
             words = choice.choose(logits, None if walking.given is None else walking.given[i])
-            score = logits.gather(-1, words.unsqueeze(-1)).squeeze(-1) - normaliser
+            score = logits.gather(-1, words.unsqueeze(-1)).squeeze(-1) - normalizer
         sound = sound & ((score - score == 0) | done)
         done, at = done | (words == stepper.end), at + 1
         written.append(words)

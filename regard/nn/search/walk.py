@@ -9,7 +9,7 @@ from torch import Tensor
 
 from regard.data.batch import PAD
 from regard.nn.search.active import Active, over_time
-from regard.nn.search.candidates import normalisers
+from regard.nn.search.candidates import normalizers
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Bounds
 from regard.nn.search.soundness import all_finite, check_choices, check_scores
@@ -55,15 +55,15 @@ def walk(
     for t in range(steps):
         step = stepper.step(words, state)
         state, logits = step.state, step.logits
-        normaliser = normalisers(logits)
+        normalizer = normalizers(logits)
         if bounds is not None:
             logits = bounds.apply(logits, t, step.allowed)
         given = choice.given(active, t, 1)
         words = choice.choose(logits, None if given is None else given[0])
-        score = logits.gather(-1, words.unsqueeze(-1)).squeeze(-1) - normaliser
-        checked = normaliser if bounds is None else score
+        score = logits.gather(-1, words.unsqueeze(-1)).squeeze(-1) - normalizer
+        checked = normalizer if bounds is None else score
         if not all_finite(checked):
-            check_scores(normaliser, ~done, t, active)
+            check_scores(normalizer, ~done, t, active)
             check_choices(checked, ~done, t, active)
         done = done | (words == end)
         finished = done.all(1)

@@ -19,7 +19,7 @@ class GivenHeads(Selection):
 
     needs = frozenset({"words", "heads"})
     learns = False
-    unguided = "the heads are given already"
+    unguided = "the heads come from the data"
 
     @classmethod
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:
@@ -30,7 +30,7 @@ class GivenHeads(Selection):
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         if given.heads is None:
             raise RegardError(
-                "These parents are given with the data, and no tree came.",
+                "select: given needs a tree from the data, and none was given.",
                 fix="Add a tree column of this input, or choose select: projective.",
             )
         positions = torch.arange(scores.shape[2], device=scores.device)

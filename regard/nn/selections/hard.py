@@ -82,7 +82,7 @@ class Hard(Softmax):
     def __init__(self, *, read: Read = "mode", drawing: Drawing | None = None) -> None:
         super().__init__()
         if read not in ("mode", "expectation"):
-            raise RegardError(f"Hard attention reads the mode or the expectation; received {read!r}.")
+            raise RegardError(f"read must be 'mode' or 'expectation'; received {read!r}.")
         self.read, self.drawing = read, drawing or Drawing()
 
     @classmethod
@@ -108,19 +108,19 @@ class Hard(Softmax):
     @classmethod
     def loss_lines(cls, options: Any, look: LookSymbols, *, lasting: bool) -> list[str]:
         t, chosen = look.step, look.sub("z", look.step)
-        words = f"the words from {t} on cost" if lasting else f"word {t} costs"
+        words = f"words {t} … T" if lasting else f"word {t}"
         drawn = f"{look.letters[1]}{look.prime}_{{{t},{chosen}}}"
         return [
             f"— in training + {options.reward:g} Σ_{t} (C_{t} − b) log({drawn}) where {chosen} is drawn, "
-            f"C_{t} − b: what {words}, beyond the average",
+            f"C_{t} − b: the loss of {words}, minus the average",
             f"— in training − {options.entropy:g} Σ_{t} H({look.weights}), H the entropy",
         ]
 
     @classmethod
     def algorithm(cls, options: Any) -> list[str]:
-        line = f"z_t is drawn in a row with probability {1 - options.expected:g}"
+        line = f"z_t is sampled in each row with probability {1 - options.expected:g}"
         line += ", else c_t = Σ_j α_tj h_j" if options.expected else ""
-        return [line + (f"; in the first {options.warmup:,} batches in none" if options.warmup else "")]
+        return [line + (f"; never in the first {options.warmup:,} batches" if options.warmup else "")]
 
     def reading(self, weights: Tensor) -> Tensor:
         return weights if self.read == "expectation" else _alone(weights, weights)

@@ -19,7 +19,7 @@ class Oracle(Selection):
 
     needs = frozenset({"truth"})
     learns = False
-    unguided = "the oracle is the truth already"
+    unguided = "its weights are the true alignment"
 
     @classmethod
     def sums_to_one(cls, options: Any) -> bool:

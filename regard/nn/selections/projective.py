@@ -22,7 +22,7 @@ class Projective(Selection):
 
     joint = "queries"
     needs = frozenset({"words"})
-    unguided = "the heads of a tree have no alignment"
+    unguided = "it selects the heads of a tree, not an alignment"
     trees: type[ProjectiveTree] | type[SpanningTree] = ProjectiveTree
 
     @classmethod
@@ -43,7 +43,7 @@ def tree_equations(trees: str, how: str, look: LookSymbols) -> list[str]:
     0 the root symbol."""
     word, head, energy = look.step, look.index, look.letters[0]
     return [
-        f"τ ∈ {trees}({look.memory.length})     — every such tree with one root; τ_{word}: the head of {word}",
+        f"τ ∈ {trees}({look.memory.length})     — all such trees with one root; τ_{word}: the head of {word}",
         f"φ(τ) = Σ_{word} {energy}_{{{word},τ_{word}}}",
         f"{look.weight} = Σ_{{τ: τ_{word} = {head}}} exp(φ(τ)) / Σ_τ exp(φ(τ))     — {how}",
     ]

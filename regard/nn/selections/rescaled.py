@@ -32,7 +32,7 @@ class Rescaled(Selection):
     def __init__(self, *, normalize: float = 2.0) -> None:
         super().__init__()
         if not 0 <= normalize < math.inf:
-            raise RegardError(f"A selection is normalized to a sum of 0 (off) or more; received {normalize}.")
+            raise RegardError(f"normalize must be at least 0 (0: off); received {normalize}.")
         self.normalize = normalize
 
     @classmethod

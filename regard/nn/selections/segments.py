@@ -39,12 +39,12 @@ class Segmental(Rescaled):
         decay: NotNegative = 0.005
         """Weight of the L2 penalty on the four pairwise scores."""
 
-    unguided = "a segment satisfies it by covering everything"
+    unguided = "a segment that covers every position minimizes the guided-attention loss"
 
     def __init__(self, *, normalize: float = 2.0, decay: float = 0.005) -> None:
         super().__init__(normalize=normalize)
         if decay < 0:
-            raise RegardError(f"A penalty's weight must be at least 0; received {decay}.")
+            raise RegardError(f"decay must be at least 0; received {decay}.")
         self.decay = decay
         self.transitions = nn.Parameter(torch.zeros(2, 2))
 

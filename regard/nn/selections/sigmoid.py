@@ -18,7 +18,7 @@ class Sigmoid(Rescaled):
     """σ(e_s) for each position; the context is rescaled as in `Rescaled`."""
 
     joint = "nothing"
-    unguided = "independent weights satisfy it by looking everywhere"
+    unguided = "independent weights minimize the guided-attention loss by selecting every position"
 
     @classmethod
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:

@@ -17,7 +17,7 @@ class Uniform(Selection):
 
     joint = "nothing"
     learns = False
-    unguided = "a uniform selection has nothing to learn"
+    unguided = "its weights are constant"
 
     @classmethod
     def sums_to_one(cls, options: Any) -> bool:

@@ -99,7 +99,7 @@ class LieStore(Store):
             near = f"ς_ι exp(−{apart} / θ_{j}k)"
             lines = [f"θ_{j}k = {FLOOR:g} + log(1 + exp({number('θ', 'kr', state)}))     — temperature"]
         return [
-            f"ι = 1 … {length}, k = 1 … K     — a slot of {options.width} numbers at each step; heads to read: "
+            f"ι = 1 … {length}, k = 1 … K     — a slot of {options.width} numbers at each step; read heads: "
             f"{options.heads}",
             *_points("a", j, state, options),
             f"v_{j} = tanh({vector('v', 'a', state)})     — the value that is written, at the key x_{j}a",
@@ -150,15 +150,15 @@ def _points(head: str, j: str, state: str, options: Any) -> list[str]:
     at, before, named = f"{j}{head}", f"x_{{{j}−1,{','.join(head)}}}", vector("x", head, state)
     lines = [
         f"g_{at} = σ({number('g', head, state)})",
-        f"x̄_{at} = g_{at} ({named}) + (1 − g_{at}) {before}     — jumps, or stays",
+        f"x̄_{at} = g_{at} ({named}) + (1 − g_{at}) {before}     — jump or stay",
     ]
     far = ""
     if options.reach is not None:
-        lines.append(f"η_{at} = σ({number('η', head, state)})     — goes, or stays")
+        lines.append(f"η_{at} = σ({number('η', head, state)})     — move or stay")
         far = f"{'' if options.reach == 1 else f'{options.reach:g} '}η_{at} tanh"
     if options.move == "shift":
         said = vector("d", head, state)
-        return [*lines, f"x_{at} = x̄_{at} + {f'{far}({said})' if far else said}     — is shifted"]
+        return [*lines, f"x_{at} = x̄_{at} + {f'{far}({said})' if far else said}     — shift"]
     turned = [
         f"cos(φ_{at}) x̄_{at}[1] − sin(φ_{at}) x̄_{at}[2]",
         f"sin(φ_{at}) x̄_{at}[1] + cos(φ_{at}) x̄_{at}[2]",
@@ -167,7 +167,7 @@ def _points(head: str, j: str, state: str, options: Any) -> list[str]:
     return [
         *lines,
         f"φ_{at} = {f'{far}({said})' if far else said}",
-        f"x_{at} = [{'; '.join(turned)}]     — is turned",
+        f"x_{at} = [{'; '.join(turned)}]     — rotation",
     ]
 
 

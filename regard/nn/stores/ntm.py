@@ -86,11 +86,11 @@ class NTMStore(Store):
     def equations(cls, options: Any, j: str, state: str, length: str) -> list[str]:
         before = f"m_{{{j}−1,ℓ}}"
         return [
-            f"ℓ = 1 … N, k = 1 … K     — {options.slots} slots of {options.width} numbers; heads to write and to read: "
+            f"ℓ = 1 … N, k = 1 … K     — {options.slots} slots of {options.width} numbers; write and read heads: "
             f"{options.heads} each",
             *_moves("a", j, state, before),
-            f"e_{j}k = σ({vector('e', 'ka', state)})     — what is erased",
-            f"a_{j}k = tanh({vector('a', 'ka', state)})     — what is added",
+            f"e_{j}k = σ({vector('e', 'ka', state)})     — the erase vector",
+            f"a_{j}k = tanh({vector('a', 'ka', state)})     — the add vector",
             f"z_{j}0ℓ = {before}",
             f"z_{j}kℓ = z_{{{j},k−1,ℓ}} ⊙ (1 − w_{j}kaℓ e_{j}k)",
             f"m_{j}ℓ = z_{j}Kℓ + Σ_k w_{j}kaℓ a_{j}k",
@@ -154,8 +154,8 @@ def _moves(mark: str, j: str, state: str, slot: str) -> list[str]:
         f"ς_{at} = softmax({vector('ς', head, state)})",
         f"γ_{at} = 1 + log(1 + exp({number('γ', head, state)}))",
         content_line(f"v_{at}", f"κ_{at}", f"β_{at}", slot, "ℓ"),
-        f"q_{at}ℓ = g_{at} v_{at}ℓ + (1 − g_{at}) w_{{{j}−1,k,{mark},ℓ}}     — by content, or where it was",
-        f"q_{at}0 = q_{at}N     — the slots are a circle",
+        f"q_{at}ℓ = g_{at} v_{at}ℓ + (1 − g_{at}) w_{{{j}−1,k,{mark},ℓ}}     — interpolated with the previous weights",
+        f"q_{at}0 = q_{at}N     — the slots form a circle",
         f"q_{{{j},k,{mark},N+1}} = q_{at}1",
         f"u_{at}ℓ = ς_{at}[1] q_{{{j},k,{mark},ℓ+1}} + ς_{at}[2] q_{at}ℓ + ς_{at}[3] q_{{{j},k,{mark},ℓ−1}}",
         f"w_{at} = softmax_ℓ(γ_{at} log(u_{at}ℓ))     — u to the power of γ, normalized",

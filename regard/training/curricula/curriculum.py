@@ -64,7 +64,7 @@ class Curriculum(ABC):
                 )
         if options.by is None and not groups:
             mistakes.add(
-                "nothing says how hard a row is.",
+                "the curriculum needs a difficulty of each row.",
                 "by",
                 fix=f"Write  by: {next(iter(plan.inputs))}  for the length of this input, or add a column of levels: "
                 "truth: {level: {type: group}}.",
@@ -117,7 +117,7 @@ class RisingCurriculum(Curriculum):
         training = getattr(plan, "training", None)
         if training is not None and training.passes is None:
             mistakes.add(
-                "the level rises with the epochs, and their number is not known.",
+                "the level rises with the epochs, and the number of epochs is not known.",
                 fix="Give training.epochs instead of training.steps, or both.",
             )
 
@@ -135,10 +135,10 @@ def make_curriculum(options: Any, dataset: Dataset, plan: Plan, epochs: int | No
     different, ranks = np.unique(levels[:, ::-1], axis=0, return_inverse=True)
     if len(different) < 2:
         raise RegardError(
-            f"a curriculum has no effect: all rows of train are of one level ({', '.join(names)}: "
+            f"a curriculum has no effect: all rows of train have the same level ({', '.join(names)}: "
             f"{', '.join(map(str, levels[0].tolist()))}).",
             where="training.curriculum",
-            fix="Remove it, or give it data of several levels.",
+            fix="Remove training.curriculum, or use data of several levels.",
         )
     made: Curriculum = options.part(options, _joined(ranks.reshape(-1), options.stages), epochs)
     return made
@@ -161,7 +161,7 @@ def _levels(dataset: Dataset, name: str, plan: Plan) -> Array:
             raise RegardError(
                 f"{name} is {value!r}, expected a whole number: the level of the row.",
                 where=dataset.where(example),
-                fix="Correct it, or choose other columns with training.curriculum.by.",
+                fix="Correct the row, or choose other columns with training.curriculum.by.",
             ) from None
     return np.array(found, dtype=np.int64)
 

@@ -21,7 +21,7 @@ class CosineSchedule(Schedule):
         super().__init__(options, peak, total=total)
         if total is None:
             raise RegardError(
-                "a cosine schedule needs the last step, and the number of batches is not known in advance.",
+                "a cosine schedule needs the number of steps, which is not known in advance.",
                 where="training.schedule",
                 fix="Give training.steps.",
             )

@@ -49,8 +49,8 @@ def coverage(shape: str, poses: Array, size: int) -> Array:
     fresh = np.ones(len(poses), dtype=bool)
     fresh[1:] = (poses[1:] != poses[:-1]).any(1)  # an unchanged pose is drawn only once
     x, y, radius, angle, seen = (column[:, None, None] for column in poses[fresh].T.astype(np.float32))
-    centres = np.arange(size, dtype=np.float32) + 0.5
-    across, down = (centres[None, None, :] - x) / radius, (centres[None, :, None] - y) / radius
+    centers = np.arange(size, dtype=np.float32) + 0.5
+    across, down = (centers[None, None, :] - x) / radius, (centers[None, :, None] - y) / radius
     cosine, sine = np.cos(angle), np.sin(angle)
     u, v = across * cosine + down * sine, down * cosine - across * sine  # (F, size, size)
     outside = SHAPES[shape](u, v) * radius

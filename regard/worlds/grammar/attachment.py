@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-from regard.worlds.grammar.lexicon import LICENCES
+from regard.worlds.grammar.lexicon import LICENSES
 from regard.worlds.grammar.sentence import Node
 
 Meaning = tuple[str, str]
@@ -14,7 +14,7 @@ Meaning = tuple[str, str]
 
 def licensed(host: Node, meaning: Meaning) -> bool:
     """Whether such a phrase can attach to this word."""
-    return bool(LICENCES[meaning] & host.kind)
+    return bool(LICENSES[meaning] & host.kind)
 
 
 def free_meanings(host: Node, open_words: Iterable[Node]) -> list[Meaning]:
@@ -26,7 +26,7 @@ def free_meanings(host: Node, open_words: Iterable[Node]) -> list[Meaning]:
         nearer.append(word)
     return [
         meaning
-        for meaning in LICENCES
+        for meaning in LICENSES
         if licensed(host, meaning) and not any(licensed(word, meaning) for word in nearer)
     ]
 

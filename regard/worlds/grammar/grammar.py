@@ -49,7 +49,7 @@ class Grammar:
     crossing   share of sentences whose relative clause is moved to the end, where its arc may cross others: "a man
                slept today who sang". With 0, every tree is projective
 
-    Ambiguities: the attachment of prepositional phrases (the words decide, `lexicon.LICENCES`); whether "and" joins
+    Ambiguities: the attachment of prepositional phrases (the words decide, `lexicon.LICENSES`); whether "and" joins
     noun phrases, verb phrases or clauses (the words after it decide); whether a noun phrase after a noun starts a
     relative clause ("the cat the dog chased slept"); the tags of words such as walks, saw, her, that and to.
     """

@@ -149,7 +149,7 @@ OBJECTS = ("him", "her", "them", "us", "you", "me")
 PRONOMINAL = {"all": True, "some": True, "many": True, "these": True, "this": False, "that": False}
 SUBORDINATORS = ("because", "when", "if", "after", "before", "since")
 
-LICENCES: dict[tuple[str, str], frozenset[str]] = {
+LICENSES: dict[tuple[str, str], frozenset[str]] = {
     ("with", "tool"): frozenset({"manual"}),
     ("with", "optical"): frozenset({"look"}),
     ("with", "clothing"): frozenset({"person"}),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from regard.data.columns.projectivity import projectivise
+from regard.data.columns.projectivity import projectivize
 from regard.worlds.grammar.sentence import ParsedSentence
 
 PHRASES = {"NOUN": "NP", "PROPN": "NP", "PRON": "NP", "VERB": "VP", "ADJ": "ADJP", "ADV": "ADVP"}
@@ -29,7 +29,7 @@ def brackets(sentence: ParsedSentence) -> str:
 class _Phrases:
     def __init__(self, sentence: ParsedSentence) -> None:
         self.words, self.tags, self.relations = sentence.words, sentence.tags, sentence.relations
-        heads = projectivise(sentence.heads)
+        heads = projectivize(sentence.heads)
         self.below = [
             [word for word, head in enumerate(heads) if head == place + 1] for place in range(len(heads))
         ]

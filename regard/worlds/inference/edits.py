@@ -73,7 +73,7 @@ class Edits:
             event = replace(event, passive=not event.passive)
         return replace(event, early=chance(0.5))
 
-    def generalise(self, meaning: Meaning, premise: Meaning) -> Meaning:
+    def generalize(self, meaning: Meaning, premise: Meaning) -> Meaning:
         """Replace some nouns by their hypernyms, if the premise has only one thing of that kind."""
         kinds = [thing.kind for thing in things(premise)]
 

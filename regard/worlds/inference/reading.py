@@ -87,7 +87,9 @@ class SentenceReader:
         if not noun:
             shown = self.took(*KINDS)
             if shown not in self.kinds:
-                raise NoSentence(f"{shown!r} is no noun here" if shown else "a phrase has no noun")
+                raise NoSentence(
+                    f"{shown!r} is not a noun of this world" if shown else "a phrase has no noun"
+                )
             noun = self.kinds[shown]
         wears = self.phrase() if self.took("with") else None
         return Entity(noun, owner, tuple(traits), wears, shown)

@@ -97,7 +97,7 @@ def draw_pair(label: str, premises: Premises, edits: Edits) -> tuple[Meaning, Me
             continue
         if label == "neutral" and not _shows(say(premise), say(hypothesis)):
             continue
-        return premise, edits.generalise(hypothesis, premise)
+        return premise, edits.generalize(hypothesis, premise)
 
 
 def _shows(premise: ParsedSentence, hypothesis: ParsedSentence) -> bool:

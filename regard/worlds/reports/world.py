@@ -57,8 +57,8 @@ class ReportsWorld(SplitWorld):
             )
         if not 1 <= self.shortest <= self.longest <= 1_000:
             raise RegardError(
-                f"reports have {self.shortest} to {self.longest} sentences, expected 1 to 1000 and no less than "
-                "shortest."
+                f"shortest is {self.shortest} and longest is {self.longest}, "
+                "expected 1 ≤ shortest ≤ longest ≤ 1000 sentences."
             )
         return self
 

@@ -50,7 +50,7 @@ class RoomsWorld(SplitWorld):
                 raise RegardError(f"{option} is {getattr(self, option)}, expected {LEAST} to {len(known)}.")
         if not 4 <= self.shortest <= self.longest:
             raise RegardError(
-                f"stories have {self.shortest} to {self.longest} lines, expected at least 4 and no less than shortest."
+                f"shortest is {self.shortest} and longest is {self.longest}, expected 4 ≤ shortest ≤ longest lines."
             )
         if self.facts != 2 and self.longest < 6:
             raise RegardError(

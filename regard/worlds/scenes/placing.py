@@ -64,6 +64,6 @@ def _clear(
     pairs = np.triu(np.ones((side.shape[1],) * 2, dtype=bool), 1)
     apart = (across >= room) | (down >= room)
     ordered = across >= ORDERED * pixels
-    neighbours = abs(np.diff(y, axis=1))
-    told = (neighbours <= LEVEL * pixels) | (neighbours >= APART * pixels)
+    neighbors = abs(np.diff(y, axis=1))
+    told = (neighbors <= LEVEL * pixels) | (neighbors >= APART * pixels)
     return np.logical_and((apart & ordered)[:, pairs].all(1), told.all(1))

@@ -62,15 +62,16 @@ class ScenesWorld(SplitWorld):
     @model_validator(mode="after")
     def _can_be_drawn(self) -> Self:
         if not 1 <= self.most <= 5:
-            raise RegardError(f"most is {self.most}, expected 1 to 5 things.")
+            raise RegardError(f"most is {self.most}, expected 1 to 5 objects.")
         if self.most < CROWDED and "crowded" in self.model_fields_set and self.crowded:
             raise RegardError(
-                f"crowded scenes hold {CROWDED} things or more, and most is {self.most}.",
+                f"crowded scenes have {CROWDED} or more objects, but most is {self.most}.",
                 fix="Leave crowded out, or raise most.",
             )
         if self.relations and self.task == "shape":
             raise RegardError(
-                "relations are said in captions, and task: shape has none.", fix="Leave relations out."
+                "relations has no effect: it changes captions, and task: shape has none.",
+                fix="Leave relations out.",
             )
         if not 24 <= self.pixels <= 512:
             raise RegardError(

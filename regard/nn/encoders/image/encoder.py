@@ -19,9 +19,9 @@ POSITIONS = {
     "none": ("G[j]", ""),
     "coordinates": (
         "[G[j]; λ_j]",
-        "     — λ_j: the middle of place j, −1 … 1 from left to right and from top to bottom",
+        "     — λ_j: the center of position j, −1 … 1 from left to right and from top to bottom",
     ),
-    "learned": ("G[j] + R_x[ρ_j] + C_x[χ_j]", "     — ρ_j, χ_j: the row and the column of place j"),
+    "learned": ("G[j] + R_x[ρ_j] + C_x[χ_j]", "     — ρ_j, χ_j: the row and the column of position j"),
 }
 """The value at a position of the memory, and a note on its symbols."""
 
@@ -77,7 +77,7 @@ class ImageEncoder(Encoder):
             refuse_unread(options, ["dropout"], plan, mistakes)
         elif not summary_read(plan, options):
             mistakes.add(
-                "connected summarizes the image, and no decoder reads the summary of this input.",
+                "connected has no effect: no decoder reads the summary of this image.",
                 "network",
                 "connected",
                 fix="Leave connected out.",
@@ -143,7 +143,7 @@ class ImageEncoder(Encoder):
         mask = torch.ones(values.shape[:2], dtype=torch.bool, device=values.device)
         return Memory(values, mask, summary, layout="grid", shape=self.network.grid)
 
-    def position_names(self, pictures: Pictures) -> list[list[str]]:
+    def position_names(self, pictures: Pictures, pieces: Any = None) -> list[list[str]]:
         """The names of the positions of each row: "3,5" is row 3, column 5 of the grid, from 0."""
         rows, columns = self.network.grid
         names = [f"{row},{column}" for row in range(rows) for column in range(columns)]

@@ -107,8 +107,8 @@ class LeNet(PictureNetwork):
         self.grid = (_side(height), _side(width))
         if min(self.grid) < 1:
             raise RegardError(
-                f"LeNet-5 sees pictures of 16 × 16 pixels or more; received {height} × {width}.",
-                fix="Make the picture larger; 32 × 32 is the published size.",
+                f"LeNet-5 needs images of at least 16 × 16 pixels; received {height} × {width}.",
+                fix="Use a larger image; 32 × 32 is the published size.",
             )
         self.c1 = nn.Conv2d(colors, 6, 5)
         self.s2 = Subsampling(6)

@@ -181,7 +181,7 @@ NORMS = {
     ),
     "batch": (
         "norm(x, g, b, μ, ω) = g ⊙ (x − μ) / √(ω + 0.00001) + b",
-        "μ, ω of the batch; in use, of training",
+        "μ, ω: of the batch; in prediction, of training",
     ),
 }
 
@@ -237,7 +237,7 @@ class StagedNetwork(PictureNetwork):
     def check(cls, options: Any, sides: tuple[int, int], mistakes: Mistakes) -> None:
         if options.connected_norm and options.connected is None:
             mistakes.add(
-                "connected_norm normalizes the connected layer, and there is none.",
+                "connected_norm needs a connected layer, and this network has none.",
                 "connected_norm",
                 fix="Add  connected: 128, or leave connected_norm out.",
             )

@@ -119,7 +119,7 @@ class ResidualNetwork(StagedNetwork):
             *([f"l = 1 … {number}"] if number else []),
             *lines,
             f"{map_at('G', at)} = {map_at('m', str(number), at)}     — the grid: "
-            f"a place for every {options.stride} × {options.stride} pixels",
+            f"one position for every {options.stride} × {options.stride} pixels",
             *summary_lines(options.connected, at, summary, norm=options.connected_norm),
             *([f"block_l(x) = relu(past_l(x) + {normed('F_l2 * y', 'l2', kind)})"] if number else []),
             *([f"    y = relu({normed('F_l1 * x', 'l1', kind)})"] if number else []),

@@ -33,7 +33,7 @@ class RowReader(nn.Module):
             *layer.steps(),
             "→g_ρ0 = g_→     — learned",
             "←g_{ρ,K+1} = g_←",
-            "h_j = [→g_{ρ_j,χ_j}; ←g_{ρ_j,χ_j}]     — ρ_j, χ_j: the row and the column of place j",
+            "h_j = [→g_{ρ_j,χ_j}; ←g_{ρ_j,χ_j}]     — ρ_j, χ_j: the row and the column of position j",
             *layer.functions(),
         ]
 

@@ -51,17 +51,17 @@ class Backbone(PictureNetwork):
     def check(cls, options: Any, sides: tuple[int, int], mistakes: Mistakes) -> None:
         if options.freeze and not options.pretrained:
             mistakes.add(
-                "freeze keeps pretrained weights, and this network starts with fresh ones.",
+                "freeze needs pretrained weights, and this network has none.",
                 "freeze",
                 fix="Add  pretrained: true, or leave freeze out.",
             )
 
     @classmethod
     def board(cls, options: Any, seen: str, at: str, summary: str) -> list[str]:
-        weights = "its published weights" if options.pretrained else "fresh weights"
+        weights = "pretrained" if options.pretrained else "randomly initialized"
         frozen = ", frozen" if options.freeze else ""
         return [
-            f"— {map_at('G', at)}: the last features that {options.name} of timm finds in {seen}; {weights}{frozen}",
+            f"— {map_at('G', at)}: the last feature map of timm's {options.name} for {seen}; {weights}{frozen}",
             *summary_lines(options.connected, at, summary),
         ]
 
@@ -108,7 +108,7 @@ class Backbone(PictureNetwork):
             features = features.movedim(-1, 1)  # (B, rows, columns, D), the order of some transformers
         if features.ndim != 4 or features.shape[1] != self.channels:
             raise RegardError(
-                f"a network of timm is to give features (B, {self.channels}, rows, columns); received "
+                f"the timm network must give features (B, {self.channels}, rows, columns); received "
                 f"{tuple(features.shape)}.",
                 fix="Choose a network that gives a grid, such as resnet18.",
             )

@@ -56,7 +56,7 @@ class VGG(StagedNetwork):
             f"{map_at('M', 'l', at)} = relu({normed(f'F_l * {before}', 'l', options.normalize)})",
             *pooling_lines(pooled, last, at),
             f"{map_at('G', at)} = {map_at('m', str(last), at)}     — the grid: "
-            f"a place for every {options.stride} × {options.stride} pixels",
+            f"one position for every {options.stride} × {options.stride} pixels",
             *summary_lines(options.connected, at, summary, norm=options.connected_norm),
             norm_line(options.normalize),
             f"— {options.blocks} convolutions of 3 × 3 of each of {', '.join(map(str, options.channels))} features",

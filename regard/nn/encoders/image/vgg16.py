@@ -38,9 +38,9 @@ class VGG16(PictureNetwork):
             f"{map_at('m', '0', at)} = {seen}",
             f"{map_at('M', 'l', at)} = relu(F_l * {before} + b_l)",
             *pooling_lines(ends[:-1], last, at),
-            f"{map_at('G', at)} = {map_at('m', str(last), at)}     — conv5_3: a place for every 16 × 16 pixels",
+            f"{map_at('G', at)} = {map_at('m', str(last), at)}     — conv5_3: one position for every 16 × 16 pixels",
             f"{pooled} = maxpool({map_at('G', at)})",
-            f"{map_at('r', '6', at)} = relu(W_6 [{pooled}[1]; …; {pooled}[Q]] + b_f)     — Q places",
+            f"{map_at('r', '6', at)} = relu(W_6 [{pooled}[1]; …; {pooled}[Q]] + b_f)     — Q positions",
             f"{summary} = relu(W_7 {map_at('r', '6', at)} + b_v)     — fc7, the summary",
             "— VGG-16: convolutions of 3 × 3; 2 of 64 features, 2 of 128, 3 of 256, 3 of 512, 3 of 512; fc of 4096",
         ]
