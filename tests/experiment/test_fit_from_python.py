@@ -44,7 +44,7 @@ def test_a_cell_run_twice_makes_a_new_run() -> None:
     assert (first.folder, second.folder) == (Path("runs/words"), Path("runs/words-2"))
     assert first.predict("abc").score == second.predict("abc").score  # the same seed
     with pytest.warns(
-        UserWarning, match=r"runs/words already contains a run; this one is kept in runs/words-3"
+        UserWarning, match=r"runs/words already contains a run; the new run is written to runs/words-3"
     ):
         third = regard.fit(WORDS, SAID, run="runs/words", seed=4, **SMALL)
     assert third.spec.training.seed == 4

@@ -339,7 +339,7 @@ def test_a_text_shorter_than_a_batch_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ({"training": {"bucket": 4}}, "bucket has no effect: the data are one text"),
+        ({"training": {"bucket": 4}}, "bucket has no effect: the data are a text stream"),
         ({"training": {"batch_tokens": 4}}, "batch_tokens has no effect"),
         ({"search": {"method": "beam"}}, "method has no effect"),
         ({"inputs": {"x": {"type": "text"}}}, "a model that writes a stream has no inputs"),

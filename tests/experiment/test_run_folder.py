@@ -350,7 +350,7 @@ def test_resuming_removes_nothing_through_a_link(run: Path, capsys: pytest.Captu
         ["my.yaml", "-o", "run", "--overwrite"],
     ):
         assert train(*arguments) == 2
-        assert "kept: this is a link" in " ".join(capsys.readouterr().err.split())
+        assert "kept: this is a symbolic link" in " ".join(capsys.readouterr().err.split())
     assert Path("photos/step-00000001.safetensors").read_text() == "mine"
 
 

@@ -35,7 +35,7 @@ def test_bits_round_trip_and_say_what_is_wrong() -> None:
     assert source.check("011") == "has '011' of 3 bits, expected 4"
     assert target.check("_") == "has '_', expected zeros and ones"
     assert target.check_beside(target.encode("001"), {"source": source.encode("0110 _ _")}) == (
-        "has 1 vectors for 2 _ of source"
+        "has 1 vectors, expected 2, one for each _ of source"
     )
 
 

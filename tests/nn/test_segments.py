@@ -119,5 +119,5 @@ def test_penalty_and_the_structure_behind_the_weights():
 def test_a_negative_weight_is_refused():
     with pytest.raises(RegardError, match="at least 0"):
         Segmental(decay=-1.0)
-    with pytest.raises(RegardError, match="normalized"):
+    with pytest.raises(RegardError, match="normalize must be at least 0"):
         Sigmoid(normalize=-1.0)
