@@ -2,7 +2,7 @@
 
 Content is written to a temporary file in the same folder, flushed to disk, and renamed to its final name.
 Temporary files have distinctive names and are locked while they are written, so that leftovers of killed
-processes can be told from files in use and from the user's files.
+processes can be distinguished from files in use and from the user's files.
 """
 
 from __future__ import annotations

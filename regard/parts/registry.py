@@ -69,7 +69,7 @@ class Origin:
 def register(kind: str, name: str, *, formerly: Iterable[str] = ()) -> Callable[[Registered], Registered]:
     """Register a class as the part `name` of a kind: `@register("selection", "sparsemax")`.
 
-    formerly   its earlier names; a spec that uses one is told the new name
+    formerly   its earlier names; the error for a spec that uses one shows the new name
     """
     if kind not in KINDS:
         raise RegardError(f"there is no kind of part {kind!r}.", fix=f"The kinds are {', '.join(KINDS)}.")
