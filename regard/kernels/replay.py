@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -34,20 +35,34 @@ class NoTensors(TypeError):
     """A value contains something that is neither a tensor nor a plain type."""
 
 
-def tensors_of(value: Any) -> Iterator[Tensor]:
+@cache
+def _fields(kind: type) -> tuple[str, ...] | None:
+    """The names of the fields of a dataclass; None for another type."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
+
+
+def tensors_of(value: Any) -> list[Tensor]:
     """The tensors of nested dataclasses, mappings and sequences, in order."""
+    found: list[Tensor] = []
+    _collect(value, found)
+    return found
+
+
+def _collect(value: Any, found: list[Tensor]) -> None:
     if isinstance(value, Tensor):
-        yield value
-    elif is_dataclass(value) and not isinstance(value, type):
-        for field in fields(value):
-            yield from tensors_of(getattr(value, field.name))
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from tensors_of(part)
+        found.append(value)
+    elif isinstance(value, PLAIN):
+        return
+    elif (names := _fields(type(value))) is not None:
+        for name in names:
+            _collect(getattr(value, name), found)
     elif isinstance(value, (tuple, list)):
         for part in value:
-            yield from tensors_of(part)
-    elif not isinstance(value, PLAIN):
+            _collect(part, found)
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            _collect(part, found)
+    else:
         raise NoTensors(type(value).__name__)
 
 
@@ -55,9 +70,8 @@ def with_tensors(value: Any, tensors: Iterator[Tensor]) -> Any:
     """The value with its tensors replaced, in order."""
     if isinstance(value, Tensor):
         return next(tensors)
-    if is_dataclass(value) and not isinstance(value, type):
-        changes = {field.name: with_tensors(getattr(value, field.name), tensors) for field in fields(value)}
-        return replace(value, **changes)
+    if (names := _fields(type(value))) is not None:
+        return replace(value, **{name: with_tensors(getattr(value, name), tensors) for name in names})
     if isinstance(value, Mapping):
         return {name: with_tensors(part, tensors) for name, part in value.items()}
     if isinstance(value, (tuple, list)):
@@ -69,11 +83,8 @@ def plain_parts(value: Any) -> Hashable:
     """Everything but the tensors of a value: numbers, names, and the nesting."""
     if isinstance(value, Tensor):
         return Tensor
-    if is_dataclass(value) and not isinstance(value, type):
-        return (
-            type(value),
-            *((field.name, plain_parts(getattr(value, field.name))) for field in fields(value)),
-        )
+    if (names := _fields(type(value))) is not None:
+        return (type(value), *((name, plain_parts(getattr(value, name))) for name in names))
     if isinstance(value, Mapping):
         return tuple((name, plain_parts(part)) for name, part in value.items())
     if isinstance(value, (tuple, list)):
@@ -138,8 +149,8 @@ class Recording:
             self.found = function(copied)
         self.rooms = furnished(grounds)
 
-    def replay(self, given: Any) -> Any:
-        copy_all(self.inputs, list(tensors_of(given)))
+    def replay(self, tensors: list[Tensor]) -> Any:
+        copy_all(self.inputs, tensors)
         self.graph.replay()
         return self.found
 
@@ -199,7 +210,7 @@ class Replays:
     def __call__(self, key: Hashable, function: Callable[[Any], Any], given: Any) -> Any:
         """function(given). Equal keys must mean equal functions; shapes, dtypes and precision are added."""
         try:
-            tensors = list(tensors_of(given))
+            tensors = tensors_of(given)
         except NoTensors:
             return function(given)
         if not tensors[0].is_cuda or torch.cuda.is_current_stream_capturing():
@@ -208,7 +219,7 @@ class Replays:
         key = (key, shapes, tensors[0].device, torch.get_float32_matmul_precision(), autocast_dtype())
         with apart(self.grounds):
             known = self.recordings.get(key, lambda: self._recorded(function, given))
-            return function(given) if known is None else known.replay(given)
+            return function(given) if known is None else known.replay(tensors)
 
     def _recorded(self, function: Callable[[Any], Any], given: Any) -> Recording | str:
         if self.pool is None:

@@ -44,6 +44,16 @@ def make_accelerator(precision: str = "fp32", device: str | None = None) -> Acce
 
 
 @contextmanager
+def precision_restored() -> Iterator[None]:
+    """Restore the precision of matrix products afterwards: it holds for the whole process, not for one run."""
+    before = torch.get_float32_matmul_precision()
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+@contextmanager
 def _named_device(device: str | None) -> Iterator[None]:
     """Set the device in the environment: Accelerate reads a particular one ("cuda:1") only from there."""
     name = "ACCELERATE_TORCH_DEVICE"

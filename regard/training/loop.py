@@ -21,7 +21,7 @@ from regard.kernels.onednn import without_onednn
 from regard.manifest import FOLDERS, refuse_links
 from regard.spec.training import TrainingSpec
 from regard.training.callbacks import tell
-from regard.training.device import make_accelerator
+from regard.training.device import make_accelerator, precision_restored
 from regard.training.failures import BatchPlace, explain_out_of_memory
 from regard.training.judge import Evaluate, Judge
 from regard.training.log import Log
@@ -90,13 +90,14 @@ def fit(
     """
     training = Training(network, batches, options, Path(run), locate, checkpoint_minutes * 60.0)
     training.settle, training.callbacks = settle, callbacks
-    training.start(evaluate, save_model, progress=progress, device=device, resume=resume)
-    try:
-        # only oneDNN has half-precision products on CPUs that support them
-        with nullcontext() if options.precision in ("bf16", "fp16") else without_onednn():
-            return training.run_to_end()
-    finally:
-        training.close()
+    with precision_restored():
+        training.start(evaluate, save_model, progress=progress, device=device, resume=resume)
+        try:
+            # only oneDNN has half-precision products on CPUs that support them
+            with nullcontext() if options.precision in ("bf16", "fp16") else without_onednn():
+                return training.run_to_end()
+        finally:
+            training.close()
 
 
 class Training:

@@ -61,17 +61,12 @@ class Generators:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Restore the generators, the precision of matrix products and the environment afterwards."""
-    generators, precision, environment = (
-        Generators.capture(),
-        torch.get_float32_matmul_precision(),
-        {**os.environ},
-    )
+    """Restore the generators and the environment afterwards."""
+    generators, environment = Generators.capture(), {**os.environ}
     try:
         yield
     finally:
         generators.restore()
-        torch.set_float32_matmul_precision(precision)
         for name in {*os.environ, *environment}:
             if name not in environment:
                 del os.environ[name]

@@ -324,6 +324,26 @@ def test_bf16_trains_in_reduced_precision(tmp_path: Path) -> None:
     assert all(tensor.dtype == torch.float32 for tensor in load_file(tmp_path / "model.safetensors").values())
 
 
+@pytest.mark.parametrize("precision, inside", [("fp32", "highest"), ("tf32", "high"), ("bf16", "high")])
+def test_the_precision_of_products_is_the_callers_again_afterwards(
+    tmp_path: Path, precision: str, inside: str
+) -> None:
+    seen: set[str] = set()
+
+    class Watched(Line):
+        def forward(self, batch: Batch) -> dict[str, Loss]:
+            seen.add(torch.get_float32_matmul_precision())
+            return super().forward(batch)
+
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        train(tmp_path, network=Watched(), evaluate=None, epochs=1, precision=precision)
+        assert (seen, torch.get_float32_matmul_precision()) == ({inside}, "medium")
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
 def test_fp16_on_a_cpu_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match=r"training\.precision: fp16 needs a GPU\. Use bf16"):
         train(tmp_path, precision="fp16")

@@ -7,7 +7,7 @@ cannot be captured runs without a graph.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.kernels.buckets import rounded, rounded_rows, rounded_steps
+from regard.kernels.replay import tensors_of, with_tensors
 from regard.kernels.replayed_gradient import replayed
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
@@ -67,7 +68,7 @@ def unroll(
     whole = every_position(rows + more, count + further, previous.device)
 
     def run(words: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
-        found = decoder.unroll_plain(with_tensors(wide, tensors), words, whole)
+        found = decoder.unroll_plain(with_tensors(wide, iter(tensors)), words, whole)
         return found.readouts, *(found.looks[name] for name in names)
 
     names = decoder.reading.names if decoder.reading else ()
@@ -106,18 +107,3 @@ def widened(memory: Memory, more: int) -> Memory:
         summary=nn.functional.pad(memory.summary, (0, 0, 0, more)),
         keys=None if memory.keys is None else padded(memory.keys),
     )
-
-
-def tensors_of(memories: Mapping[str, Memory]) -> list[Tensor]:
-    found = [getattr(memory, name) for memory in memories.values() for name in TAKEN]
-    return [tensor for tensor in found if tensor is not None]
-
-
-def with_tensors(memories: Mapping[str, Memory], tensors: Sequence[Tensor]) -> dict[str, Memory]:
-    """The memories with these tensors in place of their own."""
-    rest, found = iter(tensors), {}
-    for name, memory in memories.items():
-        values, mask, summary = next(rest), next(rest), next(rest)
-        keys = None if memory.keys is None else next(rest)
-        found[name] = replace(memory, values=values, mask=mask, summary=summary, keys=keys)
-    return found

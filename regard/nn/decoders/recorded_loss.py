@@ -14,10 +14,11 @@ from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.kernels.buckets import MIDDLE, SMALL, rounded_rows, rounded_steps
+from regard.kernels.replay import tensors_of, with_tensors
 from regard.kernels.replayed_gradient import replayed
 from regard.nn.decoders import at_once, graphed
 from regard.nn.decoders.decoder import Truth, truth_by_name
-from regard.nn.decoders.recorded import every_position, simple, tensors_of, widened, with_tensors
+from regard.nn.decoders.recorded import every_position, simple, widened
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.targets import shifted
@@ -61,7 +62,7 @@ def loss(decoder: RecurrentDecoder, memories: Mapping[str, Memory], target: Toke
     wide = {name: widened(memory, more) for name, memory in memories.items()}
 
     def run(ids: Tensor, lengths: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
-        return whole(decoder, with_tensors(wide, tensors), Tokens(ids, lengths))
+        return whole(decoder, with_tensors(wide, iter(tensors)), Tokens(ids, lengths))
 
     layouts = tuple((name, memory.layout, memory.shape) for name, memory in memories.items())
     total, likelihood, words = replayed(decoder, run, ids, lengths, *tensors_of(wide), key=layouts)

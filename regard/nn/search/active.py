@@ -53,10 +53,11 @@ class Active:
         return tensor.new_zeros(self.total, *tensor.shape[1:]).index_copy_(0, self.rows, tensor)
 
 
-def over_time(steps: Sequence[tuple[Active, Tensor]]) -> Tensor:
-    """Concatenate the results of steps for their active sources, (B', K, …), to one tensor (B, K, T, …)."""
-    parts = [
-        active.restore(torch.stack([tensor for _, tensor in together], 2))
-        for active, together in groupby(steps, lambda step: step[0])
+def over_time(parts: Sequence[tuple[Active, Tensor]]) -> Tensor:
+    """Concatenate the results of consecutive steps, (n, B', K, …) for their active sources, to one tensor
+    (B, K, T, …)."""
+    found = [
+        active.restore(torch.cat([tensor for _, tensor in together]).movedim(0, 2).contiguous())
+        for active, together in groupby(parts, lambda part: part[0])
     ]
-    return parts[0] if len(parts) == 1 else torch.cat(parts, 2)
+    return found[0] if len(found) == 1 else torch.cat(found, 2)

@@ -186,12 +186,10 @@ def walk_in_strides(
             if not sound:
                 return None
             ended -= len(words) - count
-            taken = range(length)
-            new_words, new_scores = (found[name][:, :count].clone() for name in ("words", "scores"))
-            written += [(active, new_words[i]) for i in taken]
-            scores += [(active, new_scores[i]) for i in taken]
+            written.append((active, found["words"][:, :count].clone()))
+            scores.append((active, found["scores"][:, :count].clone()))
             for name, look in searched_rows.narrowed(found["looks"], count).items():
-                looks.setdefault(name, []).extend((active, look[i]) for i in taken)
+                looks.setdefault(name, []).append((active, look))
             if ended == count:
                 break
             if active.worth_leaving(ended):

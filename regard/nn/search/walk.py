@@ -68,10 +68,10 @@ def walk(
         done = done | (words == end)
         finished = done.all(1)
         ended = int(finished.sum())
-        written.append((active, words))
-        scores.append((active, score))
+        written.append((active, words[None]))
+        scores.append((active, score[None]))
         for name, look in step.looks.items():
-            looks.setdefault(name, []).append((active, look))
+            looks.setdefault(name, []).append((active, look[None]))
         if ended == len(active):
             break
         if active.worth_leaving(ended):
@@ -88,10 +88,11 @@ def whole(
     looks: dict[str, list[tuple[Active, Tensor]]],
     end: int,
 ) -> Hypotheses:
-    """Every hypothesis up to its first END, from the results of each step for its active sources."""
+    """Every hypothesis up to its first END, from the results of consecutive steps, (n, B', …) for their active
+    sources."""
     tokens, scores = over_time(written), over_time(scored)
     lengths = (tokens == end).to(torch.uint8).argmax(-1) + 1
     beyond = torch.arange(tokens.shape[2], device=tokens.device) >= lengths.unsqueeze(-1)
     scores = scores.masked_fill(beyond, 0)
-    attention = {name: over_time(steps).masked_fill(beyond.unsqueeze(-1), 0) for name, steps in looks.items()}
+    attention = {name: over_time(parts).masked_fill(beyond.unsqueeze(-1), 0) for name, parts in looks.items()}
     return Hypotheses(tokens.masked_fill(beyond, PAD), lengths, scores.sum(-1), scores, attention, end)
