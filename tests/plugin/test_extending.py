@@ -20,6 +20,16 @@ def test_every_kind_is_shown() -> None:
     assert shown == set(KINDS)
 
 
+def test_the_tables_list_every_kind_and_every_folder() -> None:
+    in_page = re.findall(r"^\| \[(\w+)\]\(#[\w-]+\) \|", PAGE, flags=re.MULTILINE)
+    assert sorted(in_page) == sorted(KINDS)
+    guide = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    in_guide = dict(re.findall(r"^\| (\w+)[^|`]* \| `(regard/[\w/]+)` \| `", guide, flags=re.MULTILINE))
+    assert in_guide == {kind: package.replace(".", "/") for kind, package in KINDS.items()}
+    house = set(re.findall(r"^\| `regard/(\w+)` \|", guide, flags=re.MULTILINE))
+    assert house == {path.parent.name for path in (REPOSITORY / "regard").glob("*/__init__.py")}
+
+
 def test_the_examples_run_and_print_what_the_page_says(tmp_path: Path) -> None:
     (printed,) = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
     program = tmp_path / "program.py"
