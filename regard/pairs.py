@@ -106,10 +106,24 @@ def infer(
     if inputs[SOURCE]["unit"] == "char":
         training["bucket"] = 1
     document |= _model(output, targets, training)
+    for kind in ("encoder", "decoder"):
+        _keep_known(document, kind, asked.get(f"{kind}.type", "").strip())
     document["training"] = training
     document["data"] = {"train": path}
     spec = Spec.parse(document, overrides)
     return Inferred(spec, _notes(spec, fields, read), _warnings(output, targets))
+
+
+def _keep_known(document: dict[str, Any], kind: str, name: str) -> None:
+    """Keep only those inferred options that the encoder or decoder of the user's choice has too."""
+    wanted = part(kind, name)
+    if wanted is None:  # none is chosen, or the spec reports the mistake
+        return
+    known = {"type", *wanted.Options.model_fields}
+    if kind in document:
+        document[kind] = {key: value for key, value in document[kind].items() if key in known}
+    if kind == "decoder" and "attention" not in known:
+        document.pop("attention", None)
 
 
 def _fields(path: str, format: Any, source: str | None, target: str | None) -> dict[str, str]:

@@ -13,7 +13,7 @@ import yaml
 
 import regard as package
 from regard.errors import RegardError
-from regard.pairs import infer, is_data_file
+from regard.pairs import infer
 
 Run = Callable[..., tuple[int, str, str]]
 QUICK = [
@@ -96,16 +96,6 @@ def test_evaluate_falls_back_to_dev_from_any_folder_and_tells_of_changes(
     assert found.split == "dev" and any("has changed" in remark for remark in found.remarks)
 
 
-def test_what_is_data_and_what_is_a_name(here: Path) -> None:
-    for name in ("words", "words.txt", "reverse.txt"):
-        Path(name).write_text("a\tb\n")
-        assert is_data_file(name)
-    Path("reverse").write_text("a\tb\n")
-    assert not is_data_file("reverse")  # a zoo name takes precedence
-    assert is_data_file("d/a.en+e/b.de") and is_data_file("hf:wmt14:train") and is_data_file("missing.txt")
-    assert not is_data_file("my.yaml") and not is_data_file("revrse")
-
-
 def test_a_text_file_without_extension_in_other_folders(regard: Run) -> None:
     for folder, name, place in (("d", "a.en", 0), ("e", "b", 1)):
         Path(folder).mkdir()
@@ -174,37 +164,6 @@ def test_an_empty_dev_file_is_named(regard: Run, here: Path) -> None:
     assert code == 2 and f"{here / 'dev.tsv'}: there are no rows to use." in err
 
 
-def test_numbers_are_recognized(here: Path) -> None:
-    rows = reviews(60)
-    Path("scores.tsv").write_text("".join(f"{text}\t{n / 7:.3f}\n" for n, (text, _) in enumerate(rows)))
-    found = infer("scores.tsv")
-    assert found.spec.outputs["target"].type == "number" and found.spec.training.metric == "absolute_error"
-    Path("stars.tsv").write_text("".join(f"{text}\t{1 + n % 5}\n" for n, (text, _) in enumerate(rows)))
-    assert infer("stars.tsv").spec.outputs["target"].type == "label"  # a few distinct integers are classes
-    assert not infer("stars.tsv").warnings
-    for file, wanted in (("scores.tsv", "label"), ("stars.tsv", "text")):  # as the messages recommend
-        changed = infer(file, [f"outputs.target.type={wanted}"])
-        assert changed.spec.outputs["target"].type == wanted and not changed.warnings
-    with pytest.raises(RegardError, match="lable"):
-        infer("stars.tsv", ["outputs.target.type=lable"])
-    with pytest.raises(RegardError, match="source and target are the same column, '2'"):
-        infer("stars.tsv", source="2", target="2")
-
-
-def test_decimal_commas_are_numbers_and_percentages_are_text_with_a_warning(here: Path) -> None:
-    def written(form: str) -> str:
-        rows = (f"{text}\t{form.format(n)}\n" for n, (text, _) in enumerate(reviews(60)))
-        Path("a.tsv").write_text("".join(rows))
-        return "a.tsv"
-
-    found = infer(written("{},5")).spec.outputs["target"]
-    assert (found.type, found.decimal) == ("number", "comma")  # type: ignore[attr-defined]
-    thousands = infer(written("{},500"))
-    assert thousands.spec.outputs["target"].type == "text" and "remove the commas" in thousands.warnings[0]
-    percent = infer(written("{}.5%"))
-    assert percent.spec.outputs["target"].type == "text" and "remove the % signs" in percent.warnings[0]
-
-
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
@@ -241,20 +200,6 @@ def test_a_file_in_another_encoding_is_reported_as_such(regard: Run, here: Path)
     Path("a.tsv").write_bytes("".join(f"été {n}\tsummer {n}\n" for n in range(60)).encode("latin-1"))
     code, _, err = regard("train", "a.tsv", "--device", "cpu", *settings(QUICK))
     assert code == 2 and "a.tsv:1: " in err and "is not UTF-8: byte 1 of the line is 0xe9" in err
-
-
-@pytest.mark.parametrize(
-    ("target", "metrics"),
-    [
-        ("guten Tag liebe Welt", ("bleu", "chrf")),
-        ("G UW T AH N", ("token_error", "exact")),
-        ("gut", ("cer", "exact")),
-    ],
-)
-def test_metrics_are_named_by_what_is_written(here: Path, target: str, metrics: tuple[str, ...]) -> None:
-    texts = [f"{target} {n}" if " " in target else f"{target}{n}" for n in range(30)]
-    Path("a.tsv").write_text("".join(f"s{n}\t{text}\n" for n, text in enumerate(texts)))
-    assert infer("a.tsv").spec.metrics == metrics
 
 
 def test_bad_lines_of_predict_are_named_or_skipped(regard: Run, here: Path) -> None:
@@ -370,25 +315,6 @@ def test_columns_of_lists_in_parquet_files_are_asked_about(regard: Run) -> None:
     parquet.write_table(pyarrow.Table.from_pylist(rows).select(["word", "phon"]), "list.parquet")
     code, _, err = regard("train", "list.parquet")
     assert code == 2 and LISTS in " ".join(err.split())
-
-
-def test_lists_of_numbers_are_texts(here: Path) -> None:
-    rows = [{"word": "ab" * (n % 4 + 1), "sums": [n, n + 1, 4.5]} for n in range(40)]
-    Path("numbers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = infer("numbers.jsonl").spec
-    assert (found.outputs["target"].field, found.outputs["target"].unit) == ("sums", "word")
-
-
-def test_a_batch_size_that_is_given_replaces_the_inferred_one(here: Path) -> None:
-    Path("reviews.tsv").write_text("".join(f"{text}\t{label}\n" for text, label in reviews()))
-    assert infer("reviews.tsv").spec.training.batch_rows == 16
-    given = infer("reviews.tsv", ["training.batch_tokens=500"]).spec.training
-    assert (given.batch_tokens, given.batch_rows) == (500, None)
-
-
-def test_a_column_about_words_is_about_the_source(here: Path) -> None:
-    Path("tags.tsv").write_text("".join(f"{text}\t{text.upper()}\n" for text, _ in reviews()))
-    assert infer("tags.tsv", ["outputs.target.type=tags"]).spec.outputs["target"].of == "source"
 
 
 def test_a_file_with_a_plus_in_its_path_is_one_file(regard: Run) -> None:
