@@ -20,7 +20,7 @@ Device = Annotated[
 ]
 Seed = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option("--seed", help="Seed of all random numbers. Default: from the spec."),
+    typer.Option("--seed", min=0, max=2**63 - 1, help="Seed of all random numbers. Default: from the spec."),
 ]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained model.", show_default=False)]
 Output = Annotated[

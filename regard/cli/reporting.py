@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -225,20 +225,31 @@ def as_json(
 
 
 def write_predictions(found: dict[str, Evaluation], path: Path) -> None:
-    """Write model, inputs, output and references; tabs and line ends within a text become spaces.
+    """Write model, inputs, outputs and references; tabs and line ends within a text become spaces.
 
     One input is the column `input`. Several are one column each, named by their fields, as `predict --file` reads them.
+    One output is the columns `output` and `references`. Several have two columns each, `output NAME` and
+    `references NAME`.
     """
-    fields = list(
-        dict.fromkeys(field for evaluation in found.values() for field in evaluation.fields.values())
-    )
-    several = any(len(evaluation.fields) > 1 for evaluation in found.values())
-    lines = ["\t".join(("model", *(fields if several else ["input"]), "output", "references"))]
+    evaluations = found.values()
+    fields = _different(field for evaluation in evaluations for field in evaluation.fields.values())
+    outputs = _different(name for evaluation in evaluations for name in evaluation.predictions)
+    several = any(len(evaluation.fields) > 1 for evaluation in evaluations)
+    heads = [("output", "references")]
+    if len(outputs) > 1:
+        heads = [(f"output {name}", f"references {name}") for name in outputs]
+    lines = [["model", *(fields if several else ["input"]), *(head for pair in heads for head in pair)]]
     for model, evaluation in found.items():
-        for output, texts in evaluation.predictions.items():
-            for row, text in enumerate(texts):
-                given = {field: evaluation.inputs[row][name] for name, field in evaluation.fields.items()}
-                read = [given.get(field, "") for field in fields] if several else ["".join(given.values())]
-                wanted = " | ".join(evaluation.references[output][row])
-                lines.append("\t".join(" ".join(cell.split()) for cell in (model, *read, text, wanted)))
-    write_output(path, "\n".join(lines) + "\n")
+        for row in range(max(map(len, evaluation.predictions.values()), default=0)):
+            given = {field: evaluation.inputs[row][name] for name, field in evaluation.fields.items()}
+            read = [given.get(field, "") for field in fields] if several else ["".join(given.values())]
+            cells = [model, *read]
+            for output in outputs:
+                written, references = evaluation.predictions.get(output), evaluation.references.get(output)
+                cells += [written[row] if written else "", " | ".join(references[row]) if references else ""]
+            lines.append([" ".join(cell.split()) for cell in cells])
+    write_output(path, "".join("\t".join(line) + "\n" for line in lines))
+
+
+def _different(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,14 +38,24 @@ class Sampling:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name, fine, expected in (
-            ("temperature", 0 <= self.temperature < float("inf"), "0 or more"),
-            ("top_k", self.top_k >= 0, "0 or more"),
-            ("top_p", 0 < self.top_p <= 1, "more than 0 and at most 1"),
-            ("seed", 0 <= self.seed <= MAX_SEED, f"a whole number from 0 to {MAX_SEED}"),
-        ):
-            if not fine:
-                raise RegardError(f"received {getattr(self, name)}, expected {expected}.", where=name)
+        expect(
+            "temperature", self.temperature, Real, lambda it: 0 <= it < float("inf"), "a number, 0 or more"
+        )
+        expect("top_k", self.top_k, Integral, lambda it: it >= 0, "a whole number, 0 or more")
+        expect("top_p", self.top_p, Real, lambda it: 0 < it <= 1, "a number above 0 and at most 1")
+        expect(
+            "seed",
+            self.seed,
+            Integral,
+            lambda it: 0 <= it <= MAX_SEED,
+            f"a whole number from 0 to {MAX_SEED}",
+        )
+
+
+def expect(where: str, value: Any, kind: type, fine: Callable[[Any], bool], expected: str) -> None:
+    """Refuse a value of another kind, or one that is not fine."""
+    if isinstance(value, bool) or not isinstance(value, kind) or not fine(value):
+        raise RegardError(f"received {value!r}, expected {expected}.", where=where)
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from numbers import Integral
 from reprlib import repr as shortened
 from typing import Any
 
 from regard.data.columns import Column, StreamColumn
 from regard.errors import RegardError
-from regard.model.continuing import Growing, Piece, Sampling, Surprise, continued, surprises
+from regard.model.continuing import Growing, Piece, Sampling, Surprise, continued, expect, surprises
 from regard.model.modes import answering
 from regard.model.network import Network
 from regard.prediction import Prediction
@@ -90,8 +91,7 @@ class LanguageModel:
         column, search = self._stream(), self.spec.search
         check_text(prompt, "prompt")
         length = search.max_length or GENERATED if length is None else length
-        if length < 0:
-            raise RegardError(f"received {length}, expected 0 or more.", where="length")
+        expect("length", length, Integral, lambda it: it >= 0, "a whole number, 0 or more")
         usual = {"temperature": search.temperature, "top_k": search.top_k, "top_p": search.top_p}
         usual["seed"] = self.spec.training.seed
         given = {name: value for name, value in options.items() if value is not None}

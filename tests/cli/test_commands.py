@@ -212,6 +212,38 @@ def test_evaluate_measures_by_length_and_writes_what_it_found(
     ElementTree.parse(tmp_path / "plot.svg")
 
 
+def test_predictions_of_several_outputs_have_columns_of_their_own(regard: Run, tmp_path: Path) -> None:
+    rows = [("fly to Rome", "O O city", "flight"), ("Rome hotels", "city O", "hotel")] * 4
+    data = tmp_path / "rows.tsv"
+    data.write_text("words\tslots\tintent\n" + "".join("\t".join(row) + "\n" for row in rows))
+    (tmp_path / "both.yaml").write_text(
+        "inputs: {words: {type: text}}\n"
+        "outputs: {slots: {type: tags, of: words}, intent: {type: label}}\n"
+        "encoder: {type: recurrent, size: 4, embedding: 4}\n"
+        "decoder: {slots: {type: tags}, intent: {type: label}}\n"
+        "training: {steps: 2}\n"
+        f"data: {{train: {data}, dev: {data}}}\n"
+    )
+    run, table = str(tmp_path / "run"), tmp_path / "p.tsv"
+    assert regard("train", str(tmp_path / "both.yaml"), "-o", run, "--device", "cpu")[0] == 0
+    code, _, err = regard(
+        "evaluate", run, "--data", str(data), "--predictions", str(table), "--device", "cpu"
+    )
+    assert code == 0, err
+    first, *found = (line.split("\t") for line in table.read_text().splitlines())
+    assert first == [
+        "model",
+        "input",
+        "output slots",
+        "references slots",
+        "output intent",
+        "references intent",
+    ]
+    assert [(line[1], line[3], line[5]) for line in found] == rows
+    assert all(len(line[2].split()) == len(line[1].split()) for line in found)
+    assert {line[4] for line in found} <= {"flight", "hotel"}
+
+
 def test_evaluate_prints_each_signature_on_one_line(
     regard: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

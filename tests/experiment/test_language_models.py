@@ -228,10 +228,10 @@ def test_score_and_show_say_how_surprising_a_text_is(
     ("arguments", "words"),
     [
         (["generate", "RUN", "--prompt", "the čat €"], ["'č' (U+010D)", "'€' (U+20AC)", "never saw"]),
-        (["generate", "RUN", "--temperature", "-1"], ["temperature", "expected 0 or more"]),
-        (["generate", "RUN", "--top-p", "0"], ["top_p", "more than 0"]),
-        (["generate", "RUN", "--seed", "-1"], ["seed", "received -1", "from 0 to 9223372036854775807"]),
-        (["generate", "RUN", "--seed", f"{10**20}"], ["seed", f"received {10**20}", "from 0 to"]),
+        (["generate", "RUN", "--temperature", "-1"], ["temperature", "expected a number, 0 or more"]),
+        (["generate", "RUN", "--top-p", "0"], ["top_p", "above 0"]),
+        (["generate", "RUN", "--seed", "-1"], ["--seed", "Invalid value"]),
+        (["generate", "RUN", "--seed", f"{10**20}"], ["--seed", "Invalid value"]),
         (["predict", "RUN", "a cat"], ["it continues a text", "regard generate"]),
         (["predict", "RUN", "-f", "EMPTY", "--column", "a", "--as", "b"], ["it continues a text"]),
         (["compare", "RUN", "RUN", "--text", "a", "-o", "a.svg"], ["it continues a text"]),
@@ -265,6 +265,23 @@ def test_a_model_that_answers_does_not_generate() -> None:
     model = regard.model.Model.build(spec, rows=[{"a": "x", "b": "y"}])
     with pytest.raises(RegardError, match="this is not a language model"):
         model.generate("x")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"length": "x"},
+        {"length": 2.5},
+        {"top_k": "x"},
+        {"temperature": "warm"},
+        {"top_p": "x"},
+        {"seed": 1.5},
+    ],
+)
+def test_options_of_another_type_are_refused(run: Path, option: dict[str, Any]) -> None:
+    ((name, value),) = option.items()
+    with pytest.raises(RegardError, match=rf"{name}: received {value!r}, expected a"):
+        regard.load(run, device="cpu").generate("the ", **option)
 
 
 @pytest.mark.parametrize("value", [None, 3, ["the "], b"the "])
