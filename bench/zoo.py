@@ -31,8 +31,23 @@ from regard.training.checkpoint import STATE
 
 Scores = dict[str, dict[str, dict[str, float]]]
 """{split: {metric: {"value": …, and where known "chance": …}}}"""
-Found = dict[str, Scores]
-"""{system: scores}"""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A finished run: its scores, and the seconds of its training."""
+
+    scores: Scores
+    seconds: float
+
+    def figure(self, wanted: str) -> dict[str, float]:
+        """`split.metric`: its value, and where known its chance level."""
+        split, _, name = wanted.partition(".")
+        return self.scores[split][name]
+
+
+Found = dict[str, Trained]
+"""{system: its run}"""
 
 
 @dataclass(frozen=True)
@@ -66,11 +81,12 @@ class Bar:
         return f"{self.figure} ÷ that of {self.by}" if self.by else self.figure
 
     def measured(self, name: str, found: Found) -> float:
-        """The value for one system; `found` has the scores of all systems trained with the same seed."""
-        value = figure(found[name], self.figure)
-        if self.behind:
-            return value - figure(found[self.behind], self.figure)
-        return value / figure(found[self.by], self.figure) if self.by else value
+        """The value for one system; `found` has the runs of all systems trained with the same seed."""
+        value = found[name].figure(self.figure)["value"]
+        if not self.other:
+            return value
+        other = found[self.other].figure(self.figure)["value"]
+        return value - other if self.behind else value / other
 
     def worst(self, values: list[float]) -> float:
         return min(values) if self.higher_is_better else max(values)
@@ -190,8 +206,8 @@ BARS: dict[str, list[Bar]] = {
 }
 
 
-def train(name: str, folder: Path, *, seed: int | None, fresh: bool, console: Console) -> Scores:
-    """The scores of a run, trained first if it is not finished; `seed` None is the seed of the spec."""
+def train(name: str, folder: Path, *, seed: int | None, fresh: bool, console: Console) -> Trained:
+    """A run, trained first if it is not finished; `seed` None is the seed of the spec."""
     run = folder / (name if seed is None else f"{name}-seed-{seed}")
     overrides = [] if seed is None else [f"training.seed={seed}"]
     if not fresh and "scores" in read_metrics(run):
@@ -200,34 +216,32 @@ def train(name: str, folder: Path, *, seed: int | None, fresh: bool, console: Co
         Experiment.resume(run).train()
     else:
         Experiment.start(name, run=run, overrides=overrides, overwrite=True).train()
-    scores: Scores = read_metrics(run)["scores"]
-    return scores
-
-
-def figure(scores: Scores, wanted: str) -> float:
-    split, _, metric = wanted.partition(".")
-    return scores[split][metric]["value"]
-
-
-def by_chance(scores: Scores, wanted: str) -> float | None:
-    """The chance level, if it is known."""
-    split, _, metric = wanted.partition(".")
-    return scores[split][metric].get("chance")
+    found = read_metrics(run)
+    return Trained(found["scores"], found["training"]["seconds"])
 
 
 def held(names: list[str], found: list[Found]) -> tuple[Table, list[dict[str, Any]]]:
     """A table of the systems and their bars, and its rows; `found` has one entry per seed."""
     several = len(found) > 1
-    heads = ("system", "figure", *(("worst", "median") if several else ("reached",)), "bar", "chance", "")
+    heads = (
+        "system",
+        "figure",
+        *(("worst", "median") if several else ("reached",)),
+        "bar",
+        "chance",
+        "",
+        "seconds",
+    )
     table = Table(box=None, header_style="bold", pad_edge=False)
     for head in heads:
         table.add_column(head, justify="left" if head in ("system", "figure", "") else "right")
     rows = []
     for name in names:
-        for bar in BARS.get(name, []):
+        seconds = f"{max(one[name].seconds for one in found):,.0f}"
+        for place, bar in enumerate(BARS.get(name, [])):
             values = [bar.measured(name, one) for one in found]
             worst = bar.worst(values)
-            chance = None if bar.other else by_chance(found[0][name], bar.figure)
+            chance = None if bar.other else found[0][name].figure(bar.figure).get("chance")
             met = bar.met_by(worst, bar.value)
             row = {"system": name, "figure": bar.label, "value": worst, "bar": bar.value, "met": met}
             rows.append({**row, "chance": chance} | ({"values": values} if several else {}))
@@ -238,13 +252,14 @@ def held(names: list[str], found: list[Found]) -> tuple[Table, list[dict[str, An
                 f"{bar.value:g}",
                 "" if chance is None else f"{chance:.4g}",
                 "[green]ok[/green]" if met else "[red]MISSED[/red]",
+                seconds if place == 0 else "",
             )
         if not BARS.get(name):
             for one in found:
                 shown = ", ".join(
-                    f"{key} {value['value']:.4g}" for key, value in one[name].get("test", {}).items()
+                    f"{key} {value['value']:.4g}" for key, value in one[name].scores.get("test", {}).items()
                 )
-                table.add_row(name, "test", shown)
+                table.add_row(name, "test", shown, *[""] * (len(heads) - 4), f"{one[name].seconds:,.0f}")
     return table, rows
 
 
@@ -284,8 +299,15 @@ def main() -> int:
 
     table, rows = held(names, found)
     console.print(table)
-    scores = found[0] if options.seeds is None else dict(zip(map(str, seeds), found, strict=True))
-    write_json(options.json, {"rows": rows, "scores": scores, "versions": versions()})
+    by_seed = {
+        what: {
+            str(seed): {name: getattr(run, what) for name, run in one.items()}
+            for seed, one in zip(seeds, found, strict=True)
+        }
+        for what in ("scores", "seconds")
+    }
+    written = by_seed if options.seeds is not None else {what: one["None"] for what, one in by_seed.items()}
+    write_json(options.json, {"rows": rows, **written, "versions": versions()})
     return 0 if all(row["met"] for row in rows) else 1
 
 
