@@ -10,11 +10,10 @@ from typing import Literal
 import numpy as np
 
 from regard.inspect.axes import FONT, Axes, tick_text, ticks
-from regard.inspect.content import Chart, Lines, Matrix
+from regard.inspect.content import Chart
 from regard.inspect.layout import Block
 from regard.inspect.palette import series_color
-from regard.inspect.raster import png, shaded_pixels
-from regard.inspect.scene import Circle, Group, Image, Mark, Path, Rect, Step, Text
+from regard.inspect.scene import Circle, Group, Mark, Path, Rect, Step, Text
 from regard.inspect.writing import text_width, wrap
 from regard.trace import Array
 
@@ -64,27 +63,27 @@ def draw_plot(
     ys = _range(y_range, [curve.y for curve in curves.values()], log_y)
     x_ticks = _ticks(*xs, log=log_x, count=5, inside=x_range is not None or not log_x)
     y_ticks = _ticks(*ys, log=log_y, count=4, inside=y_range is not None)
-    left = max(text_width(_written(tick, log_y), FONT) for tick in y_ticks) + 12
+    left = max(text_width(written_tick(tick, log_y), FONT) for tick in y_ticks) + 12
     names = [
         name for name in curves if not name.startswith("_")
     ]  # `_` marks curves without an entry in the legend
-    legend, top = _legend(curves, names, title, y_name, width)
+    legend, top = draw_legend(curves, names, title, y_name, width)
     ends_x, ends_y = _ends(xs, x_ticks), _ends(ys, y_ticks)
-    last = text_width(_written(x_ticks[-1], log_x), FONT) / 2
+    last = text_width(written_tick(x_ticks[-1], log_x), FONT) / 2
     across = width - left - last - 2
     axes = Axes(left, top + 10, across, across if equal else height, ends_x, ends_y)
     marks: list[Mark] = [*legend]
     for tick in y_ticks:
         y = axes.y(tick)
         marks.append(Path((("M", (left, y)), ("L", (left + axes.width, y))), stroke="faint", width=1))
-        marks.append(Text(left - 8, y + 4, _written(tick, log_y), size=FONT, anchor="end", color="muted"))
+        marks.append(Text(left - 8, y + 4, written_tick(tick, log_y), size=FONT, anchor="end", color="muted"))
     bottom = axes.top + axes.height
     marks += [
-        Text(axes.x(tick), bottom + 17, _written(tick, log_x), size=FONT, anchor="middle", color="muted")
+        Text(axes.x(tick), bottom + 17, written_tick(tick, log_x), size=FONT, anchor="middle", color="muted")
         for tick in x_ticks
     ]
     for order, (name, curve) in enumerate(curves.items()):
-        marks += _curve(name.lstrip("_"), curve, _role(curve, order), axes, (log_x, log_y), dot, digits)
+        marks += draw_curve(name.lstrip("_"), curve, role_of(curve, order), axes, (log_x, log_y), dot)
     bottom += 24
     if x_name:
         marks.append(Text(left + axes.width / 2, bottom + 9, x_name, size=12, anchor="middle", color="muted"))
@@ -96,70 +95,8 @@ def draw_plot(
     )
 
 
-def caption(text: str, width: float = WIDTH, *, size: float = 12.5, color: str = "muted") -> Block:
-    """A paragraph, wrapped to this width."""
-    lines = wrap(text, width, size, lines=20)
-    marks = tuple(
-        Text(0, (i + 0.8) * size * 1.4, written, size=size, color=color) for i, written in enumerate(lines)
-    )
-    return Block(marks, width, len(lines) * size * 1.4)
-
-
-def draw_bars(
-    values: Mapping[str, float],
-    *,
-    title: str = "",
-    top: float = 1.0,
-    width: float = WIDTH,
-    digits: str = "{:.2f}",
-    mark: float | None = None,
-    mark_name: str = "",
-) -> Block:
-    """A horizontal bar and a number for each name; `mark` is a reference value, drawn as a dashed line."""
-    room = 1.1 * max(text_width(name, 12) for name in values) + 10
-    number = max(text_width(digits.format(value), 12) for value in values.values()) + 6
-    full = width - room - number
-    marks: list[Mark] = [Text(0, 12, title, size=13, bold=True)] if title else []
-    begin = y = 22.0 if title else 0.0
-    for name, value in values.items():
-        share = min(1.0, max(0.0, value / top)) if math.isfinite(value) else 0.0
-        marks.append(Text(room - 10, y + 13, name, size=12, anchor="end"))
-        marks.append(Rect(room, y + 3, full, 12, fill="faint", radius=3))
-        marks.append(Rect(room, y + 3, max(2.0, full * share), 12, fill="series-0", radius=3, tip=name))
-        marks.append(Text(room + full + 6, y + 13, digits.format(value), size=12))
-        y += 21
-    if mark is not None:
-        x = room + full * mark / top
-        marks.append(Path((("M", (x, begin)), ("L", (x, y))), stroke="truth", width=1.5, dashes=(3, 3)))
-        marks.append(Text(x, y + 12, mark_name, size=11, color="muted", anchor="middle"))
-        y += 17
-    chart = Chart("bars", tuple(values), {"": np.array(list(values.values()))}, (), title, "", "", digits)
-    return Block((Group(tuple(marks), kind="chart", content=chart),), width, y)
-
-
-def draw_table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], *, size: float = 12.0, width: float = WIDTH
-) -> Block:
-    """A table of text and numbers: the first column is aligned left, the others right."""
-    columns = list(zip(*(head, *rows), strict=True))
-    room = [max(text_width(cell, size) for cell in column) for column in columns]
-    gap = min(22.0, max(8.0, (width - sum(room)) / max(1, len(room) - 1)))
-    marks: list[Mark] = []
-    for r, row in enumerate((head, *rows)):
-        x, y = 0.0, (r + 0.75) * size * 1.55
-        for c, cell in enumerate(row):
-            at, anchor = (x, "start") if c == 0 else (x + room[c], "end")
-            marks.append(
-                Text(at, y, cell, size=size, anchor=anchor, color="muted" if r == 0 else "ink")  # type: ignore[arg-type]
-            )
-            x += room[c] + gap
-    total = sum(room) + gap * (len(room) - 1)
-    rule = size * 1.55 * 1.08
-    marks.append(Path((("M", (0, rule)), ("L", (total, rule))), stroke="faint", width=1))
-    return Block(tuple(marks), total, (len(rows) + 1) * size * 1.55)
-
-
-def _role(curve: Curve, order: int) -> str:
+def role_of(curve: Curve, order: int) -> str:
+    """The role of a curve's color, by its order among the curves if it has none of its own."""
     return curve.role or series_color(order)
 
 
@@ -204,10 +141,11 @@ def _ends(values: tuple[float, float], found: Sequence[float]) -> tuple[float, .
 
 def power_of_ten(exponent: float) -> str:
     """10⁻⁸, 0.1, 1, 100."""
-    return _written(round(exponent), True)
+    return written_tick(round(exponent), True)
 
 
-def _written(tick: float, log: bool) -> str:
+def written_tick(tick: float, log: bool) -> str:
+    """A number beside an axis; on a logarithmic axis, `tick` is its exponent of ten."""
     if not log:
         return tick_text(tick).replace("-", "−")
     if 0 <= tick <= 3:
@@ -215,7 +153,7 @@ def _written(tick: float, log: bool) -> str:
     return "0.1" if tick == -1 else "10" + f"{tick:.0f}".translate(_RAISED)
 
 
-def _legend(
+def draw_legend(
     curves: Mapping[str, Curve], names: Sequence[str], title: str, y_name: str, width: float
 ) -> tuple[list[Mark], float]:
     """The title, the name of the vertical axis, and a swatch with a name for each curve, on as many lines as needed."""
@@ -229,7 +167,7 @@ def _legend(
     if y_name:
         marks.append(Text(0, y + 11, y_name, size=12, color="muted"))
         x = text_width(y_name, 12) + 16
-    roles = {name: _role(curve, order) for order, (name, curve) in enumerate(curves.items())}
+    roles = {name: role_of(curve, order) for order, (name, curve) in enumerate(curves.items())}
     entries = names if len(names) > 1 else []
     for name in entries:
         room = 17 + text_width(name, 12)
@@ -248,9 +186,10 @@ def _legend(
     return marks, y + (16.0 if y_name or entries else 0.0)
 
 
-def _curve(
-    name: str, curve: Curve, role: str, axes: Axes, logs: tuple[bool, bool], dot: float, digits: str
+def draw_curve(
+    name: str, curve: Curve, role: str, axes: Axes, logs: tuple[bool, bool], dot: float
 ) -> list[Mark]:
+    """The line of a curve, or its dots of radius `dot`; logs: whether x and y are logarithmic."""
     runs = [[(axes.x(a), axes.y(b)) for a, b in run] for run in _visible(_points(curve, logs), axes)]
     if curve.style == "dots":
         return [
@@ -306,117 +245,6 @@ def _visible(points: Sequence[tuple[float, float] | None], axes: Axes) -> list[l
             runs[-1].append(point)
         before = point
     return [run for run in runs if run]
-
-
-def draw_raster(
-    values: Array,
-    *,
-    ends: tuple[str, str],
-    name: str,
-    title: str = "",
-    x_name: str = "",
-    y_name: str = "",
-    x_range: tuple[float, float] = (0.0, 1.0),
-    y_range: tuple[float, float] = (0.0, 1.0),
-    size: float = 220.0,
-    height: float | None = None,
-    smooth: bool = False,
-    over: Mapping[str, Curve] | None = None,
-    scale: bool = True,
-    terminal: bool = True,
-) -> Block:
-    """An array of numbers between 0 and 1 as an image, dark for 0, with axes and the color scale below.
-
-    values    (H, W), first row at the top, or (H, W, 3) pixels in their own colors, without a scale
-    ends      the meanings of 0 and 1, at the ends of the scale; `name` is the quantity
-    y_range   the values at the bottom and at the top
-    over      curves drawn over the image
-    scale     whether to draw the scale; if several images share one, see `draw_scale`
-    terminal  whether a terminal shows the image too
-    """
-    high = size if height is None else height
-    x_ticks, y_ticks = (
-        [tick for tick in ticks(*sorted(one), count=4) if min(one) - 1e-9 <= tick <= max(one) + 1e-9]
-        for one in (x_range, y_range)
-    )
-    left = max(text_width(_written(tick, False), FONT) for tick in y_ticks) + 12 + (18 if y_name else 0)
-    names = [name for name in over or {} if not name.startswith("_")]
-    heading, top = _legend(over or {}, names, title, "", left + size)
-    top += 4 if heading else 0
-    axes = Axes(left, top, size, high, x_range, y_range)
-    pixels = np.asarray(values, dtype=np.uint8) if values.ndim == 3 else shaded_pixels(values)
-    image = Image(left, top, size, high, png(pixels), smooth=smooth, tip=title)
-    content = _coarse(values, title, x_range, y_range) if terminal and values.ndim == 2 else Lines((), 0)
-    marks: list[Mark] = [*heading, Group((image,), content=content)]
-    for tick in y_ticks:
-        marks.append(
-            Text(left - 7, axes.y(tick) + 4, _written(tick, False), size=FONT, anchor="end", color="muted")
-        )
-    for tick in x_ticks:
-        marks.append(
-            Text(
-                axes.x(tick),
-                top + high + 15,
-                _written(tick, False),
-                size=FONT,
-                anchor="middle",
-                color="muted",
-            )
-        )
-    for order, (label, curve) in enumerate((over or {}).items()):
-        marks += _curve(label.lstrip("_"), curve, _role(curve, order), axes, (False, False), 3.0, "{:.3g}")
-    bottom = top + high + 18
-    if y_name:
-        middle = top + high / 2 + text_width(y_name, 12) / 2
-        marks.append(Text(11, middle, y_name, size=12, color="muted", rotate=-90))
-    if x_name:
-        marks.append(Text(left + size / 2, bottom + 13, x_name, size=12, anchor="middle", color="muted"))
-        bottom += 18
-    if values.ndim == 2 and scale:
-        legend, bottom = _scale(name, ends, left, bottom + 8, size)
-        marks += legend
-    return Block(tuple(marks), left + size + 6, bottom, baseline=top)
-
-
-def draw_scale(name: str, ends: tuple[str, str], width: float) -> Block:
-    """The scale that several images share."""
-    marks, height = _scale(name, ends, 0.0, 0.0, width)
-    return Block(tuple(marks), width, height)
-
-
-def _coarse(values: Array, title: str, x_range: tuple[float, float], y_range: tuple[float, float]) -> Matrix:
-    """The image for a terminal: at most 12 rows and 24 columns, each the mean of its area."""
-    bands = [
-        np.array_split(np.arange(size), min(size, most))
-        for size, most in zip(values.shape, (12, 24), strict=True)
-    ]
-    means = np.array(
-        [[float(values[np.ix_(rows, columns)].mean()) for columns in bands[1]] for rows in bands[0]]
-    )
-    middles = [
-        [low + (high - low) * (float(np.mean(band)) + 0.5) / size for band in found]
-        for found, size, (low, high) in zip(bands, values.shape, (y_range[::-1], x_range), strict=True)
-    ]
-    low, high = x_range
-    rows = tuple(f"{y:.3g}" for y in middles[0])
-    told = f"{title}, {low:g} to {high:g} across"
-    return Matrix(rows, ("·",) * len(middles[1]), means, title=told, shades=means, numbers=False)
-
-
-def _scale(name: str, ends: tuple[str, str], left: float, y: float, width: float) -> tuple[list[Mark], float]:
-    """The colors from 0 to 1, the meaning of both ends, and the quantity."""
-    first, last = (text_width(end, FONT) for end in ends)
-    bar = max(40.0, width - first - last - 12)
-    strip = shaded_pixels(np.linspace(0, 1, 64)[None])
-    marks: list[Mark] = [
-        Text(left, y + 9, ends[0], size=FONT, color="muted"),
-        Group((Image(left + first + 6, y + 1, bar, 9, png(strip), smooth=False),), content=Lines((), 0)),
-        Text(left + first + bar + 12, y + 9, ends[1], size=FONT, color="muted"),
-    ]
-    if name:
-        marks.append(Text(left, y + 25, name, size=FONT, color="muted"))
-        return marks, y + 29
-    return marks, y + 13
 
 
 def _content(

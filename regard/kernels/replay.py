@@ -53,7 +53,7 @@ def _collect(value: Any, found: list[Tensor]) -> None:
         found.append(value)
     elif isinstance(value, PLAIN):
         return
-    elif (names := _fields(type(value))) is not None:
+    elif (names := _fields(value.__class__)) is not None:
         for name in names:
             _collect(getattr(value, name), found)
     elif isinstance(value, (tuple, list)):
@@ -70,7 +70,7 @@ def with_tensors(value: Any, tensors: Iterator[Tensor]) -> Any:
     """The value with its tensors replaced, in order."""
     if isinstance(value, Tensor):
         return next(tensors)
-    if (names := _fields(type(value))) is not None:
+    if (names := _fields(value.__class__)) is not None:
         return replace(value, **{name: with_tensors(getattr(value, name), tensors) for name in names})
     if isinstance(value, Mapping):
         return {name: with_tensors(part, tensors) for name, part in value.items()}
@@ -83,7 +83,7 @@ def plain_parts(value: Any) -> Hashable:
     """Everything but the tensors of a value: numbers, names, and the nesting."""
     if isinstance(value, Tensor):
         return Tensor
-    if (names := _fields(type(value))) is not None:
+    if (names := _fields(value.__class__)) is not None:
         return (type(value), *((name, plain_parts(getattr(value, name))) for name in names))
     if isinstance(value, Mapping):
         return tuple((name, plain_parts(part)) for name, part in value.items())

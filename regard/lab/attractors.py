@@ -13,9 +13,10 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
+from regard.inspect.image_plot import draw_raster
 from regard.inspect.layout import Block, below, beside
 from regard.inspect.palette import LIGHT, series_color
-from regard.inspect.plot import Curve, draw_plot, draw_raster, power_of_ten
+from regard.inspect.plot import Curve, draw_plot, power_of_ten
 from regard.lab.lab import Lab, LabResult, written
 from regard.parts import register
 from regard.trace import Array

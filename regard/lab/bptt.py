@@ -17,7 +17,7 @@ from regard.inspect.content import Matrix
 from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import Block, frame
 from regard.inspect.page import Card
-from regard.inspect.plot import draw_table
+from regard.inspect.table import draw_table
 from regard.lab.by_hand import BY_HAND, Pass, network_loss, random_parameters, scalar, scalar_loss
 from regard.lab.lab import Lab, LabResult, written
 from regard.parts import Seed, register

@@ -15,7 +15,8 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from regard.inspect.plot import Curve, draw_plot, draw_raster
+from regard.inspect.image_plot import draw_raster
+from regard.inspect.plot import Curve, draw_plot
 from regard.lab.lab import Lab, LabResult, written
 from regard.lab.surface import surface
 from regard.lab.texts import read_text

@@ -11,7 +11,8 @@ import numpy as np
 from pydantic import Field
 
 from regard.errors import RegardError
-from regard.inspect.plot import Curve, draw_plot, draw_raster
+from regard.inspect.image_plot import draw_raster
+from regard.inspect.plot import Curve, draw_plot
 from regard.lab.lab import Lab, LabResult, written
 from regard.lab.surface import surface
 from regard.parts import register

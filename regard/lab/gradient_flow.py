@@ -15,8 +15,10 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from regard.inspect.image_plot import draw_raster, draw_scale
 from regard.inspect.layout import Block, below, beside
-from regard.inspect.plot import Curve, caption, draw_plot, draw_raster, draw_scale
+from regard.inspect.plot import Curve, draw_plot
+from regard.inspect.table import caption
 from regard.lab.lab import Lab, LabResult, written
 from regard.nn.cells import Cell, make_cell
 from regard.parts import Positive, Seed, register

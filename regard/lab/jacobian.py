@@ -13,7 +13,8 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from regard.inspect.plot import Curve, draw_plot, draw_table
+from regard.inspect.plot import Curve, draw_plot
+from regard.inspect.table import draw_table
 from regard.lab.lab import Lab, LabResult, written
 from regard.parts import register
 from regard.trace import Array

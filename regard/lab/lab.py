@@ -12,8 +12,9 @@ import numpy as np
 from regard import parts
 from regard.inspect.layout import Block, below, frame
 from regard.inspect.page import Card, Section, page
-from regard.inspect.plot import WIDTH, caption
+from regard.inspect.plot import WIDTH
 from regard.inspect.scene import Scene
+from regard.inspect.table import caption
 from regard.trace import Array
 
 Table = tuple[Sequence[str], Sequence[Sequence[object]]]

@@ -24,8 +24,9 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from regard.inspect.bars import draw_bars
 from regard.inspect.layout import Block
-from regard.inspect.plot import Curve, draw_bars, draw_plot
+from regard.inspect.plot import Curve, draw_plot
 from regard.lab.lab import Lab, LabResult
 from regard.parts import Positive, Seed, register
 from regard.trace import Array
