@@ -39,7 +39,7 @@ def main() -> None:
             prediction.trace.print(console)
             console.print(verdict(prediction, truth[word]))
 
-    console.rule("[bold]told where to look[/bold]")
+    console.rule("[bold]its attention overridden[/bold]")
     imposed = told(model)
     console.print(TOLD)
     console.print(imposed)
