@@ -24,8 +24,8 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from regard.inspect.bars import draw_bars
 from regard.inspect.layout import Block
+from regard.inspect.named_bars import draw_bars
 from regard.inspect.plot import Curve, draw_plot
 from regard.lab.lab import Lab, LabResult
 from regard.parts import Positive, Seed, register

@@ -1,0 +1,38 @@
+"""What a package exports stays what it is when all modules are imported."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+from types import ModuleType
+
+PROGRAM = "import tests.parts.test_exports as one; print(*one.hidden(), sep='\\n')"
+
+
+def hidden() -> list[str]:
+    """Import every module of regard; return the exported names that a module of the same name has replaced."""
+    import regard
+
+    before: dict[str, object] = {}
+    for found in pkgutil.walk_packages(regard.__path__, "regard."):
+        if found.ispkg:
+            package = importlib.import_module(found.name)
+            for name in getattr(package, "__all__", ()):
+                before[f"{found.name}.{name}"] = getattr(package, name)
+    for found in pkgutil.walk_packages(regard.__path__, "regard."):
+        if "kernels.cuda" not in found.name and not found.name.endswith("__main__"):
+            importlib.import_module(found.name)
+    return [
+        place
+        for place, value in before.items()
+        if not isinstance(value, ModuleType)
+        and isinstance(getattr(sys.modules[place.rpartition(".")[0]], place.rpartition(".")[2]), ModuleType)
+    ]
+
+
+def test_no_module_hides_an_exported_name() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == []
