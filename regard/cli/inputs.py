@@ -11,10 +11,10 @@ from typing import Any
 
 from regard.data import Row
 from regard.data.columns import AudioColumn, ImageColumn, SeriesColumn, VideoColumn
+from regard.data.readers.json_values import as_text, dig, has_half_pair
 from regard.data.readers.jsonl import refuse_constant
 from regard.data.readers.lines import stream_lines
 from regard.data.readers.opening import kind
-from regard.data.readers.values import as_text, dig, has_half_pair
 from regard.errors import RegardError
 from regard.model import Model
 from regard.model.inputs import INPUT_REMEDY

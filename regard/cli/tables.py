@@ -22,13 +22,13 @@ from regard.cli.outputs import written
 from regard.cli.unknown import UnknownUnits
 from regard.data.readers import FileRows, Row
 from regard.data.readers.header import looks_like_header
+from regard.data.readers.json_values import as_text, dig
 from regard.data.readers.jsonl import parse
 from regard.data.readers.layout import SIGNS, Delimiter, Layout, Record, find_layout, records, sample_of
 from regard.data.readers.lines import BLANK, read_lines
 from regard.data.readers.opening import find, kind
 from regard.data.readers.rows import read_rows
 from regard.data.readers.table import ROWS_BELOW, is_blank
-from regard.data.readers.values import as_text, dig
 from regard.errors import RegardError
 from regard.files import check_apart
 from regard.model import Model

@@ -21,10 +21,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from regard.data.readers.json_values import dig
 from regard.data.readers.opening import opened
 from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
-from regard.data.readers.values import dig
 from regard.data.turns import Turn, plain, write_turns
 from regard.errors import RegardError
 from regard.parts import register

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from regard.data.readers.json_values import row_of
 from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
-from regard.data.readers.values import row_of
 from regard.errors import MissingExtra, RegardError
 from regard.parts import register
 

@@ -8,10 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
+from regard.data.readers.json_values import fields_of, row_of
 from regard.data.readers.lines import BLANK, read_lines, without_last_blank_lines
 from regard.data.readers.reader import Field, Reader
 from regard.data.readers.row import Row
-from regard.data.readers.values import fields_of, row_of
 from regard.parts import register
 
 SAMPLE = 100

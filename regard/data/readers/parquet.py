@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
+from regard.data.readers.json_values import fields_of, row_of
 from regard.data.readers.reader import Field, Reader
 from regard.data.readers.row import Row
-from regard.data.readers.values import fields_of, row_of
 from regard.errors import MissingExtra, RegardError
 from regard.files import reading_remedy
 from regard.parts import register
