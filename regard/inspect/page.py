@@ -239,7 +239,8 @@ def _figure(card: Card) -> str:
     head = f"<h3>{_text(card.heading)}{answer}</h3>" if card.heading or answer else ""
     drawing = svg(card.figure, standalone=False) if isinstance(card.figure, Scene) else ""
     size = f' style="--width:{card.figure.width:g}px"' if isinstance(card.figure, Scene) else ""
-    return f'<figure>{head}<div class="drawing"{size}>{drawing}</div>{_caption(card.note)}</figure>'
+    scroller = f'<div class="scroller">{drawing}</div>'
+    return f'<figure>{head}<div class="drawing"{size}>{scroller}</div>{_caption(card.note)}</figure>'
 
 
 def _caption(note: str) -> str:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from regard.inspect.palette import DARK, LIGHT, Theme
 
+LEAST = 0.75
+"""How far a page shrinks a figure to fit. A wider figure scrolls sideways, and a line above it says so."""
+HINT = "⟷ wider than the screen: scroll sideways"
+
 
 def _variables(theme: Theme) -> str:
     return "".join(
@@ -15,12 +19,12 @@ STYLE = f""":root{{color-scheme:light dark;{_variables(LIGHT)}--ground:#f6f7f9;
 --shadow:0 1px 2px #1018280d,0 1px 3px #1018281a}}
 @media screen and (prefers-color-scheme:dark){{:root{{{_variables(DARK)}--ground:#0d0f14;--shadow:none}}}}
 *{{box-sizing:border-box}}
-body{{margin:0;background:var(--ground);color:var(--ink);line-height:1.55;-webkit-text-size-adjust:100%}}
+body{{margin:0;overflow-wrap:anywhere;background:var(--ground);color:var(--ink);line-height:1.55;-webkit-text-size-adjust:100%}}
 main{{max-width:72rem;margin:0 auto;padding:2.5rem 1.25rem 4rem}}
 header{{margin-bottom:2rem}}
-h1{{font-size:clamp(1.5rem,4vw,2.25rem);line-height:1.2;letter-spacing:-.02em;margin:0;overflow-wrap:anywhere}}
+h1{{font-size:clamp(1.5rem,4vw,2.25rem);line-height:1.2;letter-spacing:-.02em;margin:0}}
 h2{{font-size:1.25rem;letter-spacing:-.01em;margin:2.75rem 0 .5rem}}
-h3{{font-size:1.0625rem;margin:0 0 .25rem;overflow-wrap:anywhere}}
+h3{{font-size:1.0625rem;margin:.5rem .75rem 0}}
 p{{margin:.25rem 0 1rem;max-width:44rem}}
 .subtitle,figcaption,dt{{color:var(--muted)}}
 .subtitle{{font-size:1.0625rem;margin-top:.5rem}}
@@ -34,11 +38,17 @@ dd{{margin:0;font-size:1.5rem;font-weight:600;letter-spacing:-.02em;font-variant
 .cards.single{{grid-template-columns:1fr;justify-items:start}}
 .single figure{{max-width:100%}}
 figure{{margin:0;background:var(--paper);border:1px solid var(--faint);border-radius:.75rem;box-shadow:var(--shadow);
-padding:1.125rem 1.25rem;min-width:0;break-inside:avoid}}
-.drawing{{overflow-x:auto;overflow-y:hidden}}
-.drawing svg{{display:block;max-width:100%;height:auto;margin:-.25rem -.75rem}}
-figcaption{{font-size:.875rem;margin-top:.5rem}}
-.scroll{{overflow-x:auto}}
+padding:.5rem;min-width:0;break-inside:avoid}}
+.drawing{{container-type:inline-size;contain-intrinsic-inline-size:var(--width)}}
+.drawing::before{{content:"{HINT}";display:block;overflow:hidden;padding-left:.75rem;color:var(--muted);
+font-size:.8125rem;white-space:nowrap;max-height:clamp(0px,({LEAST}*var(--width) - 100cqw)*999,1.5rem)}}
+.scroller{{overflow-x:auto;overflow-y:hidden;scrollbar-width:thin}}
+.drawing svg{{display:block;max-width:none;width:max({LEAST}*var(--width),min(100cqw,var(--width)));height:auto}}
+figcaption{{font-size:.875rem;margin:.25rem .75rem .5rem}}
+.scroll{{overflow-x:auto;scrollbar-width:thin;background:linear-gradient(90deg,var(--ground) 40%,transparent) 0 0/2.5rem
+100% no-repeat local,linear-gradient(270deg,var(--ground) 40%,transparent) 100% 0/2.5rem 100% no-repeat local,
+linear-gradient(90deg,var(--muted),transparent) 0 0/.75rem 100% no-repeat,
+linear-gradient(270deg,var(--muted),transparent) 100% 0/.75rem 100% no-repeat}}
 .steps figure+figure{{margin-top:1rem}}.steps.live figure+figure{{margin-top:0}}.steps [hidden]{{display:none}}
 .slider{{display:none;align-items:center;gap:.75rem;margin:1rem 0;color:var(--muted);font-size:.9375rem}}
 .live .slider{{display:flex}}.slider input{{flex:1;max-width:24rem;accent-color:var(--accent)}}
@@ -71,9 +81,11 @@ font-size:.875rem}}
 .document mark{{border-radius:.25rem;padding:0 .15rem}}.document .decides{{outline:2px solid var(--truth)}}
 .document span{{min-width:0;overflow-wrap:anywhere}}
 .document summary{{color:var(--muted);font-size:.875rem;cursor:pointer;padding:.2rem 0 .2rem 5.4rem}}
-@media (max-width:40rem){{.drawing svg{{max-width:max(100%,22rem,.7*var(--width,0px))}}}}
-@media print{{body{{background:none}}main{{max-width:none;padding:0}}figure{{box-shadow:none}}
-.drawing svg{{max-width:100%}}}}"""
+@media (max-width:40rem){{main{{padding:1.25rem .5rem 2rem}}h1,h2,p,.facts{{margin-left:.5rem;margin-right:.5rem}}
+.cards{{gap:.5rem}}figure{{padding:.25rem 0}}pre{{white-space:pre-wrap;padding:.75rem}}.document{{padding:.75rem .5rem}}
+.document p{{margin-left:0}}.document summary{{padding-left:.5rem}}}}
+@media print{{body{{background:none}}main{{max-width:none;padding:0}}figure{{box-shadow:none}}.scroll{{background:none}}
+.drawing::before{{content:none}}.drawing svg{{width:auto;max-width:100%}}}}"""
 
 SCRIPT = """
 for (const matrix of document.querySelectorAll('svg .matrix, svg .segments')) {
