@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 
 from regard.data.readers.row import Row
 from regard.parts import Options
+from regard.parts.contract import required
 
 Splits = dict[str, list[Row]]
 """The rows of each split: train, dev, test, and further test sets such as "long"."""
@@ -26,7 +27,16 @@ class Provider(Options):
 
     fields: ClassVar[tuple[str, ...]]
 
+    @classmethod
+    def declared_wrong(cls) -> str | None:
+        """Why the declarations of the class are not valid; None if they are. Asked when it is registered."""
+        found = getattr(cls, "fields", ())
+        if not found or not all(isinstance(one, str) for one in found):
+            return "lacks fields, the names of the fields of its rows: fields = ('source', 'target')"
+        return None
+
     @abstractmethod
+    @required("when the data are opened")
     def splits(self) -> Splits:
         """The rows of each split; the same in every call."""
 

@@ -15,6 +15,7 @@ from regard.inspect.page import Card, Section, page
 from regard.inspect.plot import WIDTH
 from regard.inspect.scene import Scene
 from regard.inspect.table import caption
+from regard.parts.contract import base, required
 from regard.trace import Array
 
 Table = tuple[Sequence[str], Sequence[Sequence[object]]]
@@ -73,6 +74,7 @@ class LabResult:
         return page(self.title, sections, subtitle=self.see)
 
 
+@base("lab")
 class Lab:
     """Base class of labs. A lab defines options, each with a default, and `run`.
 
@@ -85,6 +87,12 @@ class Lab:
     summary: ClassVar[str] = ""
 
     @classmethod
+    def declared_wrong(cls) -> str | None:
+        """Why the declarations of the class are not valid; None if they are. Asked when it is registered."""
+        return None if cls.summary else "lacks summary, one line about what it shows"
+
+    @classmethod
+    @required("by `regard lab NAME`")
     def run(cls, options: Any) -> LabResult:
         """Compute the numbers and draw the figure."""
         raise NotImplementedError

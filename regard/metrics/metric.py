@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from regard.errors import RegardError
 from regard.metrics.inference import Inference, OutputInfo
 from regard.parts import Options as PartOptions
+from regard.parts.contract import base, optional, required
 
 Table = NDArray[np.float64]
 References = Sequence[Sequence[Any]]
@@ -55,6 +56,7 @@ class Score:
         return f"{self.name} {self.value:.4g}"
 
 
+@base("metric", gives=(), maker="named")
 class Metric(ABC):
     """Base class of metrics.
 
@@ -75,15 +77,18 @@ class Metric(ABC):
         return self.Options.type
 
     @classmethod
+    @optional("when a spec is read, for a family of metrics")
     def named(cls, name: str) -> Metric | None:
         """The metric that a spec calls `name`. A family such as top1, top2, … overrides this method and `members`."""
         return cls() if name == cls.Options.type else None
 
     @classmethod
+    @optional("to suggest names")
     def members(cls) -> tuple[str, ...]:
         """The names to suggest."""
         return (cls.Options.type,)
 
+    @optional("before `measure`")
     def refuses(self, output: OutputInfo) -> str | None:
         """Why it cannot be computed for an output, as a sentence without its period; None if it can."""
         kind = output.column.type
@@ -94,9 +99,11 @@ class Metric(ABC):
         )
 
     @abstractmethod
+    @required("once for each evaluation")
     def measure(self, inference: Inference) -> Score | None:
         """The metric on the rows of an inference; None if they lack something it needs."""
 
+    @optional("once for each evaluation")
     def baseline(self, inference: Inference) -> Score | None:
         """Its chance level, or another value reached without the model, if there is one."""
         return None
@@ -106,9 +113,11 @@ class RowMetric(Metric):
     """A metric that is a function of sums over rows, so that a subset or a resample costs one sum."""
 
     @abstractmethod
+    @required("by `measure`, for scores by length and intervals")
     def lines(self, inference: Inference) -> Table | None:
         """(n, k): a line of numbers for each row that can be measured; None if there are none."""
 
+    @optional("on the sum of the lines of some rows")
     def value(self, sums: Table) -> float:
         """(k,) the sum of some of these lines → the metric on these rows; default: sums[0] / sums[1]."""
         return ratio(sums)
@@ -121,6 +130,7 @@ class OutputMetric(RowMetric):
     """
 
     @abstractmethod
+    @required("by `measure`")
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
         """(n, k): a line of numbers for each row."""
 
@@ -128,6 +138,7 @@ class OutputMetric(RowMetric):
         return self.statistics([answer.value for answer in inference.predictions], inference.references)
 
     @abstractmethod
+    @required("by `measure`")
     def describe(self, count: str) -> str:
         """The signature; `count` is the number of references per row ("1", "3", or "var" if it varies)."""
 

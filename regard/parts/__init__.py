@@ -13,6 +13,7 @@ derived from the registered parts. Packages add parts through the entry point gr
 """
 
 from regard.parts.choice import find, nearest, one_of
+from regard.parts.contract import Contract, Method, contract_of, methods
 from regard.parts.options import (
     MAX_SEED,
     Count,
@@ -34,9 +35,11 @@ from regard.parts.registry import KINDS, Origin, names, origin, part, register
 __all__ = [
     "KINDS",
     "MAX_SEED",
+    "Contract",
     "Count",
     "Depth",
     "Dropout",
+    "Method",
     "Mistakes",
     "NotNegative",
     "Options",
@@ -51,7 +54,9 @@ __all__ = [
     "Where",
     "as_data",
     "check_installed",
+    "contract_of",
     "find",
+    "methods",
     "names",
     "nearest",
     "one_of",

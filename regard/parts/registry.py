@@ -17,6 +17,7 @@ from importlib import import_module, metadata
 from typing import Any, TypeVar
 
 from regard.errors import RegardError
+from regard.parts.contract import check_class
 from regard.parts.options import Options
 from regard.version import __version__
 
@@ -69,6 +70,9 @@ class Origin:
 def register(kind: str, name: str, *, formerly: Iterable[str] = ()) -> Callable[[Registered], Registered]:
     """Register a class as the part `name` of a kind: `@register("selection", "sparsemax")`.
 
+    A class that lacks a method of its kind, or has options that its constructor does not take, is refused
+    (`regard.parts.contract`).
+
     formerly   its earlier names; the error for a spec that uses one shows the new name
     """
     if kind not in KINDS:
@@ -77,6 +81,7 @@ def register(kind: str, name: str, *, formerly: Iterable[str] = ()) -> Callable[
     def remember(made: Registered) -> Registered:
         if not _is_own(made):
             _load_own(kind)  # ours come first, so that a taken name is refused here
+            check_class(kind, name, made)  # ours are checked by the tests, which costs no time at import
         known = _PARTS[kind].get(name)
         if known is not None and _place(known) != _place(made):
             raise RegardError(

@@ -10,10 +10,12 @@ import numpy as np
 from regard.data.choice import choose
 from regard.data.provider import Provider, RowCount, Splits, numbered
 from regard.parts import Seed
+from regard.parts.contract import base
 
 Made = Iterable[Mapping[str, str]]
 
 
+@base("world")
 class World(Provider):
     """Base class of worlds. The options (sizes, seed) determine every row. Register one with `@register("world",
     NAME)`."""

@@ -17,9 +17,14 @@ from regard.data.perceived import Films, Pictures, Places, Series
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 from regard.parts import Mistakes, Plan, Settings
+from regard.parts.contract import base, optional, required
 from regard.trace import Seen
 
 Collated = Tensor | Tokens | Span | Sentences | Trees | Forest | Pictures | Films | Series | Places | Evidence
+
+
+ROLES = ("inputs", "outputs", "truth")
+"""The sections of a spec with columns."""
 
 
 class RegisteredName:
@@ -29,6 +34,7 @@ class RegisteredName:
         return owner.Options.type
 
 
+@base("column", gives=("name",), spread=True, maker="build")
 class Column(ABC):
     """Base class of all columns.
 
@@ -71,6 +77,15 @@ class Column(ABC):
     usual: ClassVar[tuple[str, ...]] = ()
     """Default metrics of an output of this type; for a truth column, of the output it refers to."""
 
+    @classmethod
+    def declared_wrong(cls) -> str | None:
+        """Why the declarations of the class are not valid; None if they are. Asked when it is registered."""
+        unknown = [role for role in cls.roles if role not in ROLES]
+        silent = not any("roles" in vars(one) for one in cls.__mro__ if one not in Column.__mro__)
+        if unknown or silent:
+            return f"declares roles = {cls.roles!r}; expected some of {', '.join(ROLES)}"
+        return None
+
     def __init__(self, name: str, *, field: str | None = None, of: Sequence[str] = ()) -> None:
         self.name, self.field, self.of = name, field or name, tuple(of)
 
@@ -80,6 +95,7 @@ class Column(ABC):
         return False
 
     @classmethod
+    @optional("when a model is built")
     def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
         """The unfitted column that a spec describes.
 
@@ -92,11 +108,13 @@ class Column(ABC):
         return cls(name, **given, **asked)
 
     @classmethod
+    @optional("by `regard describe`")
     def describe(cls, options: Any, name: str) -> str:
         """`name: what it is`, as `regard describe` prints it."""
         return f"{name}: {cls.type}"
 
     @classmethod  # noqa: B027  most columns have nothing to refuse
+    @optional("when a spec is checked")
     def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         """Report contradictions between the options and the rest of the spec; most columns have none."""
 
@@ -106,6 +124,7 @@ class Column(ABC):
         return None
 
     @abstractmethod
+    @required("once, on the training rows")
     def learn(self, values: Iterable[str]) -> None:
         """Fit to the training values whatever encoding needs: a vocabulary, classes, a subword model."""
 
@@ -129,6 +148,7 @@ class Column(ABC):
             return reason
         return self.check_encoded(self.encode(value))
 
+    @optional("once for each row, before `encode`")
     def check_value(self, value: str | None) -> str | None:
         """The part of `check` that does not need the encoding."""
         if value is None:
@@ -153,6 +173,7 @@ class Column(ABC):
         """Why the encoding does not match those of the columns it is `of`."""
         return None
 
+    @optional("for values that are passed in Python")
     def written(self, value: Any) -> str:
         """Convert a Python value, here a text or a number, to the text of a row."""
         if isinstance(value, str | int) or (isinstance(value, float) and value == value):
@@ -162,6 +183,7 @@ class Column(ABC):
             where=self.name,
         )
 
+    @optional("for metrics")
     def reference(self, value: str) -> Any:
         """The reference value for metrics: the `Prediction.value` of a correct prediction."""
         return value.strip()
@@ -174,6 +196,7 @@ class Column(ABC):
         return value
 
     @abstractmethod
+    @required("once for each row")
     def encode(self, value: str) -> Array:
         """Numbers of the column's `dtype`: a sequence, or a scalar of shape (). If not `cached`: any array."""
 
@@ -187,13 +210,16 @@ class Column(ABC):
         return self.encode(value)
 
     @abstractmethod
+    @required("for answers and figures")
     def decode(self, ids: Sequence[int]) -> str:
         """The readable text of an encoding."""
 
     @abstractmethod
+    @required("for traces and figures")
     def tokens(self, value: str | Sequence[int]) -> list[str]:
         """The readable pieces of a text or of its ids: labels for the axes of a figure."""
 
+    @optional("for traces of an input")
     def readable(self, collated: Any) -> list[list[str]]:
         """The readable pieces of each row of a batch, one per attention position."""
         rows = zip(collated.ids.tolist(), collated.lengths.tolist(), strict=True)
@@ -216,6 +242,7 @@ class Column(ABC):
         return None
 
     @abstractmethod
+    @required("for every batch")
     def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Collated:
         """The encodings as one batch; `beside` holds the collated columns this one is `of`."""
 
@@ -224,18 +251,22 @@ class Column(ABC):
         return self.collate(encoded)
 
     @abstractmethod
+    @required("when a model is saved")
     def options(self) -> dict[str, Any]:
         """The arguments of the constructor besides the name, as JSON."""
 
+    @optional("when a model is saved")
     def learned(self) -> dict[str, Any]:
         """The fitted state, as JSON."""
         return {}
 
+    @optional("when a model is loaded")
     def relearn(self, learned: Mapping[str, Any]) -> None:
         """The inverse of `learned`; does nothing if the column has no fitted state."""
         return
 
-    def pretend(self, size: int) -> None:  # noqa: B027  a column without units has nothing to do
+    @optional("to count parameters before the data are read")  # noqa: B027  a column without units has nothing to do
+    def pretend(self, size: int) -> None:
         """Simulate fitting to `size` units (pieces, classes), to count parameters before the data are read."""
 
     def state(self) -> dict[str, Any]:

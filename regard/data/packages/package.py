@@ -7,8 +7,10 @@ from typing import Any
 from regard.data.choice import choose
 from regard.data.provider import Provider, RowCount
 from regard.parts import Seed
+from regard.parts.contract import base
 
 
+@base("package")
 class Package(Provider):
     """Base class of data packages. The options determine the splits. Register one with `@register("package", NAME)`."""
 

@@ -14,6 +14,7 @@ from regard.data.readers.opening import find, opened
 from regard.data.readers.row import Row
 from regard.errors import RegardError
 from regard.parts import Options
+from regard.parts.contract import base, optional, required
 from regard.watching import open_watched
 
 
@@ -28,6 +29,7 @@ class Field(NamedTuple):
     listed: bool = False
 
 
+@base("reader")
 class Reader(Options):
     """Base class of formats. Register one with `@register("reader", NAME)`; choose it by `format: NAME` or file
     extension."""
@@ -47,6 +49,13 @@ class Reader(Options):
     several: ClassVar[str] = ""
     """The files it reads, if several: "IMAGES+LABELS"."""
 
+    @optional("before `read`, for a path that is not one file")
+    @classmethod
+    def declared_wrong(cls) -> str | None:
+        """Why the declarations of the class are not valid; None if they are. Asked when it is registered."""
+        bare = [one for one in cls.suffixes if one and not one.startswith(".")]
+        return f"declares the suffix {bare[0]!r}; an extension begins with a dot" if bare else None
+
     def files(self, path: str) -> list[Path]:
         """The files, or the folder, that a path names. Raises an error if one does not exist."""
         if self.folder and Path(path).is_dir():
@@ -65,6 +74,7 @@ class Reader(Options):
         return [find(part) for part in parts]
 
     @abstractmethod
+    @required("when the data are opened, and for their hash")
     def read(
         self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
     ) -> Iterator[Row]:
@@ -83,10 +93,12 @@ class Reader(Options):
                 fix=f"Give the columns these names, or choose one with  field: {self.fields[0]}.",
             )
 
+    @optional("when columns are inferred from a file")
     def found(self, files: Sequence[Path]) -> list[Field]:
         """The fields of the rows, in order; empty if the format does not determine them before reading."""
         return [Field(name, "") for name in self.fields]
 
+    @optional("when the data are opened")
     def remarks(self, files: Sequence[Path], fields: Sequence[str]) -> list[str]:
         """Remarks on how the files are read; most formats leave no choice."""
         return []
@@ -103,6 +115,7 @@ class Reader(Options):
         """The names in a folder that determine its rows."""
         return sorted(os.listdir(folder))
 
+    @optional("before `read`, to find the cache")
     def content(self, files: Sequence[Path], fields: Sequence[str]) -> Iterator[bytes]:
         """Everything that determines the rows: names in folders, bytes of files. The cache is keyed by a hash of it."""
         for file in [*files, *self.beside(files)]:

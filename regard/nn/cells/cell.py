@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from regard import parts
 from regard.parts import find, one_of
+from regard.parts.contract import base, optional, required
 
 TorchRecurrence = Callable[..., tuple[Tensor, Tensor]]
 """inputs (N, I), number of active rows at each step, first states (directions, B, state), weights, … →
@@ -41,6 +42,7 @@ def squashed(activation: str, inside: str) -> str:
     return f"{name}({inside})" if name else inside
 
 
+@base("cell", gives=("input_size", "size"), spread=True, maker="build")
 class Cell(nn.Module):
     """One step of one recurrent layer.
 
@@ -74,16 +76,25 @@ class Cell(nn.Module):
     bias_hh: Tensor
 
     @classmethod
+    def declared_wrong(cls) -> str | None:
+        """Why the declarations of the class are not valid; None if they are. Asked when it is registered."""
+        if not isinstance(cls.gates, int) or cls.gates < 1:
+            return f"declares gates = {cls.gates!r}; expected the number of its gates, 1 or more"
+        return None
+
+    @classmethod
     def build(cls, options: Any, input_size: int, size: int) -> Cell:
         """The cell with its options, for inputs and states of these sizes."""
         return cls(input_size, size, **dict(options))
 
     @classmethod
+    @optional("when a model is built")
     def linear_input(cls, options: Any) -> bool:
         """Whether the input enters the gates as W x + b only, so that a decoder can project it in parts."""
         return True
 
     @classmethod
+    @required("by `regard describe`, and to draw the network")
     def equations(cls, options: Any, mark: str) -> list[str]:
         """The function `name_mark(h, x)`: one step from the state h with the input x. The mark is the
         subscript of every weight. A cell that `carries` m takes and returns it too:
@@ -105,19 +116,24 @@ class Cell(nn.Module):
         return f"{', '.join(results)} = {cls.written_name(options)}_{mark}({', '.join([*taken, inputs])})"
 
     @classmethod
+    @optional("by `equations` and `written_step`")
     def written_name(cls, options: Any) -> str:
         """The cell's name as the name of a function."""
         return "".join(filter(str.isalpha, options.type))
 
+    @optional("once for all steps, where the inputs are known")
     def project(self, inputs: Tensor) -> Tensor:
         """(…, input_size) → (…, gates·size): the input's share of every gate, W x + b."""
         return nn.functional.linear(inputs, self.weight_ih, self.bias_ih)
 
+    @required("at every step of a sequence")
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
         """(…, gates·size), (…, state_size) → (…, state_size)."""
         raise NotImplementedError
 
+    @optional("after every step, where the state is more than what others see")
     def output(self, state: Tensor) -> Tensor:
+        """(…, state_size) → (…, size), the part of the state that others see."""
         return state[..., : self.size]
 
     @property

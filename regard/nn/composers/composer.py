@@ -8,11 +8,13 @@ from torch import Tensor, nn
 
 from regard import parts
 from regard.parts import find, one_of
+from regard.parts.contract import base, optional, required
 
 AnyComposer = Annotated[Any, one_of("composer")]
 """A key of options that chooses a composer: `compose: lstm`, `compose: {type: lstm}`."""
 
 
+@base("composer", gives=("input_size", "size"), spread=True, maker="build")
 class Composer(nn.Module):
     """States are (…, state_size); `output` returns their visible part, (…, size).
 
@@ -35,11 +37,22 @@ class Composer(nn.Module):
         self.state_size = 2 * size if self.carries else size
 
     @classmethod
+    def declared_wrong(cls) -> str | None:
+        """Why the declarations of the class are not valid; None if they are. Asked when it is registered."""
+        for name in ("several", "several_equations"):
+            own = getattr(getattr(cls, name), "__func__", getattr(cls, name))
+            usual = getattr(getattr(Composer, name), "__func__", getattr(Composer, name))
+            if cls.any_number and own is usual:
+                return f"declares any_number and lacks the method {name}"
+        return None
+
+    @classmethod
     def build(cls, options: Any, input_size: int, size: int) -> Composer:
         """The composer with its options, for leaves of `input_size` features and nodes of `size`."""
         return cls(input_size, size, **dict(options))
 
     @classmethod
+    @required("by `regard describe`")
     def equations(cls, options: Any, size: int) -> list[str]:
         """Two functions, for nodes of `size` features: `leaf_x(x)` for the vector of a word and
         `node_x(l, r)` for two children. If the composer `carries` m, the second is `node_x(l, m, r, n)`, and
@@ -47,24 +60,30 @@ class Composer(nn.Module):
         raise NotImplementedError
 
     @classmethod
+    @optional("by `regard describe`, if `any_number`")
     def several_equations(cls, options: Any) -> list[str]:
         """Equations of h_j, and of m_j, for any number of children; π_c is the parent of node c."""
         raise NotImplementedError
 
+    @required("once for all words of a batch")
     def leaf(self, vectors: Tensor) -> Tensor:
         """(…, input_size) → (…, state_size)."""
         raise NotImplementedError
 
+    @required("once for each height of the trees")
     def pair(self, left: Tensor, right: Tensor) -> Tensor:
         """(…, state_size) twice → (…, state_size)."""
         raise NotImplementedError
 
+    @optional("once for each height, if `any_number`")
     def several(self, children: Tensor, owner: Tensor, count: int) -> Tensor:
         """(E, state_size) of the children of `count` nodes,
         `owner` (E) their parents → (count, state_size)."""
         raise NotImplementedError
 
+    @optional("after every node")
     def output(self, state: Tensor) -> Tensor:
+        """(…, state_size) → (…, size), the part of the state that others see."""
         return state[..., : self.size]
 
 

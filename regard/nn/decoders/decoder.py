@@ -17,6 +17,7 @@ from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Dropout, Mistakes, Plan, Positive
+from regard.parts.contract import base, optional, required
 from regard.prediction import Prediction
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class BatchView:
         return {name: rows[row] for name, rows in self.pieces.items()}
 
 
+@base("decoder")
 class Decoder(nn.Module):
     """Memories → an output: at once (`predict`), or step by step (`StepwiseDecoder`).
 
@@ -115,6 +117,7 @@ class Decoder(nn.Module):
         return () if self.reading is None else self.reading.names
 
     @classmethod
+    @required("when a model is built or loaded")
     def build(
         cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
     ) -> Decoder:
@@ -122,15 +125,18 @@ class Decoder(nn.Module):
         raise NotImplementedError
 
     @classmethod
+    @optional("when a spec is checked")
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         """Report invalid options of the decoder of the output `name`."""
 
     @classmethod
+    @optional("before its column is built")
     def column_needs(cls, options: Any) -> dict[str, Any]:
         """Requirements on the output column beyond its own options, as keywords of the column's class."""
         return {}
 
     @classmethod
+    @optional("before the columns of the inputs are built")
     def input_needs(cls, options: Any, name: str, plan: Plan) -> dict[str, dict[str, Any]]:
         """Requirements on the input columns, by input, in the form of `column_needs`."""
         return {}
@@ -141,27 +147,32 @@ class Decoder(nn.Module):
         return 8
 
     @classmethod
+    @optional("when a spec is checked")
     def attentions(cls, options: Any) -> tuple[Any, ...]:
         """The options of its attentions."""
         found = getattr(options, "attention", None)
         return () if found is None else found if isinstance(found, tuple) else (found,)
 
     @classmethod
+    @optional("when a spec is checked")
     def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
         """The inputs whose positions it reads; default: all that it is conditioned on."""
         return options.over or tuple(plan.encoder)
 
     @classmethod
+    @optional("when a spec is checked")
     def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
         """The inputs whose summaries it reads; default: all that it is conditioned on."""
         return options.over or tuple(plan.encoder)
 
     @classmethod
+    @required("by `regard describe`")
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         """The equations that `regard describe` prints, with these symbols of the memories."""
         raise NotImplementedError
 
     @classmethod
+    @required("by `regard describe`")
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         """The equation of the loss, `loss = …` for one row of data."""
         raise NotImplementedError
@@ -171,9 +182,12 @@ class Decoder(nn.Module):
         """Lines about the training algorithm; default: none."""
         return []
 
+    @required("for every batch of training and of dev")
     def loss(self, memories: Mapping[str, Memory], target: Any, *, truth: Any = None) -> Loss:
+        """The sum over the rows (or tokens), their number, and the parts of the sum by name."""
         raise NotImplementedError
 
+    @optional("before `loss`, if gradients are accumulated")
     def count(self, target: Any) -> Tensor | None:
         """() the `count` of the loss of this target, from the target alone; None if only the loss can tell.
 
@@ -182,10 +196,12 @@ class Decoder(nn.Module):
         """
         return None
 
+    @required("for every batch to answer")
     def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Any:
         """The raw output of a decoder that answers at once, as `predictions` takes it."""
         raise NotImplementedError
 
+    @optional("for given outputs: `regard score`, metrics of likelihood")
     def score(self, memories: Mapping[str, Memory], target: Any, *, truth: Any = None) -> Any:
         """Score given outputs. The result has the form of a search result, as `predictions` takes it."""
         raise RegardError(
@@ -193,6 +209,7 @@ class Decoder(nn.Module):
             fix="`regard evaluate RUN --metric loss` gives their mean loss.",
         )
 
+    @required("after `predict` and `score`")
     def predictions(self, found: Any, column: Any, view: BatchView) -> list[Prediction]:
         """Convert raw output to one Prediction for each row of the batch."""
         raise NotImplementedError

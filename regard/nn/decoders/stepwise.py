@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import BEGIN, UNKNOWN, Tokens
+from regard.errors import RegardError
 from regard.nn.decoders.decoder import BatchView, Decoder, Truth, truth_rows
 from regard.nn.decoders.objective import Distilled
 from regard.nn.loss import Loss
@@ -18,6 +19,7 @@ from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.search import Hypotheses, Stepper, score
 from regard.nn.stepping import Step
+from regard.parts.contract import optional, required
 from regard.prediction import Alternative, Prediction
 from regard.trace import Trace
 
@@ -45,7 +47,8 @@ class ForcedCost:
 class StepwiseDecoder(Decoder):
     """p(y | x) = Π_t p(y_t | y_<t, x); `start` and `step` serve both teacher forcing and every search.
 
-    To add one, write `build`, `board`, `start`, `step`, `forced_cost`, `distribution` and `repeat`.
+    To add one, write `build`, `board`, `board_loss`, `start`, `step` and `forced_cost`; `distribution` and
+    `repeat` if it is to be distilled or shows structures.
 
     in_strides   whether a search on CUDA may capture several steps as one graph. A step must then not read
                  numbers back from the device, and masked positions of a memory must have no effect
@@ -60,10 +63,12 @@ class StepwiseDecoder(Decoder):
     def timeless(self) -> bool:
         return False
 
+    @required("once for each batch to answer")
     def start(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> Any:
         """The state before the first token, of one hypothesis for each source."""
         raise NotImplementedError
 
+    @required("at every step of a search")
     def step(self, tokens: Tensor, state: Any, memories: Mapping[str, Memory]) -> Step:
         """The previous tokens (B, K) of K hypotheses → logits of the next ones."""
         raise NotImplementedError
@@ -71,10 +76,15 @@ class StepwiseDecoder(Decoder):
     def check_prefix(self, ids: Sequence[int], memories: Mapping[str, Memory]) -> None:
         """Refuse tokens with which no output can begin; by default all are allowed."""
 
+    @optional("by distillation, for given outputs")
     def distribution(self, memories: Mapping[str, Memory], target: Tokens) -> Tensor:
         """(N, V) p(· | y_<t, x) at every position of the targets and their ends, packed, for distillation."""
-        raise NotImplementedError
+        raise RegardError(
+            f"a {type(self).Options.type} decoder cannot teach another model: it has no method distribution.",
+            fix="Distill from a model with another decoder.",
+        )
 
+    @required("by `loss`, for given outputs")
     def forced_cost(
         self, memories: Mapping[str, Memory], target: Tokens, *, truth: Truth = None
     ) -> ForcedCost:

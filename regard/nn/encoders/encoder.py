@@ -12,6 +12,7 @@ from regard import parts
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan
+from regard.parts.contract import base, optional, required
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class LastStates:
     carries: bool = False
 
 
+@base("encoder")
 class Encoder(nn.Module):
     """A collated input → Memory with values (B, S, value_size) and summary (B, summary_size).
 
@@ -54,6 +56,7 @@ class Encoder(nn.Module):
     gain: float = 1.0
 
     @classmethod
+    @required("when a model is built or loaded")
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> Encoder:
         """A new encoder for an input.
 
@@ -64,11 +67,13 @@ class Encoder(nn.Module):
         raise NotImplementedError
 
     @classmethod
+    @required("by `regard describe`")
     def board(cls, options: Any) -> list[str]:
         """The equations that `regard describe` prints; they define the symbols of `symbols`."""
         raise NotImplementedError
 
     @classmethod
+    @optional("by `regard describe`, if its symbols are not h_j and h")
     def symbols(cls, options: Any) -> MemorySymbols:
         """The symbols of the memory in these equations; default: h_j, j = 1 … S, and the summary h."""
         return MemorySymbols()
@@ -79,10 +84,12 @@ class Encoder(nn.Module):
         return {}
 
     @classmethod
+    @optional("when a spec is checked")
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         """Report invalid options of the encoder of the input `name`; by default there are none."""
 
     @classmethod
+    @optional("when a spec is checked")
     def width(cls, options: Any) -> int | None:
         """Features of a position of its memory, if the options alone determine them."""
         return None
@@ -103,6 +110,7 @@ class Encoder(nn.Module):
         return None
 
     @classmethod
+    @optional("before its column is built")
     def column_needs(cls, options: Any) -> dict[str, Any]:
         """Requirements on the input column beyond its own options, as keywords of the column's class."""
         return {}
@@ -110,10 +118,12 @@ class Encoder(nn.Module):
     def connect(self, options: Any, encoders: Mapping[str, Any]) -> None:
         """Share weights with the other encoders of the model, if the options say so."""
 
+    @optional("when a decoder begins with its last states")
     def hand_on(self) -> LastStates:
         """Make all later memories hold the last states of its layers (`Memory.last`), if it has them."""
         return LastStates(size=self.summary_size)
 
+    @optional("for a trace, if positions are not the pieces of the column")
     def position_names(
         self, collated: Any, pieces: Sequence[Sequence[str]] | None = None
     ) -> list[list[str]] | None:
@@ -123,11 +133,14 @@ class Encoder(nn.Module):
         """
         return None
 
+    @optional("for a trace")
     def self_looks(self, collated: Any) -> dict[str, Tensor]:
         """The weights of self-attention, (B, heads, S, S) by layer; by default there are none."""
         return {}
 
+    @required("for every batch")
     def forward(self, collated: Any) -> Memory:
+        """A batch of its column → values (B, S, D), mask (B, S) and summary (B, D')."""
         raise NotImplementedError
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from regard.errors import RegardError
 from regard.nn.encoders.encoder import Encoder
+from regard.nn.memory import Memory
 from regard.parts import Mistakes, Plan, nearest, register
 
 
@@ -23,6 +25,13 @@ class SharedEncoder(Encoder):
     @classmethod
     def owner(cls, options: Any) -> str | None:
         return str(options.of)
+
+    @classmethod
+    def build(cls, options: Any, column: Any, *, read_files: bool = True) -> Encoder:
+        raise _alone(options.of)
+
+    def forward(self, collated: Any) -> Memory:
+        raise _alone("another input")
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
@@ -45,3 +54,7 @@ class SharedEncoder(Encoder):
                 "of",
                 fix=f"Add  shared: {options.of}  to the input {name}.",
             )
+
+
+def _alone(owner: str) -> RegardError:
+    return RegardError(f"a shared encoder has no weights of its own: the encoder of {owner} reads its input.")

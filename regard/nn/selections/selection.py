@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from regard import parts
 from regard.nn.symbols import LookSymbols
 from regard.parts import find, one_of
+from regard.parts.contract import base, optional, required
 from regard.trace import Trace, TracedStructure
 
 Joint = Literal["nothing", "positions", "queries"]
@@ -45,8 +46,11 @@ class Given:
 
 
 NOTHING = Given()
+NEEDS = frozenset({*(one.name for one in fields(Given)), "words", "costs"})
+"""What a selection can need: a field of `Given`, a memory of words, or the costs of the words after a sample."""
 
 
+@base("selection", gives=(), spread=True, maker="build")
 class Selection(nn.Module):
     """scores (B, T, S), mask (B, S) or (B, T, S) → weights (B, T, S), zero where the mask is False and never NaN.
 
@@ -55,7 +59,8 @@ class Selection(nn.Module):
 
     joint    what is chosen jointly: nothing (each position independently), the positions of one query, or
              also the queries, which must then be known together
-    needs    the fields of `Given` that it requires; "costs" are the costs of the words after a sample
+    needs    the fields of `Given` that it requires; "words": a memory of words; "costs": the costs of the words after
+             a sample
     learns   whether it has something to learn
     unguided why a loss towards the true alignment makes no sense here; empty if it does
     draws    whether positions are sampled in training, with the score-function gradient
@@ -71,21 +76,34 @@ class Selection(nn.Module):
     draws: ClassVar[bool] = False
 
     @classmethod
+    def declared_wrong(cls) -> str | None:
+        """Why the declarations of the class are not valid; None if they are. Asked when it is registered."""
+        unknown = sorted(set(cls.needs) - NEEDS)
+        if unknown:
+            return f"declares needs {unknown[0]!r}; a selection can need {', '.join(sorted(NEEDS))}"
+        if cls.joint not in get_args(Joint):
+            return f"declares joint = {cls.joint!r}; expected {' or '.join(get_args(Joint))}"
+        return None
+
+    @classmethod
     def build(cls, options: Any, query_size: int) -> Selection:
         """The selection with its options, for queries of this size."""
         return cls(**dict(options))
 
     @classmethod
+    @required("by `regard describe`")
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:
         """Equations of the weights, from the energies."""
         raise NotImplementedError
 
     @classmethod
+    @optional("by `regard describe`, if the context is not the usual sum")
     def read_equations(cls, options: Any, look: LookSymbols) -> list[str]:
         """The equation of the context, from the weights."""
         return [f"{look.context} = Σ_{look.index} {look.weight} {look.memory.values}"]
 
     @classmethod
+    @optional("by `regard describe`, for what it adds to the loss")
     def loss_lines(cls, options: Any, look: LookSymbols, *, lasting: bool) -> list[str]:
         """The terms that the selection adds to a loss, as lines below it; default: none.
 
@@ -99,13 +117,17 @@ class Selection(nn.Module):
         return []
 
     @classmethod
+    @optional("when a spec is checked")
     def sums_to_one(cls, options: Any) -> bool:
         """Whether the weights of each query are a distribution over the positions, as copying requires."""
         return cls.joint == "positions"
 
+    @required("at every look")
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
+        """(B, T, S), (B, S) or (B, T, S) → (B, T, S)."""
         raise NotImplementedError
 
+    @optional("after `forward`, before the values are summed")
     def reading(self, weights: Tensor) -> Tensor:
         """The weights that multiply the values, (B, T, S): the given ones,
         unless a selection rescales them."""
@@ -115,11 +137,13 @@ class Selection(nn.Module):
         """The sampled weights of a selection that samples, in the given rows (B)."""
         return self.reading(weights)
 
+    @optional("for a trace, if it chooses jointly")
     def structure(self, scores: Tensor, mask: Tensor) -> Any:
         """The distribution over structures behind the weights, (B, T) of them;
         None if there is none to show."""
         return None
 
+    @optional("for a trace, if `structure` returns a distribution")
     def traced(self, trace: Trace, name: str, best: Any, samples: Any) -> TracedStructure:
         """The structures over the input `name` for a trace: the best (T, S) and samples (K, T, S)."""
         raise NotImplementedError

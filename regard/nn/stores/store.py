@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from regard import parts
 from regard.parts import Depth, Size, one_of
+from regard.parts.contract import base, optional, required
 
 AnyStore = Annotated[Any, one_of("store")]
 """An option that chooses a store: `store: ntm`, `store: {type: ntm, slots: 128, width: 20}`."""
@@ -34,6 +35,7 @@ class StoreStep:
     looks: dict[str, Tensor] = field(default_factory=dict)
 
 
+@base("store", gives=("size",), spread=True, maker="build")
 class Store(nn.Module):
     """A controller's state (B, size) and the store's own state → a StoreStep.
 
@@ -79,6 +81,7 @@ class Store(nn.Module):
         return self.heads * self.width
 
     @classmethod
+    @required("by `regard describe`")
     def equations(cls, options: Any, j: str, state: str, length: str) -> list[str]:
         """Equations of r_jk, the vector that head k reads at step j, from the controller's state.
 
@@ -86,15 +89,19 @@ class Store(nn.Module):
         """
         raise NotImplementedError
 
+    @optional("once for each batch, before the first step")
     def first_reads(self, rows: int) -> Tensor:
         """(B, K · width) the learned reads before anything is written."""
         return self.first_read.flatten().expand(rows, -1)
 
+    @required("once for each batch")
     def start(self, rows: int) -> Any:
         """The state before the first step."""
         raise NotImplementedError
 
+    @required("at every step of the controller")
     def step(self, controller: Tensor, state: Any) -> StoreStep:
+        """(B, size) and the state of the store → its reads (B, K · width), its new state, its looks."""
         raise NotImplementedError
 
     def said(self, controller: Tensor) -> dict[str, Tensor]:

@@ -18,8 +18,10 @@ from regard.data.ragged import Array
 from regard.errors import RegardError
 from regard.parts import Count, Mistakes, Plan, nearest
 from regard.parts import Options as PartOptions
+from regard.parts.contract import base, optional, required
 
 
+@base("curriculum", gives=("options", "stages", "epochs"), maker="__new__")
 class Curriculum(ABC):
     """Stages from easy to hard: one for each level, or fewer if `stages` says so.
 
@@ -51,6 +53,7 @@ class Curriculum(ABC):
         self.members = [np.flatnonzero(stages == stage) for stage in range(int(stages.max()) + 1)]
 
     @classmethod
+    @optional("when a spec is checked")
     def check(cls, options: Any, plan: Plan, mistakes: Mistakes) -> None:
         """Report mistakes in the options of this curriculum."""
         groups = _groups(plan)
@@ -71,12 +74,14 @@ class Curriculum(ABC):
             )
 
     @classmethod
+    @optional("by `regard describe`")
     def described(cls, options: Any) -> str:
         """The text that `regard describe` writes after the batches."""
         by = "" if options.by is None else f" by {', '.join(options.by)}"
         return f", curriculum {options.type}{by}"
 
     @abstractmethod
+    @required("before every epoch")
     def shares(self, epoch: int) -> Array:
         """(stages,): the share of each stage in the rows of an epoch (from 0); they sum to 1."""
 

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from regard.parts import Options as PartOptions
+from regard.parts.contract import base, optional, required
 
 
+@base("logger", gives=("options", "run", "step"), maker="__new__")
 class Logger(ABC):
     """A destination for the figures of one run.
 
@@ -25,13 +27,16 @@ class Logger(ABC):
         self.options, self.run = options, run
 
     @abstractmethod
+    @required("for every row of log.csv")
     def write(self, values: Mapping[str, float | int]) -> None:
         """Write a row of the log: `step`, and the figures by name, with dev.* from an evaluation."""
 
+    @optional("when a run that replaces another is moved to its place")
     def move(self, run: Path) -> None:
         """Continue in another folder, to which all files have been moved."""
         self.run = run
 
+    @optional("at the end of the training, also after an error")
     def close(self) -> None:
         """The training has ended, successfully or not."""
         return

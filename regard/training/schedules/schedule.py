@@ -15,8 +15,10 @@ from pydantic import Field
 
 from regard.parts import NotNegative
 from regard.parts import Options as PartOptions
+from regard.parts.contract import base, optional, required
 
 
+@base("schedule", gives=("options", "peak"), also=("total",), maker="__new__")
 class Schedule(ABC):
     """Base class of schedules: the warm-up, and the minimum of falling schedules.
 
@@ -44,22 +46,27 @@ class Schedule(ABC):
         return float(max(self.after_warmup(step), getattr(self.options, "minimum", 0.0)))
 
     @abstractmethod
+    @required("before every update after the warm-up")
     def after_warmup(self, step: int) -> float:
         """The rate of a step after the warm-up."""
 
+    @optional("after every evaluation")
     def observe(self, improved: bool) -> None:
         """Called after each evaluation; `improved`: whether the metric became better."""
         return
 
+    @optional("at every checkpoint")
     def state(self) -> dict[str, Any]:
         """The state for a checkpoint, as JSON, so that a resumed run has the same rates."""
         return {}
 
+    @optional("when a run is resumed")
     def restore(self, state: dict[str, Any]) -> None:
         """The inverse of `state`."""
         return
 
     @classmethod
+    @optional("by `regard describe`")
     def described(cls, options: Any) -> str:
         """The text that `regard describe` writes after the rate: `, cosine after 100 steps of warm-up`."""
         warmup = f" after {options.warmup} steps of warm-up" if options.warmup else ""

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from regard import parts
 from regard.errors import RegardError
 from regard.parts import Count, Depth, Mistakes, Size, find, one_of
+from regard.parts.contract import base, optional, required
 
 AnyNetwork = Annotated[Any, one_of("network")]
 """An option that chooses a network for images: `network: lenet`, `network: {type: vgg, stride: 4}`."""
@@ -19,6 +20,7 @@ Canvas = tuple[int, int, int]
 """C, H, W: channels, height and width of the images, in pixels."""
 
 
+@base("network", gives=("canvas",), spread=True, maker="build")
 class PictureNetwork(nn.Module):
     """Normalized pixels (B, C, H, W) → features (B, channels, rows, columns) and a summary (B, summary_size).
 
@@ -35,6 +37,7 @@ class PictureNetwork(nn.Module):
     smallest: ClassVar[int] = 1
 
     @classmethod
+    @optional("when a model is built or loaded")
     def build(
         cls, options: Any, canvas: Canvas, *, dropout: float = 0.0, read_files: bool = True
     ) -> PictureNetwork:
@@ -42,6 +45,7 @@ class PictureNetwork(nn.Module):
         return cls(canvas, **dict(options))  # type: ignore[call-arg]
 
     @classmethod
+    @required("by `regard describe`")
     def board(cls, options: Any, seen: str, at: str, summary: str) -> list[str]:
         """Equations from the map `seen` to the map G of features and the summary.
 
@@ -58,6 +62,7 @@ class PictureNetwork(nn.Module):
         return f"x{below} = (X{below} / 255 − {mean:g}) / {std:g}     — X{below}: the pixels"
 
     @classmethod
+    @optional("when a spec is checked")
     def check(cls, options: Any, sides: tuple[int, int], mistakes: Mistakes) -> None:
         """Report options that are invalid for images of these sides."""
         if min(sides) < cls.smallest:
@@ -67,6 +72,7 @@ class PictureNetwork(nn.Module):
             )
 
     @classmethod
+    @optional("when a spec is checked")
     def width(cls, options: Any) -> int | None:
         """Features of a position, if the options alone determine them."""
         return None
@@ -77,7 +83,9 @@ class PictureNetwork(nn.Module):
     mean: tuple[float, ...] = (0.5,)
     std: tuple[float, ...] = (0.25,)
 
+    @required("for every batch of images")
     def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
+        """(B, C, H, W) → (B, channels, rows, columns) and (B, summary_size)."""
         raise NotImplementedError
 
 
