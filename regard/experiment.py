@@ -16,7 +16,7 @@ from regard.distillation import columns_from, load_distillation
 from regard.errors import RegardError
 from regard.evaluation import Evaluation, check_metrics, evaluate
 from regard.model import Model
-from regard.model.columns import fit_columns, make_columns
+from regard.model.columns import fit_columns, make_columns, refuse_unseen
 from regard.model.model import DEFAULT_BATCH_COST
 from regard.model.store import COLUMNS, read_columns, read_metrics, versions, write_columns
 from regard.pairs import Inferred, Note, infer, is_data_file, name_of_file
@@ -33,6 +33,7 @@ from regard.sources import (
 from regard.spec import Spec
 from regard.spec.saved import load_spec, write_spec
 from regard.spec.training import SPAN, STREAMS
+from regard.starting import Start
 from regard.training import Callback, Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
 from regard.training.curricula import Curriculum, make_curriculum
@@ -180,11 +181,16 @@ class Experiment:
             locate=train.where,
             settle=self.folder.settle,
             callbacks=self.callbacks,
+            load_start=None if self.start_from is None else self._load_start,
         )
         self.folder.settle()  # a run without a step has no checkpoint
         if process_rank() == 0:
             self._finish(result)
         return self.model
+
+    def _load_start(self) -> str:
+        assert self.start_from is not None
+        return self.start_from.load(self.model.network, self.columns, self.spec)
 
     def _batches(self, train: Dataset) -> Batches | StreamBatches:
         options = self.spec.training
@@ -236,12 +242,22 @@ class Experiment:
         return evaluate(self.model, self.dataset(split), metrics, dev=dev)
 
     def _columns(self) -> dict[str, Any]:
+        self.start_from: Start | None = None
         stored = self.run / COLUMNS
         if self.resumed and stored.is_file():
             return dict(read_columns(stored))
         columns = make_columns(self.spec)
-        if not columns_from(columns, self.spec):
-            fit_columns(columns, self.spec, lambda: self.splits["train"])
+        self.start_from = Start.of(self.spec)
+        if columns_from(columns, self.spec):
+            return columns
+        given = () if self.start_from is None else self.start_from.inherited(columns, self.spec)
+        fit_columns(columns, self.spec, lambda: self.splits["train"], given=given)
+        if self.start_from is not None:
+            self.start_from.set_columns(columns, self.spec)
+            if self.start_from.keep:
+                refuse_unseen(
+                    self.splits["train"], columns, "Leave the row out, or leave out vocabulary: keep."
+                )
         return columns
 
     def _prepare(self) -> None:

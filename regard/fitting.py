@@ -38,6 +38,7 @@ def fit(
     test: Any = None,
     epochs: int | None = None,
     seed: int | None = None,
+    start_from: str | PathLike[str] | Mapping[str, Any] | None = None,
     spec: str | PathLike[str] | Spec | Mapping[str, Any] | None = None,
     name: str | None = None,
     inputs: Mapping[str, Any] | None = None,
@@ -73,6 +74,8 @@ def fit(
     dev, test        data to choose the weights and to evaluate them: a file, rows as in `data`, or a pair (X,
                      y)
     epochs, seed     of `training`
+    start_from       the folder of a trained model to start from; `{"run": folder, "vocabulary": "keep"}` keeps
+                     its vocabularies
     spec             the model to train: a file, a system of the zoo, a `Spec` or a mapping; default: inferred
                      from the pairs
     inputs, …        changes to the spec. A mapping changes single values, or replaces the part if it has a
@@ -90,6 +93,7 @@ def fit(
         ),
         *([] if epochs is None else [f"training.epochs={epochs}"]),
         *([] if seed is None else [f"training.seed={seed}"]),
+        *_changes(training=None if start_from is None else {"start_from": _start(start_from)}),
         *overrides,
     ]  # fmt: skip
     with in_python():
@@ -243,6 +247,13 @@ def _changes(**settings: Any) -> Iterator[str]:
     for key, value in settings.items():
         if value is not None:
             yield from _flattened(key, as_data(value))
+
+
+def _start(value: str | PathLike[str] | Mapping[str, Any]) -> Any:
+    """The folder to start from, as a spec writes it."""
+    if isinstance(value, Mapping):
+        return {key: fspath(one) if isinstance(one, PathLike) else one for key, one in value.items()}
+    return fspath(value)
 
 
 def _flattened(path: str, value: Any) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from regard.data.columns import Column
@@ -66,7 +66,9 @@ def as_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) ->
     ]
 
 
-def refuse_unseen(rows: Iterable[Row], columns: Mapping[str, Column]) -> None:
+def refuse_unseen(
+    rows: Iterable[Row], columns: Mapping[str, Column], fix: str = "Correct the row, or leave it out."
+) -> None:
     """Refuse training rows with classes to which the columns were not fitted."""
     classed = [column for column in columns.values() if type(column).unseen is not Column.unseen]
     for row in rows if classed else ():
@@ -74,9 +76,7 @@ def refuse_unseen(rows: Iterable[Row], columns: Mapping[str, Column]) -> None:
             unseen = column.unseen(row.get(column.field, ""))
             if unseen and row.get(column.field):
                 what = unknown_class(unseen[0], getattr(column, "classes", []), "class")
-                raise RegardError(
-                    f"{column.field} has {what}.", where=row.where, fix="Correct the row, or leave it out."
-                )
+                raise RegardError(f"{column.field} has {what}.", where=row.where, fix=fix)
 
 
 def _some(values: Iterable[str], column: Column) -> Iterator[str]:
@@ -92,11 +92,20 @@ def _some(values: Iterable[str], column: Column) -> Iterator[str]:
         )
 
 
-def fit_columns(columns: Mapping[str, Column], spec: Spec, rows: Callable[[], Iterable[Row]]) -> None:
-    """Fit vocabularies, classes and means to the training rows; `rows` is called again for each column."""
+def fit_columns(
+    columns: Mapping[str, Column],
+    spec: Spec,
+    rows: Callable[[], Iterable[Row]],
+    *,
+    given: Collection[str] = (),
+) -> None:
+    """Fit vocabularies, classes and means to the training rows; `rows` is called again for each column.
+
+    given   columns that are not fitted here, because their state is taken from another model
+    """
     shared = shared_with(spec)
     for name, column in columns.items():
-        if name in shared:
+        if name in shared or name in given:
             continue
         fields = [column.field, *(columns[other].field for other, owner in shared.items() if owner == name)]
         if type(column).learn_own is not Column.learn_own:
@@ -111,4 +120,6 @@ def fit_columns(columns: Mapping[str, Column], spec: Spec, rows: Callable[[], It
         values = (value for row in found for field in fields if (value := row.get(field)) is not None)
         column.learn(_some(values, column))
     for name, owner in shared.items():
+        if owner in given:
+            continue
         columns[name].relearn(columns[owner].learned())

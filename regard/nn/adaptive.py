@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -29,6 +30,15 @@ class AdaptiveOutput(nn.Module):
         self.softmax = nn.AdaptiveLogSoftmaxWithLoss(
             size, vocabulary, list(cutoffs), div_value=NARROWER, head_bias=True
         )
+
+    def unit_rows(self) -> dict[str, list[int | str]]:
+        """The units of the head and of each class (`regard.model.unit_axes`)."""
+        first, *ends = self.softmax.cutoffs
+        head: list[int | str] = [*range(first), *(f"class {k}" for k in range(len(ends)))]
+        rows = {"softmax.head.weight": head, "softmax.head.bias": head}
+        for k, (start, end) in enumerate(pairwise(self.softmax.cutoffs)):
+            rows[f"softmax.tail.{k}.1.weight"] = list(range(start, end))
+        return rows
 
     def log_probabilities(self, rows: Tensor) -> Tensor:
         """rows (N, O) → (N, V)"""

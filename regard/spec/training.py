@@ -29,6 +29,18 @@ class DistillOptions(Settings):
         return (value,) if isinstance(value, str) else value
 
 
+class StartFromOptions(Settings):
+    """The trained model whose weights are the initial weights: `runs/old`, or with options `{run: runs/old, vocabulary:
+    keep}`."""
+
+    run: str
+    """Folder of a trained model, `hf:owner/name`, or a safetensors file. Weights are copied if names and shapes
+    agree."""
+    vocabulary: Literal["map", "keep"] = "map"
+    """map: vocabularies and classes are fitted to the new data; rows of weights are copied by word, character or class,
+    and new ones start fresh. keep: vocabularies and classes stay those of that model."""
+
+
 class TrainingSpec(Settings):
     """How a model is trained."""
 
@@ -89,8 +101,8 @@ class TrainingSpec(Settings):
     """Numeric precision on a GPU; tf32 keeps fp32 numbers but multiplies matrices with 10-bit mantissas."""
     seed: Seed = 1
     """Random seed of the initial weights, the order of batches, and dropout."""
-    start_from: str | None = None
-    """A model folder from which weights are copied if names and shapes agree."""
+    start_from: StartFromOptions | None = None
+    """Start from the weights of a trained model: `runs/old`, or with options `{run: runs/old, vocabulary: keep}`."""
     weights: str | dict[str, Any] | None = None
     """Initial weights by name: a file (JSON or safetensors), or the numbers themselves:
     `{decoders.total.output.weight: [[1.0]]}`. Each must exist in the model and have the same shape."""
@@ -104,6 +116,11 @@ class TrainingSpec(Settings):
     loggers: tuple[Annotated[Any, one_of("logger")], ...] = ()
     """Further destinations of the log, besides log.csv: `[tensorboard]`, or with options `[{type: wandb, project:
     mine}]`."""
+
+    @field_validator("start_from", mode="before")
+    @classmethod
+    def _only_the_run(cls, value: Any) -> Any:
+        return {"run": value} if isinstance(value, str) else value
 
     @property
     def passes(self) -> int | None:

@@ -73,6 +73,7 @@ def fit(
     checkpoint_minutes: float = 5.0,
     settle: Callable[[], Path] | None = None,
     callbacks: Sequence[Any] = (),
+    load_start: Callable[[], str] | None = None,
 ) -> Result:
     """Train `network`, whose forward maps a Batch to {output: Loss}, and load its best weights at the end.
 
@@ -85,11 +86,13 @@ def fit(
     settle       called once, in every process, after the first checkpoint: moves all files written so far,
                  and returns the folder in which the run continues
     callbacks    see `Callback`
+    load_start   loads the weights of `options.start_from` into the network, and returns what was loaded;
+                 default: by name and shape, for a network without vocabularies
 
     The caller sets the seeds, because it builds the network before the call (see `seed_everything`).
     """
     training = Training(network, batches, options, Path(run), locate, checkpoint_minutes * 60.0)
-    training.settle, training.callbacks = settle, callbacks
+    training.settle, training.callbacks, training.load_start = settle, callbacks, load_start
     with precision_restored():
         training.start(evaluate, save_model, progress=progress, device=device, resume=resume)
         try:
@@ -116,6 +119,7 @@ class Training:
         self.locate, self.checkpoint_seconds = locate, checkpoint_seconds
         self.settle: Callable[[], Path] | None = None
         self.callbacks: Sequence[Any] = ()
+        self.load_start: Callable[[], str] | None = None
 
     def start(
         self,
@@ -132,8 +136,10 @@ class Training:
         main = self.accelerator.is_main_process
         self.progress = (progress or make_progress()) if main else Progress()
         network.to(self.accelerator.device)
-        if options.start_from and not resume:
-            self.progress.note(f"Start from {options.start_from}: {start_from(network, options.start_from)}")
+        if options.start_from is not None and not resume:
+            run = options.start_from.run
+            loaded = start_from(network, run) if self.load_start is None else self.load_start()
+            self.progress.note(f"Start from {run}: {loaded}")
         if options.weights is not None and not resume:
             self.progress.note(f"Weights set: {', '.join(set_weights(network, options.weights))}")
         total = total_steps(self.batches, options)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,21 @@ from regard.training.checkpoint import copy_into, read
 MODEL = "model.safetensors"
 
 
+Names = Sequence[Hashable]
+
+
+@dataclass(frozen=True)
+class MatchedRows:
+    """Weights whose rows are copied by name, because each row belongs to a word, a character or a class.
+
+    names     {weight: {axis: (names of its rows, names of the rows of the source)}}
+    unknown   weights with such rows, but in an unknown arrangement: they are not copied
+    """
+
+    names: Mapping[str, Mapping[int, tuple[Names, Names]]] = field(default_factory=dict)
+    unknown: Collection[str] = ()
+
+
 @dataclass(frozen=True)
 class Transfer:
     """Names of weights.
@@ -27,20 +42,22 @@ class Transfer:
     absent     in the model, not in the source
     reshaped   in both, with different shapes
     left       in the source, not in the model
+    unknown    in both, but rows and units cannot be matched
     """
 
     taken: tuple[str, ...]
     absent: tuple[str, ...]
     reshaped: tuple[str, ...]
     left: tuple[str, ...]
+    unknown: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        lines = [
-            f"{len(self.taken)} of {len(self.taken) + len(self.absent) + len(self.reshaped)} weights loaded"
-        ]
+        missing = len(self.absent) + len(self.reshaped) + len(self.unknown)
+        lines = [f"{len(self.taken)} of {len(self.taken) + missing} weights loaded"]
         for title, names in (
             ("not in the source", self.absent),
             ("of another shape", self.reshaped),
+            ("not loaded, because their rows cannot be matched with units", self.unknown),
             ("not used", self.left),
         ):
             if names:
@@ -48,7 +65,11 @@ class Transfer:
         return "\n".join(lines)
 
 
-def start_from(network: nn.Module, path: Path | str) -> Transfer:
+def start_from(
+    network: nn.Module,
+    path: Path | str,
+    matched: MatchedRows = MatchedRows(),
+) -> Transfer:
     """Copy into `network` every matching weight of the model folder (or safetensors file)."""
     path = Path(path)
     file = path / MODEL if path.is_dir() else path
@@ -66,22 +87,54 @@ def start_from(network: nn.Module, path: Path | str) -> Transfer:
             where=str(file),
             fix="Start from another model, or remove training.start_from.",
         )
-    target = network.state_dict()
-    present = [name for name in target if name in source]
-    taken = [name for name in present if source[name].shape == target[name].shape]
+    target = _once(network)
+    present = [name for name in target if name in source and name not in matched.unknown]
+    taken = [name for name in present if _fits(name, source[name], target[name], matched)]
     if not taken:
         raise RegardError(
             f"none of its {len(source)} weights matches this model in name and shape.",
             where=str(file),
             fix="Use the same encoder and decoder as that model, or remove training.start_from.",
         )
-    copy_into({name: target[name] for name in taken}, source)
+    for name in taken:
+        _copy_rows(target[name], source[name], matched.names.get(name, {}))
+    every = network.state_dict()
     return Transfer(
         taken=tuple(taken),
         absent=tuple(name for name in target if name not in source),
         reshaped=tuple(name for name in present if name not in taken),
-        left=tuple(name for name in source if name not in target),
+        left=tuple(name for name in source if name not in every),
+        unknown=tuple(name for name in target if name in source and name in matched.unknown),
     )
+
+
+def _once(network: nn.Module) -> dict[str, Tensor]:
+    """The weights by name; tied ones once, under their first name, as in the file of a model."""
+    seen: dict[int, str] = {}
+    for name, tensor in network.state_dict(keep_vars=True).items():
+        seen.setdefault(id(tensor), name)
+    kept = set(seen.values())
+    return {name: tensor for name, tensor in network.state_dict().items() if name in kept}
+
+
+def _fits(name: str, source: Tensor, target: Tensor, matched: MatchedRows) -> bool:
+    axes = matched.names.get(name, {})
+    wanted = [len(axes[axis][1]) if axis in axes else size for axis, size in enumerate(target.shape)]
+    return list(source.shape) == wanted
+
+
+def _copy_rows(target: Tensor, source: Tensor, axes: Mapping[int, tuple[Names, Names]]) -> None:
+    """Copy in place; along these axes, by the names of the rows. Rows that the source lacks stay as they are."""
+    if not axes:
+        target.copy_(source)
+        return
+    (axis, (mine, theirs)), *rest = axes.items()
+    numbers = {name: number for number, name in enumerate(theirs)}
+    pairs = [(number, numbers[name]) for number, name in enumerate(mine) if name in numbers]
+    here, there = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).unbind(1)
+    rows = target.index_select(axis, here.to(target.device))
+    _copy_rows(rows, source.index_select(axis, there), dict(rest))
+    target.index_copy_(axis, here.to(target.device), rows)
 
 
 def set_weights(network: nn.Module, weights: str | Mapping[str, Any]) -> list[str]:

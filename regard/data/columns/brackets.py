@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
@@ -15,6 +16,7 @@ from regard.data.brackets import BracketError, BracketTree, read_brackets
 from regard.data.columns.column import Column
 from regard.data.columns.label import unseen_remark
 from regard.data.columns.text import NormalForm, TextColumn, VocabularySize
+from regard.data.columns.vocabulary import new_unit
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 from regard.parts import Count, Mistakes, Plan, nearest, register
@@ -284,6 +286,17 @@ class BracketsColumn(Column):
         self.words.pretend(size)
         self._set_classes([f"unit{number}" for number in range(size)])
         self.counts = [1] * size
+
+    def units(self) -> dict[str, Sequence[Hashable]]:
+        return {**self.words.units(), "labels": self.classes}
+
+    def grow(self, kind: str) -> None:
+        if kind == "labels":
+            self._set_classes([*self.classes, new_unit(self.classes)])
+            self.counts = [*self.counts, 1]
+        else:
+            self.words = copy(self.words)
+            self.words.grow(kind)
 
     def relearn(self, learned: Mapping[str, Any]) -> None:
         self.words.relearn(learned)

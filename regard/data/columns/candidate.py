@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from regard.data.batch import UNSEEN, Tokens
 from regard.data.columns.column import Column
 from regard.data.columns.document import documents, split_sentences
 from regard.data.columns.text import TextColumn
+from regard.data.columns.vocabulary import new_unit
 from regard.data.ragged import Array, Ragged
 from regard.data.readers.lines import read_lines
 from regard.data.readers.opening import find
@@ -171,6 +173,16 @@ class CandidateColumn(Column):
     def pretend(self, size: int) -> None:
         self._set([f"unit{number}" for number in range(size)])
         self.words.pretend(size)
+
+    def units(self) -> dict[str, Sequence[Hashable]]:
+        return {"candidates": self.candidates, **self.words.units()}
+
+    def grow(self, kind: str) -> None:
+        if kind == "candidates":
+            self._set([*self.candidates, new_unit(self.candidates)])
+        else:
+            self.words = copy(self.words)
+            self.words.grow(kind)
 
     def relearn(self, learned: Mapping[str, Any]) -> None:
         self._set(learned["candidates"])

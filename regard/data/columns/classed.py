@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from regard.data.columns.column import Column
+from regard.data.columns.vocabulary import new_unit
 
 
 class ClassedColumn(Column):
@@ -48,6 +49,19 @@ class ClassedColumn(Column):
     def pretend(self, size: int) -> None:
         self._set_classes([f"unit{number}" for number in range(size)])
         self.counts = [1] * size
+
+    def units(self) -> dict[str, Sequence[Hashable]]:
+        return {"classes": self.classes}
+
+    def grow(self, kind: str) -> None:
+        self._set_classes([*self.classes, new_unit(self.classes)])
+        self.counts = [*self.counts, 1]
+
+    def inherit(self, other: Column) -> None:
+        """Take the classes; their frequencies stay those of the training data."""
+        counts = dict(zip(self.classes, self.counts, strict=True))
+        super().inherit(other)
+        self.counts = [counts.get(name, 0) for name in self.classes]
 
     def relearn(self, learned: Mapping[str, Any]) -> None:
         self._set_classes(learned["classes"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -268,6 +268,28 @@ class Column(ABC):
     @optional("to count parameters before the data are read")  # noqa: B027  a column without units has nothing to do
     def pretend(self, size: int) -> None:
         """Simulate fitting to `size` units (pieces, classes), to count parameters before the data are read."""
+
+    def units(self) -> dict[str, Sequence[Hashable]]:
+        """The fitted units that number rows of weights, by their kind ("words"), in the order of their numbers. A model
+        that starts from another takes its rows by these names."""
+        return {}
+
+    def grow(self, kind: str) -> None:
+        """Add one unit of this kind, at the end, and rebind what changes: the column may be a shallow copy. The axes of
+        the weights that grow with it have a row for each unit."""
+        raise NotImplementedError(
+            f"{type(self).__name__}.grow must add a unit, because units() names {kind!r}"
+        )
+
+    @property
+    def inherits(self) -> bool:
+        """Whether a model that starts from another takes the fitted state of this column as it is: a state without
+        units, such as a mean, means nothing to weights that were trained with another."""
+        return type(self).units is Column.units
+
+    def inherit(self, other: Column) -> None:
+        """Take the fitted state of the same column of another model."""
+        self.relearn(other.learned())
 
     def state(self) -> dict[str, Any]:
         """Everything needed to restore this column, as JSON; `column_from_state` is the inverse."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -228,6 +229,13 @@ class DocumentColumn(Column):
 
     def pretend(self, size: int) -> None:
         self.words.pretend(size)
+
+    def units(self) -> dict[str, Sequence[Hashable]]:
+        return self.words.units()
+
+    def grow(self, kind: str) -> None:
+        self.words = copy(self.words)
+        self.words.grow(kind)
 
     def relearn(self, learned: Mapping[str, Any]) -> None:
         self.words.relearn(learned)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -93,6 +93,15 @@ class SpelledTextColumn(TextColumn):
             torch.from_numpy(Ragged.of(places).padded()),
         )
         return replace(tokens, spelling=spelling)
+
+    def units(self) -> dict[str, Sequence[Hashable]]:
+        return {**super().units(), "characters": self.characters.units()}
+
+    def grow(self, kind: str) -> None:
+        if kind == "characters":
+            self._set_characters(self.characters.grown().pieces)
+        else:
+            super().grow(kind)
 
     def learned(self) -> dict[str, Any]:
         return {**super().learned(), "characters": self.characters.pieces}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -350,6 +350,17 @@ class TextColumn(Column):
 
     def pretend(self, size: int) -> None:
         self.relearn({"pieces": [f"unit{number}" for number in range(size)]})
+
+    def units(self) -> dict[str, Sequence[Hashable]]:
+        return {UNITS[self.unit]: self.vocabulary.units()}
+
+    def grow(self, kind: str) -> None:
+        self._vocabulary = self.vocabulary.grown()
+
+    @property
+    def inherits(self) -> bool:
+        """Subwords depend on the model that cuts the text: another one would cut known words differently."""
+        return self.unit == "subword"
 
     def relearn(self, learned: Mapping[str, Any]) -> None:
         if "model" in learned:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -12,6 +12,11 @@ from regard.data.ragged import Array
 
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
 """How the four special ids are shown, in numeric order."""
+
+
+def new_unit(known: Sequence[str]) -> str:
+    """A unit that is not among the known ones."""
+    return f"unit{len(known)}\0"
 
 
 def code_points(text: str) -> Array:
@@ -57,6 +62,14 @@ class Vocabulary:
 
     def __repr__(self) -> str:
         return f"Vocabulary({len(self)} entries: {', '.join(self.pieces[:5])}{', …' if len(self.pieces) > 5 else ''})"
+
+    def units(self) -> list[Hashable]:
+        """The entries in the order of their numbers. A special one is a tuple, since a piece may be spelled alike."""
+        return [*((name,) for name in SPECIAL), *self.pieces]
+
+    def grown(self) -> Vocabulary:
+        """The vocabulary with one more piece."""
+        return Vocabulary([*self.pieces, new_unit(self.pieces)])
 
     def id(self, piece: str) -> int:
         """The number of a piece, or UNKNOWN."""

@@ -29,6 +29,7 @@ class AnswerVectors(nn.Module):
         own = [answer for answer, word in enumerate(words) if word is None]
         places = {answer: embedding.vocabulary + place for place, answer in enumerate(own)}
         rows = [places[answer] if word is None else word for answer, word in enumerate(words)]
+        self.answers = rows
         self.register_buffer("rows", torch.tensor(rows, dtype=torch.int64), persistent=False)
         self.own = nn.Parameter(torch.randn(len(own), embedding.size) * embedding.size**-0.5) if own else None
         self.bias = nn.Parameter(torch.zeros(len(words)))
@@ -38,6 +39,12 @@ class AnswerVectors(nn.Module):
         """V, (C, E)."""
         known = self.embedding.weight
         return (known if self.own is None else torch.cat([known, self.own]))[self.rows]
+
+    def unit_rows(self) -> dict[str, list[int]]:
+        """The answers with a vector of their own (`regard.model.unit_axes`)."""
+        known = self.embedding.vocabulary
+        own = [answer for answer, row in enumerate(self.answers) if row >= known]
+        return ({} if self.own is None else {"own": own}) | {"bias": list(range(len(self.answers)))}
 
     def forward(self, read: Tensor) -> Tensor:
         """read (B, E) → (B, C)"""
