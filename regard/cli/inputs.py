@@ -25,8 +25,13 @@ JSON_LINES = (".jsonl", ".ndjson", ".json")
 
 
 def as_inputs(model: Model, words: Sequence[str]) -> list[Any]:
-    """The inputs after RUN on the command line: all words as one text, or each as a file if the model reads files."""
+    """The inputs after RUN on the command line: all words as one text, or each as a file if the model reads files.
+
+    If the model has several inputs, there is one word for each of them, or a line as in a file.
+    """
     by_name = [model.columns[name] for name in model.spec.inputs]
+    if len(by_name) > 1 and len(words) == len(by_name):
+        return [dict(zip(model.spec.inputs, words, strict=True))]
     if len(by_name) == 1 and isinstance(by_name[0], ImageColumn | VideoColumn | AudioColumn | SeriesColumn):
         return list(words)
     return [parse_line(" ".join(words), "the text", model)] if words else []
@@ -116,23 +121,18 @@ def _line_inputs(stream: Any, name: str, model: Model, bad: BadInputs) -> Iterat
             bad.refuse(error)
             continue
         values = value if isinstance(value, dict) else {next(iter(model.spec.inputs)): value}
-        if not isinstance(value, dict) and len(model.spec.inputs) > 1:
-            names = ", ".join(model.spec.inputs)
-            fix = f'Write JSON lines: {{"{next(iter(model.spec.inputs))}": …}}'
-            bad.refuse(RegardError(f"this model reads {names}; the line has one text.", where=where, fix=fix))
-            continue
         yield Row(values, file=name, line=line.number)
 
 
 def parse_line(line: str, where: str, model: Model, *, records: bool = False) -> Any:
-    """The text of a line, or a mapping by input names if the line is JSON that contains them.
+    """The text of a line, or a mapping by input names if the line is JSON that contains them, or has cells for them.
 
     records   whether all lines are JSON; a line without the input is then an error, not a text that looks like JSON
     """
     if not line.strip():
         raise RegardError("the line is empty.", where=where, fix="Remove it, or put an input there.")
     if not line.lstrip().startswith("{"):
-        return line
+        return line if len(model.spec.inputs) == 1 else _cells(line, where, model)
     try:
         # Numbers keep their notation.
         record = json.loads(line, parse_int=str, parse_float=str, parse_constant=refuse_constant)
@@ -156,6 +156,20 @@ def parse_line(line: str, where: str, model: Model, *, records: bool = False) ->
             fix=f"Every line needs {', '.join(model.columns[name].field for name in model.spec.inputs)}.",
         )
     return found
+
+
+def _cells(line: str, where: str, model: Model) -> dict[str, str]:
+    """The inputs of a model that has several, from a line with tabs between them."""
+    names, cells = list(model.spec.inputs), line.split("\t")
+    if len(cells) != len(names):
+        count = "1 text" if len(cells) == 1 else f"{len(cells)} texts"
+        example = json.dumps(dict.fromkeys(names, "…"), ensure_ascii=False)
+        raise RegardError(
+            f"this model reads {', '.join(names)}; received {count}.",
+            where=where,
+            fix=f"Put a tab between the inputs, or write JSON: {example}",
+        )
+    return dict(zip(names, cells, strict=True))
 
 
 def json_text(value: Any, name: str, where: str) -> Any:

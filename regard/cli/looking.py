@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from regard.prediction import Prediction
 class LookRequest:
     """What to show.
 
-    text     an input; for several inputs, a JSON object by their names
+    text     an input, whole or as its words; for several inputs, a text for each, or a JSON object by their names
     target   the output to score; default: the model's own output
     row      a row of the data; a text output is scored with its true value, any other output is predicted
     split    the split of the row; default: test, or dev if there is none
@@ -28,7 +29,7 @@ class LookRequest:
     look     attention override, see `Override`; for several attended inputs, a JSON object by their names
     """
 
-    text: str | None = None
+    text: str | Sequence[str] | None = None
     target: str | None = None
     row: int | None = None
     split: str | None = None
@@ -38,7 +39,7 @@ class LookRequest:
     def __post_init__(self) -> None:
         if self.text is not None and self.row is not None:
             raise RegardError(
-                f"received both a text, {self.text!r}, and --row {self.row}; only one can be shown.",
+                f"received both a text, {self.line!r}, and --row {self.row}; only one can be shown.",
                 where="--row",
                 fix="Leave out one.",
             )
@@ -48,6 +49,11 @@ class LookRequest:
             )
         if self.text is None and self.row is None:
             raise RegardError("no input to show.", fix="Give a text, or --row N for a row of the data.")
+
+    @property
+    def line(self) -> str:
+        """The text in one piece."""
+        return self.text if isinstance(self.text, str) else " ".join(self.text or ())
 
     def on_split_of(self, model: Model) -> LookRequest:
         """The request with the default split of a model's data; prints the split if it is not test."""
@@ -70,7 +76,8 @@ class LookRequest:
         """The prediction of a model with its trace; for a row, of its `own` output or of the true one."""
         if self.row is not None:
             return self._row(model, model.output_name(output), own=own)
-        given = as_inputs(model, [self.text or ""])[0]
+        apart = len(model.spec.inputs) > 1 and self.text is not None and not isinstance(self.text, str)
+        given = as_inputs(model, self.text if apart and self.text else [self.line])[0]
         if output is None or output == next(iter(model.spec.outputs)):
             unknown = UnknownUnits(model)
             unknown.look_at([given])

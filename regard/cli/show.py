@@ -31,7 +31,7 @@ def show(
         typer.Argument(
             metavar="TEXT",
             help="The input: a text (no quotes needed), or the file of an image, video or audio. For a model with "
-            "several inputs, JSON by their names.",
+            "several inputs, a quoted text for each, or JSON by their names.",
         ),
     ] = None,
     target: Annotated[
@@ -124,7 +124,7 @@ def show(
     from regard.cli.looking import LookRequest
     from regard.cli.showing import show_heads, show_trace
 
-    request = LookRequest(" ".join(text) if text else None, target, row, split, samples, look)
+    request = LookRequest(text or None, target, row, split, samples, look)
     with outputs(_files(run, output, of), overwrite=overwrite):
         if not by_head:
             show_trace(run, request, of=of, grid=grid, output=output, how=how)

@@ -36,7 +36,7 @@ def show_trace(
         from regard.cli.continuing import show_surprise
 
         _check_text_alone(looked, grid=grid)
-        show_surprise(model, looked.text or "", output)
+        show_surprise(model, looked.line, output)
         return
     looked = looked.on_split_of(model)
     style: Style = "grid" if grid else "smooth"

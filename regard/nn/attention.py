@@ -52,7 +52,7 @@ class Attention(nn.Module):
         select: AnySelection = "softmax"
         """Distribution over positions, computed from the scores."""
         over: str | None = None
-        """The input to attend to; default: the only one."""
+        """The input to attend to; default: the only one, or each of several if the decoder can."""
         guide: NotNegative = 0.0
         """Weight of the guided-attention loss, the cross-entropy of the selection and the true alignment."""
         truth: str | None = None

@@ -2,7 +2,8 @@
 
     encoder: {size: 512}          →  encoder: {source: {type: recurrent, size: 512}}
     decoder: {size: 512}          →  decoder: {target: {type: recurrent, size: 512}}
-    attention: {score: dot}       →  decoder: {target: {…, attention: [{score: dot}]}}
+    attention: {score: dot}       →  decoder: {target: {…, attention: {score: dot}}}
+    encoder: transformer          →  encoder: {source: {type: transformer}}
 
 A mapping whose first key is the name of an input (output) is read as one entry per encoder (decoder). Any other mapping
 holds the options of every encoder (of the only decoder).
@@ -16,6 +17,7 @@ from typing import Any, get_args, get_origin
 from regard.errors import RegardError
 from regard.parts import Settings, names, part
 from regard.parts.choice import OneOf
+from regard.spec.attending import expand_attention
 from regard.spec.document import Document, Place
 
 
@@ -62,6 +64,8 @@ def expand(document: Document) -> tuple[dict[str, Any], dict[Place, Place]]:
         options.setdefault("type", usual(outputs[name], "decoder") or "recurrent")
     if "attention" in data:
         _hand_down_attention(data, document, written)
+    for name, options in data["decoder"].items():
+        expand_attention(name, options, outputs[name], read, document, written)
     return data, written
 
 
@@ -95,39 +99,49 @@ def _columns(data: dict[str, Any], part: str, document: Document) -> Mapping[str
 
 
 def _per_name(
-    value: Any, part: str, names: list[str], document: Document, written: dict[Place, Place]
+    value: Any, kind: str, names: list[str], document: Document, written: dict[Place, Place]
 ) -> dict[str, dict[str, Any]]:
     if value is None:
         value = {}
-    if not isinstance(value, Mapping):
+    if isinstance(value, str):
+        value = {"type": value}
+    if isinstance(value, Mapping):
+        value = {name: _spelled_out(name, options, kind, names) for name, options in value.items()}
+    else:
         raise RegardError(
             f"expected a mapping of options, received {value!r}.",
-            where=document.where((part,)),
-            fix=f"For example  {part}: {{type: recurrent, cell: gru, size: 256}}",
+            where=document.where((kind,)),
+            fix=f"For example  {kind}: {{type: recurrent, cell: gru, size: 256}}",
         )
-    if _is_named(value, part, names):
-        _check_named(value, part, names, document)
+    if _is_named(value, kind, names):
+        _check_named(value, kind, names, document)
         return {name: dict(value.get(name, {})) for name in names}
     for name, options in value.items():
-        if name in names and isinstance(options, Mapping) and name not in mappings(part):
+        if name in names and isinstance(options, Mapping) and name not in mappings(kind):
             raise RegardError(
-                f"{part} mixes the entry {name!r} with options that belong to no entry.",
-                where=document.where((part, name)),
-                fix=f"Leave {name} out:  {part}: {{{next(iter(options), 'size')}: …}}"
+                f"{kind} mixes the entry {name!r} with options that belong to no entry.",
+                where=document.where((kind, name)),
+                fix=f"Leave {name} out:  {kind}: {{{next(iter(options), 'size')}: …}}"
                 if len(names) == 1
-                else f"Write an entry for each:  {part}: {{{names[0]}: {{…}}, {names[1]}: {{…}}}}",
+                else f"Write an entry for each:  {kind}: {{{names[0]}: {{…}}, {names[1]}: {{…}}}}",
             )
-    if part == "decoder" and len(names) > 1:
+    if kind == "decoder" and len(names) > 1:
         if value:
             raise RegardError(
                 f"there are {len(names)} outputs ({', '.join(names)}), but the decoder does not say which it writes.",
-                where=document.where((part,)),
+                where=document.where((kind,)),
                 fix=f"Write a decoder for each:  decoder: {{{names[0]}: {{…}}, {names[1]}: {{…}}}}",
             )
         return {name: {} for name in names}
     for name in names:
-        written[(part, name)] = (part,)
+        written[(kind, name)] = (kind,)
     return {name: dict(value) for name in names}
+
+
+def _spelled_out(name: str, options: Any, kind: str, names: list[str]) -> Any:
+    """A part without options is its name: {question: bag} → {question: {type: bag}}."""
+    named = isinstance(options, str) and name in names and name != "type" and part(kind, options) is not None
+    return {"type": options} if named else options
 
 
 def _is_named(value: Mapping[str, Any], part: str, names: list[str]) -> bool:

@@ -160,13 +160,10 @@ def check_looks(board: Board, place: int, decoder: Any, memories: Any, answer: A
         one, other = (memory.index for memory in written.values())
         same(board.all(f"α{primes}_{other}{one}"), answer.attention[decoder.first][0], "α")
     elif decoder.reading is not None:
-        (name,) = decoder.reading.names
         step = f"k{primes}" if decoder.glimpses > 1 else ""
-        same(
-            board.all(f"α{primes}_{step}{written[name].index}").reshape(decoder.glimpses, -1),
-            answer.attention[name][0],
-            "α",
-        )
+        for number, name in enumerate(decoder.reading.names):
+            weight = f"α{primes}{'′' * number}_{step}{written[name].index}"
+            same(board.all(weight).reshape(decoder.glimpses, -1), answer.attention[name][0], weight)
 
 
 def check_loss(board: Board, place: int, decoder: Any, memories: Any, truth: Any, target: Any) -> None:

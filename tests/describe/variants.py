@@ -52,6 +52,10 @@ caption attention={"state":"previous","gate":true,"coverage":1} decoder.cell=lst
 translation attention={"select":{"type":"local","window":2},"gate":true} decoder.layers=2 decoder.residual=true
 image-qa-attention
     decoder.caption={"type":"recurrent","size":6,"embedding":5,"attention":[{"over":"image"},{"over":"question","gate":true}]}
+nli-words
+    decoder={"type":"label","glimpses":2,"where":true,"whole":true,"attention":{"premise":{},"hypothesis":{"select":"sparsemax"}}}
+nli-words decoder={"type":"label","hidden":6,"attention":{"score":{"type":"additive","size":5}}}
+image-qa-attention decoder.caption={"type":"recurrent","size":6,"embedding":5,"attention":{"score":"general"}}
 summary-hierarchical attention.gate=true
 caption decoder.condition=["start","output","gate","attention"] attention.state=previous
 caption decoder.condition=["output","gate","attention"] decoder.deep=true

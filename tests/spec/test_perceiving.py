@@ -107,7 +107,12 @@ def test_a_picture_has_an_image_encoder_without_being_told():
             ["decoder.attention.over=image", "decoder.query=image"],
             ["query and attention.over are the same input, image"],
         ),
-        (QUESTION, ["decoder.attention.score=additive"], ["several inputs", "over: image"]),
+        (
+            QUESTION,
+            ["decoder.attention.score=additive", "decoder.hidden=8", "decoder.combine=gated"],
+            ["all inputs are attended to", "query: question"],
+        ),
+        (QUESTION, ["decoder.attention.score=dot"], ["one width", "image", "question", "score: additive"]),
         (
             QUESTION,
             ["decoder.attention={over: image, guide: 1}"],

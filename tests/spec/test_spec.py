@@ -269,13 +269,50 @@ def test_several_outputs_need_named_decoders() -> None:
     assert "attention at the top level works with one only" in message(text + "attention: {score: dot}")
 
 
-def test_several_inputs_need_a_named_attention() -> None:
-    text = "inputs: {left: {type: text}, right: {type: text}}\noutputs: {target: {type: text}}\n"
-    assert "Say which:  over: left" in message(text + "attention: {score: general}")
-    spec = Spec.parse(parse(text + "attention: {score: general, over: right}", "my.yaml"))
-    decoder = spec.decoder["target"]
-    assert isinstance(decoder, RecurrentDecoder.Options)
-    assert decoder.attention[0].over == "right"
+TWO_INPUTS = "inputs: {left: {type: text}, right: {type: text}}\noutputs: {target: {type: text}}\n"
+
+
+def attended(spec: Spec) -> list[tuple[str | None, str]]:
+    return [(one.over, one.score.type) for one in spec.decoder["target"].attention]
+
+
+@pytest.mark.parametrize("output", ["text", "label", "number"])
+def test_a_decoder_attends_to_each_of_several_inputs(output: str) -> None:
+    two = TWO_INPUTS.replace("target: {type: text}", f"target: {{type: {output}}}")
+    each = Spec.parse(parse(two + "attention: {score: general}", "my.yaml"))
+    assert attended(each) == [("left", "general"), ("right", "general")]
+    by_name = Spec.parse(parse(two + "attention: {left: {score: linear}, right: {}}", "my.yaml"))
+    assert attended(by_name) == [("left", "linear"), ("right", "additive")]
+    one = Spec.parse(parse(two + "attention: {score: general, over: right}", "my.yaml"))
+    assert attended(one) == [("right", "general")]
+    assert Spec.parse(parse(each.to_yaml(), "again.yaml")) == each
+    assert Spec.parse(parse(by_name.to_yaml(), "again.yaml")) == by_name
+
+
+def test_an_attention_by_name_is_checked() -> None:
+    assert "Did you mean left?" in message(TWO_INPUTS + "attention: {lft: {score: dot}, right: {}}")
+    assert "attention.left.scor: unknown key 'scor'. Did you mean score?" in message(
+        TWO_INPUTS + "attention: {left: {scor: dot}, right: {}}"
+    )
+    assert "attention.left: expected a mapping" in message(TWO_INPUTS + "attention: {left: dot, right: {}}")
+    one = TWO_INPUTS + "decoder: {type: feed-forward, attention: "
+    assert "attends to one input; received left, right" in message(one + "{left: {}, right: {}}}")
+    assert "attention: {over: left}" in message(one + "{score: general}}")
+
+
+def test_the_query_is_not_attended_to() -> None:
+    text = TWO_INPUTS.replace("target: {type: text}", "target: {type: label}")
+    spec = Spec.parse(parse(text + "decoder: {query: right, attention: {score: additive}}", "my.yaml"))
+    assert attended(spec) == [("left", "additive")]
+
+
+def test_a_part_without_options_is_its_name() -> None:
+    whole = Spec.parse(parse(TWO_INPUTS + "encoder: transformer\ndecoder: transformer", "my.yaml"))
+    assert {one.type for one in whole.encoder.values()} == {"transformer"}
+    assert whole.decoder["target"].type == "transformer"
+    named = Spec.parse(parse(TWO_INPUTS + "encoder: {left: transformer, right: {size: 8}}", "my.yaml"))
+    assert [one.type for one in named.encoder.values()] == ["transformer", "recurrent"]
+    assert "Did you mean transformer?" in message(TWO_INPUTS + "encoder: transfomer")
 
 
 @settings(max_examples=150, deadline=None)

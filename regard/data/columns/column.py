@@ -8,6 +8,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
+from pydantic import field_validator
 from torch import Tensor
 
 from regard import parts
@@ -47,7 +48,13 @@ class Column(ABC):
         """A typed field of the data."""
 
         field: str | None = None
-        """The field of the row to read; default: the column's name."""
+        """The field of the row to read; default: the column's name. In a table without a header, the number of the
+        column, from 1."""
+
+        @field_validator("field", mode="before")
+        @classmethod
+        def _by_number(cls, value: Any) -> Any:
+            return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
     type: ClassVar[str] = cast(str, RegisteredName())
     roles: ClassVar[tuple[str, ...]] = ()

@@ -154,6 +154,18 @@ class Decoder(nn.Module):
         return () if found is None else found if isinstance(found, tuple) else (found,)
 
     @classmethod
+    @optional("when a spec is read")
+    def attends_to(
+        cls, options: Mapping[str, Any], column: Mapping[str, Any], read: Sequence[str]
+    ) -> Sequence[str] | None:
+        """The inputs that an attention without `over` attends to. None: the option `attention` is of one input only.
+
+        options, column   the decoder and its output as written in the spec, before they are validated
+        read              the inputs that the decoder reads
+        """
+        return None
+
+    @classmethod
     @optional("when a spec is checked")
     def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
         """The inputs whose positions it reads; default: all that it is conditioned on."""

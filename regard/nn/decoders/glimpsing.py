@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import torch
+from pydantic import field_validator
 from torch import Tensor, nn
 
 from regard.nn.attention import Attention, check_attention, truths_about
@@ -13,12 +14,13 @@ from regard.nn.combining import Beside, Combine, Gated, HiddenActivation
 from regard.nn.decoders import glimpsing_board
 from regard.nn.decoders.decoder import Decoder, Source, Truth, truth_by_name
 from regard.nn.decoders.reading import Reading
+from regard.nn.encoders import owner_of
 from regard.nn.guide import guide_total
 from regard.nn.memory import Memory
 from regard.nn.stepping import Constants
 from regard.nn.symbols import MemorySymbols
 from regard.nn.whereabouts import axes, whereabouts
-from regard.parts import Depth, Mistakes, Plan, Size, nearest
+from regard.parts import Depth, Mistakes, Plan, Settings, Size, nearest
 
 
 def wanted(truth: Tensor, glimpses: int) -> Tensor:
@@ -48,8 +50,9 @@ class GlimpsingDecoder(Decoder):
     class Options(Decoder.Options):
         """Options shared by decoders that answer the whole input at once."""
 
-        attention: Attention.Options | None = None
-        """Attend to an input instead of reading its summary."""
+        attention: tuple[Attention.Options, ...] = ()
+        """Attend to the inputs instead of reading their summaries: to all but the query, `{score: dot}`; to one of
+        them, `{over: passage}`; or to some, each with its own options, `{title: {score: dot}, passage: {}}`."""
         query: str | None = None
         """The input whose summary is the query, for instance a question about an image;
         default: a learned query."""
@@ -67,13 +70,18 @@ class GlimpsingDecoder(Decoder):
         """With hidden: its activation function; tanh as in Hermann 2015."""
         combine: Combine = "beside"
         """With hidden. beside: one layer over the concatenated inputs. gated: the query, or else the last
-        input, gates the features of every other input."""
+        input without attention, gates the features of every other input."""
+
+        @field_validator("attention", mode="before")
+        @classmethod
+        def _one_attention(cls, value: Any) -> Any:
+            return () if value is None else (value,) if isinstance(value, dict | Settings) else value
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         read = options.over or tuple(plan.encoder)
         for option in ("query", "glimpses", "whole", "where"):
-            if option in options.model_fields_set and options.attention is None:
+            if option in options.model_fields_set and not options.attention:
                 mistakes.add(
                     f"{option} needs an attention, and this decoder has none.",
                     option,
@@ -96,31 +104,29 @@ class GlimpsingDecoder(Decoder):
                 "activation",
                 fix="Use combine: beside." if gated else "Add  hidden: 128, or leave activation out.",
             )
+        looked = [one.over or read[0] for one in options.attention]
         if options.combine == "gated" and len(read) < 2:
             mistakes.add(
                 "combine: gated needs two inputs, and this decoder has one.",
                 "combine",
                 fix="Use combine: beside.",
             )
-        if options.attention is None:
+        elif options.combine == "gated" and options.query is None and set(read) <= set(looked):
+            mistakes.add(
+                "combine: gated needs an input whose summary gates the others, and all inputs are attended to.",
+                "combine",
+                fix=f"Name one as the query:  query: {read[-1]}, or use combine: beside.",
+            )
+        if not options.attention:
             return
-        check_over(options.attention, options, plan, mistakes.at("attention"))
-        check_attention(
-            options.attention,
-            mistakes.at("attention"),
-            user=f"a {options.type} decoder",
-            gives=("query", "truth"),
-            together=True,
-            truths=_places(options, name, plan),
-            truth_type="places",
-        )
+        _check_attentions(options, name, looked, plan, mistakes.at("attention"))
         if options.query is not None and options.query not in read:
             mistakes.add(
                 f"this decoder has no input {options.query!r}.",
                 "query",
                 fix=nearest(options.query, list(read)),
             )
-        elif options.query is not None and options.query == options.attention.over:
+        elif options.query is not None and options.query in looked:
             mistakes.add(
                 f"query and attention.over are the same input, {options.query}.",
                 "query",
@@ -128,10 +134,14 @@ class GlimpsingDecoder(Decoder):
             )
 
     @classmethod
+    def attends_to(
+        cls, options: Mapping[str, Any], column: Mapping[str, Any], read: Sequence[str]
+    ) -> Sequence[str]:
+        return [one for one in read if one != options.get("query")]
+
+    @classmethod
     def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        if options.attention is None:
-            return ()
-        return (options.attention.over or next(iter(options.over or plan.encoder)),)
+        return tuple(one.over or next(iter(options.over or plan.encoder)) for one in options.attention)
 
     @classmethod
     def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
@@ -140,20 +150,21 @@ class GlimpsingDecoder(Decoder):
 
     @classmethod
     def build_looks(cls, options: Any, sources: Mapping[str, Any]) -> dict[str, Attention] | None:
-        """The attention of the options, by the memory it looks at."""
-        if options.attention is None:
+        """The attentions of the options, by the memory each looks at. All of them have the same queries."""
+        looks = {one.over or next(iter(sources)): one for one in options.attention}
+        if not looks:
             return None
-        over = options.attention.over or next(iter(sources))
-        size = getattr(options.attention.score, "size", None) or sources[over].value_size
+        wide, first = next(iter(looks)), next(iter(looks.values()))
+        size = getattr(first.score, "size", None) or sources[wide].value_size
         if options.query is not None and options.glimpses == 1:
             size = sources[options.query].summary_size  # the summary itself is the query
-        return {over: Attention.build(options.attention, size, sources[over])}
+        return {name: Attention.build(one, size, sources[name]) for name, one in looks.items()}
 
     @classmethod
     def shared_settings(cls, options: Any) -> dict[str, Any]:
         """The shared options as keywords of `__init__`."""
         names = ("query", "glimpses", "whole", "where", "hidden", "activation", "combine", "dropout")
-        guide = 0.0 if options.attention is None else options.attention.guide
+        guide = options.attention[0].guide if options.attention else 0.0
         return {name: getattr(options, name) for name in names} | {"guide": guide}
 
     @classmethod
@@ -280,7 +291,8 @@ def check_over(attention: Any, decoder: Any, plan: Plan, mistakes: Mistakes) -> 
     read = decoder.over or tuple(plan.encoder)
     if attention.over is None and len(read) > 1:
         mistakes.add(
-            f"there are several inputs to attend to: {', '.join(read)}.", fix=f"Say which:  over: {read[0]}"
+            f"a {decoder.type} decoder attends to one input, and there are several: {', '.join(read)}.",
+            fix=f"Name it:  attention: {{over: {read[0]}}}",
         )
     elif attention.over is not None and attention.over not in read:
         mistakes.add(
@@ -288,9 +300,47 @@ def check_over(attention: Any, decoder: Any, plan: Plan, mistakes: Mistakes) -> 
         )
 
 
-def _places(options: Any, name: str, plan: Plan) -> dict[str, Any] | None:
+def _check_attentions(options: Any, name: str, looked: Sequence[str], plan: Plan, mistakes: Mistakes) -> None:
+    """Check each attention, and what several attentions with the same queries must share."""
+    for one, source in zip(options.attention, looked, strict=True):
+        check_over(one, options, plan, mistakes)
+        check_attention(
+            one,
+            mistakes,
+            user=f"a {options.type} decoder",
+            gives=("query", "truth"),
+            together=True,
+            truths=_places(source, name, plan),
+            truth_type="places",
+        )
+    if len(set(looked)) < len(looked):
+        mistakes.add("two attentions attend to the same input.", fix="Keep one of them.")
+    if len({one.guide for one in options.attention}) > 1:
+        mistakes.add(
+            "the attentions have different weights of guide.", "guide", fix="Give all the same guide."
+        )
+    _check_widths(options, looked, plan, mistakes)
+
+
+def _check_widths(options: Any, looked: Sequence[str], plan: Plan, mistakes: Mistakes) -> None:
+    """Require vectors of one width for dot products of several memories with the same queries."""
+    if len(looked) < 2 or any(source not in plan.encoder for source in looked):
+        return
+    owners = {source: owner_of(plan, source) for source in looked}
+    widths = {source: owner.part.key_width(owner) for source, owner in owners.items()}
+    for one in options.attention:
+        if one.score.part.one_size and len(set(widths.values())) > 1:
+            given = ", ".join(f"{name} {width or 'unknown'}" for name, width in widths.items())
+            mistakes.add(
+                f"a {one.score.type} score compares vectors of one width; those of the memories are: {given}.",
+                "score",
+                fix="Use score: additive or general.",
+            )
+            return
+
+
+def _places(source: str, name: str, plan: Plan) -> dict[str, Any] | None:
     """The truth columns with places in the attended input; None if it cannot have any, as a text."""
-    (source,) = GlimpsingDecoder.reads_positions(options, name, plan)
     looked_at = plan.inputs.get(source)
     if looked_at is not None and not looked_at.part.perceived:
         return None

@@ -12,17 +12,17 @@ from regard.nn.symbols import LookSymbols, MemorySymbols, factor, side_by_side
 
 def lines(options: Any, memories: Mapping[str, MemorySymbols], answer: Callable[[str], str]) -> list[str]:
     """Equations from the memories to the output; `answer` returns the last one, given the symbol of s."""
-    look = _looking(options, memories)
+    looks = _looking(options, memories)
     found: list[str] = []
     parts: list[list[str]] = []  # each a list of pieces to concatenate
-    attended = options.attention and (options.attention.over or next(iter(memories)))
-    if look is not None:
-        found = _look_lines(options, memories, look)
-        parts.append(_all_of("c", look.step, options.glimpses))
-        if options.where:
-            parts.append([*_all_of("φ", look.step, options.glimpses), *_moves(options.glimpses)])
-        parts += [[memories[attended].summary]] if options.whole else []
-    others = [name for name in memories if name != attended]
+    if looks:
+        found = _look_lines(options, memories, list(looks.values()))
+        parts.append(_contexts(list(looks.values()), options.glimpses))
+        for look in looks.values() if options.where else ():
+            moves = _moves(look, options.glimpses)
+            parts.append([*_all_of(look.sub("φ"), look.step, options.glimpses), *moves])
+        parts += [[memories[name].summary] for name in looks] if options.whole else []
+    others = [name for name in memories if name not in looks]
     asking = options.query or (others[-1] if others else None)
     parts += [[memories[name].summary] for name in others if name != asking]
     asked = [] if asking is None else [memories[asking].summary]
@@ -35,12 +35,13 @@ def lines(options: Any, memories: Mapping[str, MemorySymbols], answer: Callable[
 
 def guided(options: Any, memories: Mapping[str, MemorySymbols]) -> tuple[str, list[str]]:
     """The term of the guide in the loss, and the lines that explain it; empty without a guide."""
-    look = _looking(options, memories)
-    if look is None or not options.attention.guide:
-        return "", []
-    guide = f"Σ_k {guide_term(look)} / {options.glimpses}" if look.step else guide_term(look)
-    truth = f"— {look.sub('a', look.step, look.index)}: the true regions"
-    return f" − {factor(options.attention.guide)}{guide}", [truth]
+    terms, truths = "", list[str]()
+    for one, look in zip(options.attention, _looking(options, memories).values(), strict=True):
+        if one.guide:
+            guide = f"Σ_k {guide_term(look)} / {options.glimpses}" if look.step else guide_term(look)
+            terms += f" − {factor(one.guide)}{guide}"
+            truths.append(f"— {look.sub('a', look.step, look.index)}: the true regions")
+    return terms, truths
 
 
 def guide_term(look: LookSymbols) -> str:
@@ -48,34 +49,51 @@ def guide_term(look: LookSymbols) -> str:
     return f"Σ_{look.index} {look.sub('a', look.step, look.index)} log({look.weight})"
 
 
-def _looking(options: Any, memories: Mapping[str, MemorySymbols]) -> LookSymbols | None:
-    if options.attention is None:
-        return None
+def _looking(options: Any, memories: Mapping[str, MemorySymbols]) -> dict[str, LookSymbols]:
+    """The symbols of each attention, by input; a second one has primes."""
     step = "k" if options.glimpses > 1 else ""
     query = f"q_{step}" if step else "q"
     if options.query is not None and not step:
         query = memories[options.query].summary
-    over = options.attention.over or next(iter(memories))
-    return LookSymbols(query, memories[over], step=step, count=str(options.glimpses))
+    looks = {}
+    for place, one in enumerate(options.attention):
+        over, primes = one.over or next(iter(memories)), "′" * place
+        looks[over] = LookSymbols(
+            query, memories[over], step=step, count=str(options.glimpses), mark=f"a{primes}", prime=primes
+        )
+    return looks
 
 
-def _look_lines(options: Any, memories: Mapping[str, MemorySymbols], look: LookSymbols) -> list[str]:
+def _look_lines(
+    options: Any, memories: Mapping[str, MemorySymbols], looks: Sequence[LookSymbols]
+) -> list[str]:
     """Equations of the queries, the attention, and the mean positions of the looks."""
-    lines = [f"k = 1 … {options.glimpses}"] if look.step else []
+    step = looks[0].step
+    lines = [f"k = 1 … {options.glimpses}"] if step else []
     if options.query is None:
-        lines.append(f"— {look.query}: learned")
-    elif look.step:
+        lines.append(f"— {looks[0].query}: learned")
+    elif step:
         lines.append(f"q_k = Q_yk {memories[options.query].summary} + b_yk")
-    lines += Attention.equations(options.attention, look)
-    if options.where:
-        j = look.index
-        place = f"ξ_{j}: the center of position {j}, −1 … 1 along each axis"
-        lines.append(f"{look.sub('φ', look.step)} = Σ_{j} {look.weight} ξ_{j}     — {place}")
+    for one, look in zip(options.attention, looks, strict=True):
+        lines += Attention.equations(one, look)
+        if options.where:
+            j, center = look.index, look.sub("ξ", look.index)
+            place = f"{center}: the center of position {j}, −1 … 1 along each axis"
+            lines.append(f"{look.sub('φ', look.step)} = Σ_{j} {look.weight} {center}     — {place}")
     return lines
 
 
+def _contexts(looks: Sequence[LookSymbols], count: int) -> list[str]:
+    """The contexts of all looks: those of one query side by side, one query after another."""
+    if not looks[0].step:
+        return [look.context for look in looks]
+    shown = range(1, count + 1) if count < 4 else (1, count)
+    found = [f"{look.sub('c')}_{number}" for number in shown for look in looks]
+    return found if count < 4 else [*found[: len(looks)], "…", *found[len(looks) :]]
+
+
 def _all_of(letter: str, step: str, count: int) -> list[str]:
-    """`c_1`, `c_2`, … for c_k, as pieces of a concatenation."""
+    """`φ_1`, `φ_2`, … for φ_k, as pieces of a concatenation."""
     if not step:
         return [letter]
     if count < 4:
@@ -83,9 +101,10 @@ def _all_of(letter: str, step: str, count: int) -> list[str]:
     return [f"{letter}_1", "…", f"{letter}_{count}"]
 
 
-def _moves(count: int) -> list[str]:
+def _moves(look: LookSymbols, count: int) -> list[str]:
     """The offset of each look from the previous one."""
-    return [f"φ_{number} − φ_{number - 1}" for number in range(2, count + 1)]
+    letter = look.sub("φ")
+    return [f"{letter}_{number} − {letter}_{number - 1}" for number in range(2, count + 1)]
 
 
 def _hidden_lines(

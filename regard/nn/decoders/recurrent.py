@@ -96,7 +96,8 @@ class RecurrentDecoder(RecurrentSteps):
         """First state from the summary h, with start in condition. tanh: tanh(W h + b). linear: W h + b.
         copy: the last state of each encoder layer, including what an LSTM carries (Sutskever 2014)."""
         attention: tuple[TextAttentionOptions, ...] = ()
-        """One attention, or a list with one for each attended input."""
+        """Attention to every input, `{score: dot}`; to one of them, `{over: question}`; or to some, each with its own
+        options, `{question: {score: dot}, passage: {}}`."""
         deep: bool = False
         """Predict from tanh(W [s_t; c_t; e(y_{t−1})]) instead of s_t (Bahdanau's deep output)."""
         tie: Literal["none", "output", "all"] = "none"
@@ -190,6 +191,12 @@ class RecurrentDecoder(RecurrentSteps):
             check_copying(options, name, plan, mistakes)
         check_tie(options, name, plan, mistakes)
         check_residual(options, mistakes)
+
+    @classmethod
+    def attends_to(
+        cls, options: Mapping[str, Any], column: Mapping[str, Any], read: Sequence[str]
+    ) -> Sequence[str]:
+        return read
 
     @classmethod
     def column_needs(cls, options: Any) -> dict[str, Any]:

@@ -87,13 +87,19 @@ class RetrievalDecoder(GlimpsingDecoder):
                 f"{of} holds the candidates, and there is no other input to choose by.",
                 fix="Add another input, such as the dialog or the last utterance.",
             )
-        if options.attention is not None and options.attention.over == of:
+        if any(one.over == of for one in options.attention):
             mistakes.add(
                 f"{of} holds the candidates; the attention needs another input.",
                 "attention",
                 "over",
                 fix="Name another input.",
             )
+
+    @classmethod
+    def attends_to(
+        cls, options: Mapping[str, Any], column: Mapping[str, Any], read: Sequence[str]
+    ) -> Sequence[str]:
+        return [one for one in super().attends_to(options, column, read) if one != column.get("of")]
 
     @classmethod
     def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:

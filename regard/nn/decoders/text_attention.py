@@ -86,7 +86,7 @@ def check_attentions(options: Any, name: str, plan: Plan, mistakes: Mistakes) ->
         _check_width(one, options, plan, here)
         if one.level != "positions":
             _check_level(one, source, plan, here)
-    overs = [one.over or next(iter(plan.encoder)) for one in options.attention]
+    overs = [one.over or next(iter(options.over or plan.encoder)) for one in options.attention]
     if len(set(overs)) < len(overs):
         here.add("two attentions attend to the same input.", fix="Keep one of them.")
     if len({one.state for one in options.attention}) > 1:
@@ -132,7 +132,7 @@ def _check_level(attention: Any, source: str, plan: Plan, mistakes: Mistakes) ->
 
 def _check_width(attention: Any, options: Any, plan: Plan, mistakes: Mistakes) -> None:
     """Require vectors of the same width for a dot product."""
-    source = attention.over or next(iter(plan.encoder))
+    source = attention.over or next(iter(options.over or plan.encoder))
     if not attention.score.part.one_size or source not in plan.encoder:
         return
     encoder = owner_of(plan, source)

@@ -287,18 +287,19 @@ def of_label(
             found[f"c_r{number + 1}"] = gates.bias.chunk(len(parts))[number]
     if m.reading is None:
         return found
-    (name,) = m.reading.names
-    step, j = "k" if m.glimpses > 1 else "", symbols[name].index
-    found |= of_attention(m.reading.attention(name))
+    step = "k" if m.glimpses > 1 else ""
+    for place, name in enumerate(m.reading.names):
+        primes, j = "′" * place, symbols[name].index
+        found |= of_attention(m.reading.attention(name), f"a{primes}")
+        if m.where:
+            found[f"ξ{primes}_{j}"] = _places(given[name])[0]
+        if m.guide and name in truth:
+            found[f"a{primes}_{step}{j}"] = truth[name][0] if step else truth[name][0, 0]
     if m.query is not None:
         found |= {"q_k": m.query} if step else {"q": m.query[0]}
     if m.asks is not None:
         found["Q_yk"] = m.asks.weight.unflatten(0, (m.glimpses, -1))
         found["b_yk"] = m.asks.bias.unflatten(0, (m.glimpses, -1))
-    if m.where:
-        found[f"ξ_{j}"] = _places(given[name])[0]
-    if m.guide:
-        found[f"a_{step}{j}"] = truth[name][0] if step else truth[name][0, 0]
     return found
 
 
