@@ -30,8 +30,8 @@ def predict(
         typer.Argument(
             metavar="TEXT",
             help="The input: a text (no quotes needed), or files if the model reads images, video or audio; or a "
-            ".conllu file. For a model with several inputs, a quoted text for each, or JSON by their names. Without it, "
-            "or with -: --file or standard input.",
+            ".conllu file. For a model with several inputs, a quoted text for each, or JSON by their names. "
+            "Without it, or with -: --file or standard input.",
         ),
     ] = None,
     file: Annotated[
