@@ -47,7 +47,9 @@ class Announcer:
         for warning in warnings:
             self.warn(warning)
         if not notes and not self.spec.data.provider and not self.spec.data.dev and self.spec.inputs:
-            share = f"{100 * self.spec.data.hold_out:g} % of the distinct inputs"
+            group = self.spec.data.group
+            of = "distinct inputs" if group in (None, "none") else f"distinct values of {group}"
+            share = f"{100 * self.spec.data.hold_out:g} % of the {of}"
             change = "--set data.dev=FILE, --set data.hold_out=0.1"
             self.console.print(f"  split    dev: {share} are held out   {change}", highlight=False)
 
@@ -63,6 +65,16 @@ class Announcer:
     def remarks(self, dataset: Dataset, split: str) -> None:
         for remark in dataset.remarks():
             self.console.print(f"[yellow]{split}: {escape(remark)}[/yellow]", highlight=False)
+
+    def repeated(self, split: str, count: int, distinct: int) -> None:
+        """The number of inputs that the model was trained on."""
+        if count:
+            verb = "occurs" if count == 1 else "occur"
+            self.console.print(
+                f"[yellow]{split}: {count:,} of {distinct:,} distinct inputs also {verb} in train; the scores of "
+                f"{split} are not of new inputs alone[/yellow]",
+                highlight=False,
+            )
 
     def warn(self, warning: str) -> None:
         self.console.print(f"[yellow]{escape(warning)}[/yellow]", highlight=False, soft_wrap=True)

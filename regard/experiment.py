@@ -28,7 +28,9 @@ from regard.sources import (
     digests,
     is_stream,
     open_splits,
+    repeated_inputs,
     with_absolute_paths,
+    with_group,
 )
 from regard.spec import Spec
 from regard.spec.saved import load_spec, write_spec
@@ -93,6 +95,8 @@ class Experiment:
                 # Before anything is built: the first weights are drawn from it.
                 seed_everything(spec.training.seed)
                 with self._progress.shown("reading"):
+                    if not resumed and splits is None:
+                        spec = self.spec = self.announcer.spec = with_group(spec)
                     self.splits: Splits = open_splits(spec) if splits is None else splits
                 with self._progress.shown("fitting vocabularies to"):
                     self.columns = self._columns()
@@ -296,6 +300,17 @@ class Experiment:
         for split, dataset in of_training.items():
             say.rejected(dataset, split, self.run / _rejected(split))
             say.remarks(dataset, split)
+        self._announce_repeated("dev")
+
+    def _announce_repeated(self, split: str) -> None:
+        """Say how many inputs of a split are in the training data too; a split by inputs has none."""
+        data = self.spec.data
+        if process_rank() > 0 or (split == "dev" and not data.dev and data.group in (None, "none")):
+            return
+        with self._progress.shown(f"comparing {split} with train from"):
+            self.announcer.repeated(
+                split, *repeated_inputs(self.splits["train"], self.splits[split], self.spec)
+            )
 
     def _finish(self, result: Result) -> None:
         self.model.eval()
@@ -313,6 +328,7 @@ class Experiment:
             self.announcer.scores(evaluation, self.dataset(split), split, stepwise=stepwise)
             if split != "dev":
                 self.announcer.remarks(self.dataset(split), split)
+                self._announce_repeated(split)
         self.model.metrics = {
             "data": self.model.metrics.get("data", {}),
             "scores": scores,

@@ -14,6 +14,7 @@ from regard.data.readers.reader import joined
 from regard.data.readers.table import TableReader
 from regard.pair_columns import SAMPLE, SOURCE, TARGET, fields_of_sides, first_rows
 from regard.parts import part
+from regard.sources.grouping import with_group
 from regard.spec import Spec
 from regard.spec.spec import read_data
 from regard.zoo import names
@@ -103,6 +104,7 @@ def infer(
     document["training"] = training
     document["data"] = {"train": path}
     spec = Spec.parse(document, overrides)
+    spec = with_group(spec)
     return Inferred(spec, _notes(spec, fields, read), _warnings(output, targets))
 
 
@@ -189,7 +191,9 @@ def _notes(spec: Spec, fields: dict[str, str], read: FileRows) -> list[Note]:
     columns = ", ".join(f"{side}: {'column ' * place.isdecimal()}{place}" for side, place in places.items())
     units = [f"{side}: {_unit(column)}" for side, column in ((SOURCE, source), (TARGET, target))]
     measured = ", ".join(spec.metrics or part("column", target.type).usual or ("loss",))
-    hold_out = f"{100 * spec.data.hold_out:g} % of the distinct inputs are held out"
+    group = spec.data.group
+    of = "distinct inputs" if group in (None, "none") else f"values of {group}, with all their rows,"
+    hold_out = f"{100 * spec.data.hold_out:g} % of the {of} are held out"
     notes = [
         Note(
             "columns",

@@ -8,7 +8,9 @@ datasets    rows → a Dataset, cached
 """
 
 from regard.sources.datasets import build_dataset
+from regard.sources.grouping import with_group
 from regard.sources.memory import changes, digests, with_absolute_paths
+from regard.sources.repeated import repeated_inputs
 from regard.sources.splits import Splits, file_fields, has_test, is_stream, open_files, open_splits, remarks
 
 __all__ = [
@@ -22,5 +24,7 @@ __all__ = [
     "open_files",
     "open_splits",
     "remarks",
+    "repeated_inputs",
     "with_absolute_paths",
+    "with_group",
 ]

@@ -17,21 +17,37 @@ MOST_HELD_OUT = 2000
 def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[Row]]:
     """(train, dev), by distinct inputs: all rows of an input, or of a group, are on the same side."""
     fields = [part.field or name for name, part in spec.inputs.items()]
+    group = None if spec.data.group == "none" else spec.data.group
     keys: set[int] = set()
     present: set[str] = set()
     for row in rows:
-        keys.add(_key(row, fields))
-        present.update(field for field in fields if field in row)
+        keys.add(_key(row, fields, group))
+        present.update(field for field in [*fields, *([group] if group else [])] if field in row)
     distinct = len(keys)
     check_present(fields, present if keys else set(fields), rows, spec)
+    if group and keys and group not in present:
+        raise RegardError(
+            f"no row has the field {group!r}.",
+            where="data.group",
+            fix="Correct the name, or use  data.group: none.",
+        )
     share = min(spec.data.hold_out, MOST_HELD_OUT / max(distinct, 1))
     bound = max(int(share * 2**64), 1)
-    train, dev = (Part(rows, fields, bound, held_out=side) for side in (False, True))
+    if group:  # groups are few and large: hold out at least one, and as many as the share says
+        count = min(max(round(share * distinct), 1), distinct - 1)
+        bound = sorted(keys)[count] if count else bound
+    train, dev = (Part(rows, fields, bound, held_out=side, group=group) for side in (False, True))
     if distinct < 2 or not any(True for _ in dev) or not any(True for _ in train):
+        what = f"values of {group}" if group else "inputs"
         raise RegardError(
-            f"{distinct} distinct inputs are too few to set some aside for dev.",
+            f"{distinct} distinct {what} are too few to set some aside for dev.",
             where=", ".join(spec.data.train),
-            fix="Name a dev file: --set data.dev=FILE",
+            fix="Name a dev file: --set data.dev=FILE" + (", or  --set data.group=none" if group else ""),
+        )
+    if group:
+        dev.remark = (
+            f"rows with the same {group} stay together: {sum(key < bound for key in keys):,} of {distinct:,} are held "
+            "out as dev. To change that: --set data.group=FIELD, or --set data.group=none"
         )
     return train, dev
 
@@ -57,8 +73,25 @@ def check_present(fields: Sequence[str], present: Set[str], rows: Any, spec: Spe
 class Part(Iterable[Row]):
     """The rows on one side of the split. The text of the input, or the name of the group, determines the side."""
 
-    def __init__(self, rows: Iterable[Row], fields: Sequence[str], bound: int, *, held_out: bool) -> None:
+    def __init__(
+        self,
+        rows: Iterable[Row],
+        fields: Sequence[str],
+        bound: int,
+        *,
+        held_out: bool,
+        group: str | None = None,
+    ) -> None:
         self.rows, self.fields, self.bound, self.held_out = rows, list(fields), bound, held_out
+        self.group, self.remark = group, ""
+
+    def remarks(self) -> list[str]:
+        """Remarks on how the rows are read and divided."""
+        inner: Any = self.rows
+        while not hasattr(inner, "remarks") and hasattr(inner, "rows"):
+            inner = inner.rows  # unwrap filtered rows
+        told: list[str] = inner.remarks() if hasattr(inner, "remarks") else []
+        return [*told, *([self.remark] if self.remark else [])]
 
     def __iter__(self) -> Iterator[Row]:
         return (row for row in self.rows if self._mine(row))
@@ -71,13 +104,15 @@ class Part(Iterable[Row]):
                 yield row
 
     def fingerprint(self) -> str:
-        side = f"{fingerprint(self.rows)} groups or {self.fields} {self.bound} {self.held_out}"
+        named = f" by {self.group}" if self.group else ""
+        side = f"{fingerprint(self.rows)} groups or {self.fields} {self.bound} {self.held_out}{named}"
         return hashlib.blake2b(side.encode(), digest_size=16).hexdigest()
 
     def _mine(self, row: Row) -> bool:
-        return (_key(row, self.fields) < self.bound) == self.held_out
+        return (_key(row, self.fields, self.group) < self.bound) == self.held_out
 
 
-def _key(row: Mapping[str, str], fields: Sequence[str]) -> int:
-    text = getattr(row, "group", "") or "\0".join(row.get(field, "") for field in fields)
+def _key(row: Mapping[str, str], fields: Sequence[str], group: str | None = None) -> int:
+    named = row.get(group, "").strip() if group else ""
+    text = named or getattr(row, "group", "") or "\0".join(row.get(field, "") for field in fields)
     return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest())

@@ -23,7 +23,8 @@ def open_splits(spec: Spec) -> Splits:
         return dict(data.provider.splits())
     if not data.train:
         raise RegardError("no data to train on.", where="data.train", fix="--set data.train=FILE")
-    splits: Splits = {"train": open_split(spec, "train", data.train)}
+    group = [data.group] if data.group not in (None, "none") and not data.dev else []
+    splits: Splits = {"train": open_split(spec, "train", data.train, extra=[str(one) for one in group])}
     for name, files in (("dev", data.dev), ("test", data.test)):
         if files:
             splits[name] = open_split(spec, name, files)
@@ -34,12 +35,12 @@ def open_splits(spec: Spec) -> Splits:
     return splits
 
 
-def open_split(spec: Spec, split: str, files: Sequence[str]) -> Iterable[Row]:
+def open_split(spec: Spec, split: str, files: Sequence[str], *, extra: Sequence[str] = ()) -> Iterable[Row]:
     """The rows of a split: all rows of its files, or those that `data.where` selects."""
     wanted = spec.data.where.get(split)
     if not wanted:
-        return open_files(spec, files, split=split)
-    return FilteredRows(open_files(spec, files, extra=list(wanted), split=split), wanted)
+        return open_files(spec, files, extra=extra, split=split)
+    return FilteredRows(open_files(spec, files, extra=[*wanted, *extra], split=split), wanted)
 
 
 def open_files(

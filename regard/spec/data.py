@@ -42,6 +42,9 @@ class DataSpec(Settings):
     `where: {train: {part: TRAIN}, test: {part: [A, B]}}`."""
     hold_out: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.05
     """Share of the distinct inputs of `train` to hold out as dev (at most 2,000) if no dev is named."""
+    group: str | None = None
+    """The field whose rows stay together if some are held out as dev: a conversation, a document, a speaker. Default:
+    recognized by its name (`conversation`, `dialog_id`, `document`, …); none: only equal inputs stay together."""
     references: bool = True
     """Evaluate repeated inputs once, with all their outputs as references. No effect on tags and trees."""
     bad_rows: Literal["stop", "skip"] = "stop"
