@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from regard.describe.graph import graph
 from regard.describe.unrolling import unrolled
-from regard.describe.vertices import Arrow, Graph, GraphPart, Inside, Vertex
+from regard.describe.vertices import Arrow, Graph, Inside, Vertex
 from regard.inspect.content import Lines
 from regard.inspect.layout import BOLDER, WIDEST, Block, below, flowing, frame
 from regard.inspect.palette import SERIES, Color, series_color
 from regard.inspect.scene import Circle, Group, Mark, Path, Rect, Scene, Step, Text
 from regard.inspect.wiring import PlacedBox, Wire, wired
 from regard.inspect.writing import shorten, text_width, wrap
+from regard.model.count_formula import CountFormula
 from regard.spec import Spec
 
 WIDE, SMALL, TEXT = 400.0, 300.0, 12.0
@@ -36,11 +37,11 @@ def draw(spec: Spec, what: str = "", *, widest: float = WIDEST) -> Scene:
     steps = unrolled(made)
     beside = [] if steps is None else [_captioned("unrolled", steps)]
     insides = [one for part in made.parts if part.count for one in part.insides]
-    beside += [_captioned(f"inside {one.name}", _inside(one)) for one in insides]
+    beside += [_captioned(f"inside {one.name}", _inside(one, made.vocabularies)) for one in insides]
     blocks = [_captioned("rolled", _rolled(made)), *([below(beside, gap=30)] if beside else [])]
     block = below([flowing(blocks, widest=widest), _legend(made, widest)])
-    total = formula(made.total, _slopes(made), made.vocabularies)
-    parts = "; ".join(f"{part.title}, {_part_count(made, part)} parameters" for part in made.parts)
+    total = _written(made, made.units())
+    parts = "; ".join(f"{part.title}, {_written(made, part.units)} parameters" for part in made.parts)
     return frame(
         block,
         title=made.title or "model",
@@ -49,27 +50,9 @@ def draw(spec: Spec, what: str = "", *, widest: float = WIDEST) -> Scene:
     )
 
 
-def formula(count: int, slopes: Mapping[str, int], vocabularies: Mapping[str, int]) -> str:
-    """`1,234 + 257 V(target)`: a count that is linear in unknown vocabulary sizes."""
-    constant = count - sum(slope * vocabularies[name] for name, slope in slopes.items())
-    shown = [f"{constant:,}"] if constant or not slopes else []
-    return " + ".join(shown + [f"{slope:,} V({name})" for name, slope in slopes.items() if slope])
-
-
-def _slopes(made: Graph) -> dict[str, int]:
-    return _together(made.units())
-
-
-def _together(units: Iterable[Vertex]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for unit in units:
-        for name, slope in unit.slopes.items():
-            found[name] = found.get(name, 0) + slope
-    return found
-
-
-def _part_count(made: Graph, part: GraphPart) -> str:
-    return formula(part.count, _together(part.units), made.vocabularies)
+def _written(made: Graph, units: Iterable[Vertex]) -> str:
+    """`1,234 + 257 V(target)`: the number of parameters of some units."""
+    return sum((unit.formula for unit in units), start=CountFormula()).written(made.vocabularies)
 
 
 def _captioned(caption: str, block: Block) -> Block:
@@ -88,7 +71,7 @@ def _legend(made: Graph, widest: float) -> Block:
             "Round: a latent variable, the attended position; the attention weights are its distribution."
         )
     if made.vocabularies:
-        said.append("V(name): the size of a vocabulary, known once it is fitted to data.")
+        said.append("V(name): the size of a vocabulary, or of a vector, known once it is fitted to data.")
     marks: list[Mark] = []
     width, y = 0.0, 0.0
     for sentence in said:
@@ -137,7 +120,7 @@ def _rolled(made: Graph) -> Block:
         top, bottom = extents[first][0] + 8, extents[last][1] + 3
         marks.append(Rect(1, top, block.width - 2, bottom - top, stroke="faint", stroke_width=1.2, radius=8))
         marks.append(Text(left, top + 17, part.title, size=13, bold=True, tags=(("part", part.key),)))
-        count = _part_count(made, part)
+        count = _written(made, part.units)
         marks.append(
             Text(
                 left + WIDE,
@@ -164,11 +147,11 @@ def _option_lines(options: str) -> list[str]:
 
 def _listed(made: Graph) -> Lines:
     """The same as lines of text, for a terminal."""
-    said = [(f"{formula(made.total, _slopes(made), made.vocabularies)} parameters", "ink")]
+    said = [(f"{_written(made, made.units())} parameters", "ink")]
     for part in made.parts:
         said += [("", "muted"), (f"{part.title}: {part.options}", "accent")]
         for unit in part.units:
-            count = formula(unit.count, unit.slopes, made.vocabularies) if unit.count else ""
+            count = _written(made, [unit]) if unit.count else ""
             shapes = [shape for shape in unit.shapes.values() if shape]
             notes = [unit.name, shapes[0] if shapes else "", count, "shared" if unit.shared else ""]
             said.append((f"  {unit.symbol}   {', '.join(filter(None, notes))}".rstrip(), "ink"))
@@ -210,7 +193,7 @@ def outline(
 
 def _box(unit: Vertex, row: int, width: float, label: str, vocabularies: Mapping[str, int]) -> PlacedBox:
     indent = 44.0 if unit.kind == "latent" else 10.0
-    count = formula(unit.count, unit.slopes, vocabularies) if unit.count else ""
+    count = unit.formula.written(vocabularies) if unit.count else ""
     if unit.shared:
         count = f"{count} + shared" if count else "shared"
     name = {"input": "", "output": "", "box": "a part of its own"}.get(unit.kind, unit.name)
@@ -262,12 +245,12 @@ def _box(unit: Vertex, row: int, width: float, label: str, vocabularies: Mapping
 # Inside a cell
 
 
-def _inside(one: Inside) -> Block:
+def _inside(one: Inside, vocabularies: Mapping[str, int]) -> Block:
     boxes = []
     for row, unit in enumerate(one.units):
         unit.group = one.group if unit.count else None
         label = f"{unit.symbol}  {one.size}" if one.size and unit.kind == "computed" else ""
-        boxes.append(_box(unit, row, SMALL, label, {}))
+        boxes.append(_box(unit, row, SMALL, label, vocabularies))
     wires = [Wire(arrow.source, arrow.target) for arrow in one.arrows]
     block, _ = wired(boxes, wires, least=14.0)
     return Block((Group(block.marks, kind="inside"),), block.width, block.height)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from regard.describe.notation import Equation, Range, Symbol
 from regard.describe.weights import LetteredWeight
+from regard.model.count_formula import CountFormula
 
 Kind = Literal["input", "computed", "latent", "output", "box"]
 
@@ -22,7 +23,7 @@ class Vertex:
     lines     its equations
     latent    for a distribution over positions: the name of its random variable
     weights   {parameter: its numbers counted here}; each parameter is counted once in a graph
-    slopes    {column: growth of the count with each unit of an unknown vocabulary}
+    formula   their number as a formula of vocabularies that are not yet known
     held      its weights, whether counted here or elsewhere
     group     number of its group; units that share a weight are in one group; None without weights
     indices   the indices of its symbol
@@ -37,7 +38,7 @@ class Vertex:
     kind: Kind = "computed"
     latent: str = ""
     weights: dict[str, int] = field(default_factory=dict)
-    slopes: dict[str, int] = field(default_factory=dict)
+    formula: CountFormula = field(default_factory=CountFormula)
     held: list[LetteredWeight] = field(default_factory=list)
     group: int | None = None
     indices: tuple[str, ...] = ()

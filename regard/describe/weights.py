@@ -69,14 +69,14 @@ LETTERS: tuple[tuple[str, str], ...] = (
     (r"decoders gate\..*", r"G_y|d_ρ"),
     (r"decoders bridge\..*", r"[Wb]_[sn]\d*"),
     (r"decoders combine\..*", r"[Wb]_o"),
-    (r"decoders reading\.gates\..*", r"[wb]_β̂"),
-    (r"decoders (reading\.attentions\.\w+|attention)\.score\.sentences\.(vector|query|key).*", r"[vUW]_k"),
-    (r"decoders (reading\.attentions\.\w+|attention)\.score\.(words\.)?vector", r"[vw]_a"),
-    (r"decoders (reading\.attentions\.\w+|attention)\.score\.(words\.)?query\..*", r"[Uc]_a"),
-    (r"decoders (reading\.attentions\.\w+|attention)\.score\.(words\.)?key\..*", r"[Wd]_a"),
-    (r"decoders (reading\.attentions\.\w+|attention)\.score\.filters", r"F_aι"),
-    (r"decoders (reading\.attentions\.\w+|attention)\.score\.place\..*", r"V_a"),
-    (r"decoders (reading\.attentions\.\w+|attention)\..*", r"._aι?"),
+    (r"decoders reading\.gates\.(?P<nth>\w+)\..*", r"[wb]_β̂"),
+    (r"decoders (reading\.attentions\.(?P<nth>\w+)|attention)\.score\.sentences\.(vector|query|key).*", r"[vUW]_k"),
+    (r"decoders (reading\.attentions\.(?P<nth>\w+)|attention)\.score\.(words\.)?vector", r"[vw]_a"),
+    (r"decoders (reading\.attentions\.(?P<nth>\w+)|attention)\.score\.(words\.)?query\..*", r"[Uc]_a"),
+    (r"decoders (reading\.attentions\.(?P<nth>\w+)|attention)\.score\.(words\.)?key\..*", r"[Wd]_a"),
+    (r"decoders (reading\.attentions\.(?P<nth>\w+)|attention)\.score\.filters", r"F_aι"),
+    (r"decoders (reading\.attentions\.(?P<nth>\w+)|attention)\.score\.place\..*", r"V_a"),
+    (r"decoders (reading\.attentions\.(?P<nth>\w+)|attention)\..*", r"._aι?"),
     (r"decoders copying\.gate\..*", r"[wb]_g"),
     (r"decoders query", r"q|q_k"),
     (r"decoders asks\..*", r"[Qb]_yk"),
@@ -115,8 +115,10 @@ LETTERS: tuple[tuple[str, str], ...] = (
     (r"decoders layers\.\d+\.itself\.(query|key)\..*", r"([QK]|b_[QK])_?y.*"),
     (r"decoders layers\.\d+\.itself\.value\..*", r"(V|b_V)_?yℓ.*"),
     (r"decoders layers\.\d+\.itself\.output\..*", r"(O|b_O)_?y.*"),
-    (r"decoders layers\.\d+\.over\.(query|key)\..*", r"([QK]|b_[QK])_?a.*"),
-    (r"decoders layers\.\d+\.over\.value\..*", r"(V|b_V)_?a.*"),
+    (r"decoders layers\.\d+\.over\.query\..*", r"(Q|b_Q)_?a.*"),
+    (r"decoders layers\.\d+\.over\.key\..*", r"(K|b_K)_?a(?!′).*"),
+    (r"decoders layers\.\d+\.over\.value\..*", r"(V|b_V)_?a(?!′).*"),
+    (r"decoders layers\.\d+\.over\.further\.(?P<nth>\w+)\..*", r"(K|b_K)_?a(?!′).* & (V|b_V)_?a(?!′).*"),
     (r"decoders layers\.\d+\.over\.output\..*", r"(O|b_O)_?a.*"),
     (r"decoders layers\.\d+\.feed\..*", r"([AB]|b_[AB])_?y.*"),
     (r"decoders layers\.\d+\.first\..*", r"[gb]_y1.*"),
@@ -125,7 +127,10 @@ LETTERS: tuple[tuple[str, str], ...] = (
     (r"decoders norm\..*", r"[gc]_y"),
 )  # fmt: skip
 """Pairs of a parameter, `encoders PATH`, and a pattern of letters, such as `W_rd` without primes; `=r` is the vertex
-that defines r; # is the index of a layer among its neighbors."""
+that defines r; # is the index of a layer among its neighbors; `A & B` for equal parts of one tensor. A group `nth` is
+the input of one of several attentions, whose letters have a prime for each attention before it."""
+MARKS = ("a", "β̂")
+"""Subscripts of an attention and its gate; a prime on them belongs to the weight, not to an index."""
 
 
 @dataclass(frozen=True)
@@ -152,14 +157,19 @@ class LetteredWeight:
 
 def letter(node: Symbol | Call) -> str:
     """`W_rd` of a symbol, without the primes of its part; `@w→` for the function of a cell."""
-    below = "".join(_item(item) for item in node.items)
+    below = "".join(_item(item, node.base.count("′")) for item in node.items)
     base = unicodedata.normalize("NFD", node.base).replace("′", "")
     return f"{base}_{below}" if below else base
 
 
-def _item(node: Node) -> str:
+def _item(node: Node, primes: int) -> str:
+    """An index or a mark in a subscript; primes: how many the part has."""
     if isinstance(node, Symbol) and not node.items:
-        return node.base.replace("′", "")
+        bare = node.base.replace("′", "")
+        if unicodedata.normalize("NFD", bare) in MARKS:
+            return node.base
+        # k marks the attention to sentences, or is an index, which has the primes of its part.
+        return bare + "′" * max(0, node.base.count("′") - primes) if bare == "k" else bare
     return str(node.value) if hasattr(node, "value") else "?"
 
 
@@ -171,11 +181,9 @@ def held(part: nn.Module, side: str, name: str) -> list[LetteredWeight]:
     for path, tensor in part.named_parameters(remove_duplicate=False):
         owner, full = _owner(path, modules), f"{side}.{name}.{path}"
         recurrent = _recurrent(path, modules)
-        if recurrent is not None:
-            share = tensor.numel() // len(recurrent)
-            found += [LetteredWeight(full, tensor, letters, share, owner) for letters in recurrent]
-        else:
-            found.append(LetteredWeight(full, tensor, _letters(side, path, paths), tensor.numel(), owner))
+        patterns = _letters(side, path, paths).split(" & ") if recurrent is None else recurrent
+        share = tensor.numel() // len(patterns)
+        found += [LetteredWeight(full, tensor, letters, share, owner) for letters in patterns]
     return found
 
 
@@ -190,6 +198,13 @@ def _letters(side: str, path: str, paths: list[str]) -> str:
             before = re.escape(path[:start])
             among = {int(one[1]) for other in paths if (one := re.match(rf"{before}(\d+)\.", other))}
             letters = letters.replace("#", str(sorted(among).index(int(groups["at"])) + 1))
+        if groups.get("nth"):
+            start = match.start("nth") - len(side) - 1
+            before = re.escape(path[:start])
+            names = [one[1] for other in paths if (one := re.match(rf"{before}(\w+)\.", other))]
+            # The first input of a Transformer has weights of its own name; those of others are `further`.
+            number = list(dict.fromkeys(names)).index(groups["nth"]) + before.endswith(r"further\.")
+            letters = re.sub(r"(?<=[_?])(a|k|β̂)", rf"\g<1>{'′' * number}", letters)
         if "within" in groups:
             letters = letters.replace("[012]", {"first": "1", "second": "2", "past": "0"}[groups["within"]])
         return letters.replace("{number}", groups.get("number") or "")

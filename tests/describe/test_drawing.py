@@ -7,6 +7,7 @@ from collections import Counter
 from functools import cache
 from itertools import combinations, pairwise
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -378,3 +379,45 @@ def test_the_file_is_well_formed_and_says_what_it_shows(tmp_path: Path) -> None:
     assert told is not None and "encoder of source" in str(told.text) and "parameters" in str(told.text)
     numbers = re.findall(r"[\d,]+ \+ [\d,]+ V\(source\)", str(told.text))
     assert numbers, told.text
+
+
+TWO = {
+    "inputs": {"lemma": {"type": "text"}, "features": {"type": "text"}, "hint": {"type": "text"}},
+    "outputs": {"form": {"type": "text"}},
+    "encoder": {name: {"type": "recurrent", "size": 8} for name in ("lemma", "features", "hint")},
+}
+
+
+def test_separate_attentions_have_separate_weights() -> None:
+    looks = [{"over": name, "score": "additive", "gate": True} for name in TWO["inputs"]]
+    spec = Spec.parse({**TWO, "decoder": {"type": "recurrent", "size": 8, "attention": looks}})
+    found = graph(spec)
+    network: Any = network_of(spec)
+    sizes = {name: one.numel() for name, one in network.named_parameters()}
+    scores = [unit for unit in found.units() if unit.symbol.startswith("e") and unit.count]
+    assert len({unit.group for unit in scores}) == len(scores) == 3
+    for unit, name in zip(scores, TWO["inputs"], strict=True):
+        own = {place for place in sizes if f"attentions.{name}.score" in place}
+        assert set(unit.weights) == own and unit.count == sum(map(sizes.__getitem__, own))
+    gates = [unit for unit in found.units() if any(".gates." in place for place in unit.weights)]
+    assert len(gates) == 3
+    assert not any(unit.shared for unit in found.units())
+    assert "shared" not in [mark.text for mark in draw(spec).walk() if isinstance(mark, Text)]
+
+
+def test_a_transformer_over_several_inputs_shares_only_its_queries() -> None:
+    spec = Spec.parse({**TWO, "decoder": {"type": "transformer", "size": 8, "heads": 2, "layers": 2}})
+    found = graph(spec)
+    sharing = [unit for unit in found.units() if unit.shared]
+    assert [unit.symbol[:1] for unit in sharing] == [
+        "e",
+        "e",
+    ]  # the energies of the second and the third input
+    for unit in sharing:
+        elsewhere = {weight.name for weight in unit.held} - set(unit.weights)
+        assert all(".over.query." in name for name in elsewhere)
+    sizes = {name: one.numel() for name, one in network_of(spec).named_parameters()}
+    counted: Counter[str] = Counter()
+    for unit in found.units():
+        counted.update(unit.weights)
+    assert dict(counted) == sizes

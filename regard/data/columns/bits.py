@@ -168,7 +168,7 @@ class BitsColumn(Column):
         return {"width": self.width}
 
     def pretend(self, size: int) -> None:
-        self.width = 4
+        self.width = max(1, size - 4)  # vectors are narrow; a vocabulary has four special units
 
     def relearn(self, learned: Mapping[str, Any]) -> None:
         self.width = int(learned["width"])

@@ -184,6 +184,12 @@ class CandidateColumn(Column):
             self.words = copy(self.words)
             self.words.grow(kind)
 
+    def inner_sizes(self) -> dict[str, int]:
+        return {f"words of {self.name}": self.words.size}
+
+    def pretend_inner(self, name: str, size: int) -> None:
+        self.words.pretend(size)
+
     def relearn(self, learned: Mapping[str, Any]) -> None:
         self._set(learned["candidates"])
         self.words.relearn(learned)

@@ -298,6 +298,13 @@ class Column(ABC):
         """Take the fitted state of the same column of another model."""
         self.relearn(other.learned())
 
+    def inner_sizes(self) -> dict[str, int]:
+        """{name: number} of other things that are counted in the data besides `size`: characters of words."""
+        return {}
+
+    def pretend_inner(self, name: str, size: int) -> None:  # noqa: B027  most columns have no inner sizes
+        """Simulate fitting to `size` of the things that `inner_sizes` names."""
+
     def state(self) -> dict[str, Any]:
         """Everything needed to restore this column, as JSON; `column_from_state` is the inverse."""
         return {"type": self.type, "name": self.name, "options": self.options(), "learned": self.learned()}

@@ -109,3 +109,9 @@ class SpelledTextColumn(TextColumn):
     def relearn(self, learned: Mapping[str, Any]) -> None:
         super().relearn(learned)
         self._set_characters(learned.get("characters", []))
+
+    def inner_sizes(self) -> dict[str, int]:
+        return {f"characters of {self.name}": len(self.characters)}
+
+    def pretend_inner(self, name: str, size: int) -> None:
+        self._set_characters([f"unit{number}" for number in range(size)])

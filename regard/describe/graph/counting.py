@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from regard.describe.vertices import Graph, Vertex
+from regard.model.count_formula import CountFormula
 
 
-def count(made: Graph, slopes: Mapping[str, Mapping[str, int]]) -> None:
+def count(made: Graph, formulas: Mapping[str, CountFormula]) -> None:
     """Count each parameter at the first vertex that uses it.
 
-    slopes   {column: {parameter: its growth with each unit of the column's vocabulary}}
+    formulas   {parameter: its number of entries}, if it depends on vocabularies that are not yet known
     """
     counted: set[tuple[int, str]] = set()
+    sizes = {weight.name: weight.tensor.numel() for unit in made.units() for weight in unit.held}
     for part in made.parts:
         for unit in part.units:
             for weight in unit.held:
@@ -20,10 +22,21 @@ def count(made: Graph, slopes: Mapping[str, Mapping[str, int]]) -> None:
                     continue
                 counted.add(weight.identity)
                 unit.weights[weight.name] = unit.weights.get(weight.name, 0) + weight.count
-                for column, grown in slopes.items():
-                    if weight.name in grown:
-                        unit.slopes[column] = unit.slopes.get(column, 0) + grown[weight.name]
+                whole = weight.tensor.numel()
+                grown = formulas.get(weight.name, CountFormula.constant(whole))
+                unit.formula += grown.share(weight.count, whole)
         part.count = sum(unit.count for unit in part.units)
+        for unit in (one for inside in part.insides for one in inside.units if one.weights):
+            unit.formula = _of_gate(unit, formulas, sizes)
+
+
+def _of_gate(unit: Vertex, formulas: Mapping[str, CountFormula], sizes: Mapping[str, int]) -> CountFormula:
+    """The number of weights of one gate of a cell."""
+    total = CountFormula()
+    for name, share in unit.weights.items():
+        known = name not in formulas
+        total += CountFormula.constant(share) if known else formulas[name].share(share, sizes[name])
+    return total
 
 
 def group(made: Graph) -> None:

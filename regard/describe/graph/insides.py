@@ -71,12 +71,12 @@ def _count_gates(weights: Sequence[LetteredWeight], units: Sequence[Vertex]) -> 
             letter(one)[:2] in ("W_", "U_") for equation in unit.equations for one in symbols(equation.body)
         )
     ]
-    cells: dict[str, int] = {}
+    cells: dict[str, dict[str, int]] = {}
     for one in weights:
         if one.letters.startswith(STEP) and re.search(r"\.(weight|bias)_[ih]h$", one.name):
-            cell = one.name.rpartition(".")[0]
-            cells[cell] = cells.get(cell, 0) + one.count
-    sizes = set(cells.values())
+            cell = cells.setdefault(one.name.rpartition(".")[0], {})
+            cell[one.name] = cell.get(one.name, 0) + one.count
+    sizes = {sum(cell.values()) for cell in cells.values()}
     if gated and len(sizes) == 1 and not next(iter(sizes)) % len(gated):
         for unit in gated:
-            unit.weights = {"each cell": next(iter(sizes)) // len(gated)}
+            unit.weights = {name: count // len(gated) for name, count in next(iter(cells.values())).items()}

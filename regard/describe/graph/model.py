@@ -20,7 +20,7 @@ from regard.describe.sizes import Size
 from regard.describe.vertices import Graph, Vertex
 from regard.describe.weights import held
 from regard.model.building import build_network
-from regard.model.counting import fitted_to_nothing, parameter_slopes
+from regard.model.counting import data_sizes, fitted_to_nothing, parameter_formulas
 from regard.model.store import read_columns
 from regard.nn.symbols import MemorySymbols, primed
 from regard.parts import as_data
@@ -33,7 +33,8 @@ def graph(spec: Spec, what: str = "") -> Graph:
     columns = read_columns(file) if file.is_file() else fitted_to_nothing(spec)
     with torch.device("meta"):
         network: Any = build_network(spec, columns, read_files=False)
-    slopes = {} if file.is_file() else parameter_slopes(spec)
+    formulas = {} if file.is_file() else parameter_formulas(spec)
+    unknown = {name for one in formulas.values() for term in one.terms for name in term}
     encoders = {name: _encoder(spec, network, name) for name in spec.encoder}
     ranges: dict[str, Range] = {}
     sizes: dict[tuple[str, int], Size] = {}
@@ -43,7 +44,7 @@ def graph(spec: Spec, what: str = "") -> Graph:
     outside = _memories(spec, encoders)
     decoders = []
     for name in spec.outputs:
-        vocabulary = f"V({name})" if name in slopes else ""
+        vocabulary = f"V({name})" if name in unknown else ""
         decoders.append(_decoder(spec, network, name, outside, ranges, sizes, vocabulary))
         ranges |= decoders[-1].part.ranges
     parts = [*encoders.values(), *decoders]
@@ -53,9 +54,9 @@ def graph(spec: Spec, what: str = "") -> Graph:
         [one.part for one in parts],
         [arrow for one in parts for arrow in one.arrows],
         sum(parameter.numel() for parameter in network.parameters()),
-        {name: units for name, (_, units) in slopes.items()},
+        {name: size for name, size in data_sizes(columns).items() if name in unknown},
     )
-    count(made, {name: grown for name, (grown, _) in slopes.items()})
+    count(made, formulas)
     group(made)
     return made
 
