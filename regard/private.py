@@ -5,7 +5,7 @@ the fallback for other versions.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from types import SimpleNamespace
@@ -112,6 +112,33 @@ def apply(function: type[torch.autograd.Function], *arguments: Any) -> Any:
     if torch.compiler.is_compiling() or _transforms_active is None or _transforms_active():
         return function.apply(*arguments)
     return super(torch.autograd.Function, function).apply(*arguments)  # type: ignore[misc]
+
+
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_global_hooks = tuple(getattr(torch.nn.modules.module, f"_global{name}", {}) for name in _HOOKS)
+
+
+def hooks_of(own: Mapping[str, Any]) -> list[Mapping[Any, Any]]:
+    """The hooks of a module with these attributes, by kind; later ones appear in the same mappings."""
+    return [own.get(name, {}) for name in _HOOKS]
+
+
+def hooked(own: Mapping[str, Any]) -> bool:
+    """Whether hooks watch or change the calls of a module with these attributes."""
+    for name in _HOOKS:
+        if own.get(name):
+            return True
+    return any(_global_hooks)
+
+
+def global_hooks() -> Sequence[Mapping[Any, Any]]:
+    """The hooks of all modules, by kind."""
+    return _global_hooks
+
+
+def step_hooks(optimizer: torch.optim.Optimizer) -> bool:
+    """Whether hooks watch the steps of an optimizer."""
+    return any(vars(optimizer).get(f"_optimizer_step_{when}_hooks") for when in ("pre", "post"))
 
 
 gru_cell: Callable[..., Any] | None = (

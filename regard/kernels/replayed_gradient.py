@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.kernels.gradient_recording import Asked, Found, Function, GradientRecording, Shelf, replay
+from regard.kernels.replacing import recordable, state_of
 from regard.kernels.replay import autocast_dtype
 from regard.private import transforms_active
 
@@ -24,18 +25,20 @@ SHELVES = 4
 def replayed(owner: nn.Module, function: Function, *inputs: Tensor, key: Hashable = None) -> Found:
     """function(*inputs), which uses the owner's weights; recorded on CUDA if gradients are enabled.
 
-    The function may depend only on its inputs, the weights, the owner's training mode, its dropout
-    probabilities, and the key.
+    The function may depend only on its inputs, the weights, the owner's modules and their plain attributes, and
+    the key.
     """
     if not inputs[0].is_cuda or not torch.is_grad_enabled() or torch.is_inference_mode_enabled():
         return function(*inputs)
     if torch.compiler.is_compiling() or transforms_active() or torch.cuda.is_current_stream_capturing():
         return function(*inputs)
+    if not recordable(owner):
+        return function(*inputs)
     replays = replays_of(owner)
     weights = replays.weights(owner)  # also finds the dropouts
     shares = tuple(module.p for module in replays.dropouts)
     asked = Asked(owner, function, inputs, weights, shares, autocast_dtype())
-    return replays(asked, key) if asked.weights else function(*inputs)
+    return replays(asked, (key, state_of(owner))) if asked.weights else function(*inputs)
 
 
 class GradientReplays:

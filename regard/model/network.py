@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Batch, Evidence, Tokens
 from regard.data.perceived import Places
+from regard.kernels.replacing import Replaces
 from regard.model import recorded
 from regard.nn.decoders import Distilled
 from regard.nn.loss import Loss
@@ -117,7 +118,7 @@ class Network(nn.Module):
 
     def forward(self, batch: Batch) -> dict[str, Loss]:
         """The loss of every output."""
-        if recorded.knows(self, batch):
+        if WHOLE(self) and recorded.knows(self, batch):
             return {output: recorded.loss(self, batch) for output in self.decoders}
         encoded = self.encode(batch)
         losses = {}
@@ -165,3 +166,7 @@ class Network(nn.Module):
         # looked up in the class, because a failed lookup in a module is slow
         penalties = [part.penalty() for part in parts if hasattr(type(part), "penalty")]
         return torch.stack(penalties).sum() if penalties else None
+
+
+WHOLE = Replaces(Network, methods=("encode", "reader", "memories", "truth"))
+"""The methods that a recording of the whole network replaces."""

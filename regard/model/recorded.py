@@ -7,15 +7,17 @@ them, and the host has half as much work.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor
 
 from regard.data.batch import Batch, Tokens
+from regard.kernels.replacing import Replaces
 from regard.kernels.replayed_gradient import replayed
 from regard.nn import RecurrentDecoder, RecurrentEncoder
 from regard.nn.decoders import recorded_loss
+from regard.nn.decoders.recurrent import LOSSES
 from regard.nn.encoders import recorded
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
@@ -23,21 +25,26 @@ from regard.nn.memory import Memory
 if TYPE_CHECKING:
     from regard.model.network import Network
 
+ENCODERS = Replaces(RecurrentEncoder, methods=("forward", "run_layers"))
+DECODERS = Replaces(RecurrentDecoder, methods=(*LOSSES.known[RecurrentDecoder], "loss", "looked_at"))
+
 
 def knows(network: Network, batch: Batch) -> bool:
     """Whether the model reads one text and writes one text, and uses nothing else of the batch."""
     if len(network.readers) != 1 or len(network.decoders) != 1 or network.distillation is not None:
         return False
     (name,), (output,) = network.readers, network.decoders
-    encoder, decoder = network.reader(name), network.decoders[output]
+    encoder, decoder = network.reader(name), cast(RecurrentDecoder, network.decoders[output])
     return (
-        type(encoder) is RecurrentEncoder
-        and type(decoder) is RecurrentDecoder
+        ENCODERS.kind(encoder) is not None
+        and DECODERS.kind(decoder) is not None
         and not network.trees
         and not any(column in batch for column in network.truths[output].values())
         and batch[name].verbatim is None
         and recorded.knows(encoder, batch[name])
-        and recorded_loss.knows(decoder, _like(network, output, batch[name]), batch[output], None)
+        and recorded_loss.knows(
+            cast(RecurrentDecoder, decoder), _like(network, output, batch[name]), batch[output], None
+        )
     )
 
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from regard import parts
 from regard.data.batch import PAD, UNKNOWN, Tokens
 from regard.errors import RegardError
+from regard.kernels.replacing import Replaces
 from regard.nn.vectors import read_vectors
 from regard.parts import Dropout, Mistakes, Size
 from regard.private import transforms_active
@@ -82,6 +83,8 @@ class Embedding(nn.Module):
         return vectors
 
 
+EMBEDDINGS = Replaces(Embedding, methods=("forward", "read"))
+"""The embeddings whose vectors a fast path reads."""
 FEW = 256
 """Largest vocabulary for `OfFew`, whose one product then takes less time than torch's sort of the ids."""
 

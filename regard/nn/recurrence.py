@@ -11,11 +11,24 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.cells import Cell
+from regard.nn.cells.cell import TorchRecurrence
 from regard.nn.packing import Packing
 from regard.parts import Mistakes
 
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]
 """W, U, b, c of a cell, as `Cell.torch_weights` gives them."""
+
+
+def kernel_of(cells: Sequence[Cell]) -> str | None:
+    """The recurrence of `regard.kernels` that computes all of these cells, if there is one."""
+    kernel = cells[0].kernel
+    return kernel if all(cell.kernel == kernel for cell in cells[1:]) else None
+
+
+def recurrence_of(cells: Sequence[Cell]) -> TorchRecurrence | None:
+    """torch's recurrence of all of these cells, if there is one."""
+    run = cells[0].torch_recurrence()
+    return run if all(cell.torch_recurrence() is run for cell in cells[1:]) else None
 
 
 def run_cells(
@@ -25,9 +38,9 @@ def run_cells(
     (directions, B, state), longest row first → packed outputs (N, directions·size) and last states
     (directions, B, state).
 
-    The cells must have a `torch_recurrence`.
+    The cells must have a `recurrence_of`.
     """
-    run = cells[0].torch_recurrence()
+    run = recurrence_of(cells)
     if run is None:
         raise TypeError(f"torch has no recurrence of {type(cells[0]).__name__}")
     weights = [weight for one in cells for weight in one.torch_weights()]
@@ -51,9 +64,9 @@ def run_layers(
     weights   the weights to use for each cell, which need not be its own
     dropout   dropout between the layers
 
-    The cells must have a `torch_recurrence` and the same size.
+    The cells must have a `recurrence_of` and the same size.
     """
-    run = cells[0].torch_recurrence()
+    run = recurrence_of(cells)
     if run is None:
         raise TypeError(f"torch has no recurrence of {type(cells[0]).__name__}")
     flat = [weight for one in weights for weight in one]
@@ -82,12 +95,12 @@ def by_kernels(
 
     weights   the weights to use for each cell; default: its own
 
-    The cells must have a `kernel`.
+    The cells must have a `kernel_of`.
     """
     from regard.kernels.cpu.gates import KINDS
     from regard.kernels.cpu.recurrence import PackedRecurrence
 
-    kind = KINDS[str(cells[0].kernel)]
+    kind = KINDS[str(kernel_of(cells))]
     taken = [cell.torch_weights() for cell in cells] if weights is None else weights
     weight_ih, weight_hh, bias_ih, bias_hh = zip(*taken, strict=True)
     projected = nn.functional.linear(inputs, torch.cat(weight_ih), torch.cat(bias_ih))

@@ -11,26 +11,29 @@ from torch import Tensor
 
 from regard.kernels.availability import triton_takes
 from regard.kernels.buckets import rounded_rows, rounded_steps
+from regard.kernels.replacing import Replaces
 from regard.kernels.replay import outside_inference
 from regard.nn.cells import Cell, GRUCell, LSTMCell, RNNCell
 from regard.nn.packing import Packing, sent
+from regard.nn.recurrence import kernel_of
 
 if TYPE_CHECKING:
     from regard.kernels.cuda.recurrence import Orders, Sweep
 
 CELLS = {RNNCell: "rnn", GRUCell: "gru", LSTMCell: "lstm"}
+WRITTEN = Replaces(*CELLS)
 
 
-def knows(cell: Cell, inputs: Tensor) -> bool:
-    return has_kernels(cell) and triton_takes(inputs)
+def knows(cells: Sequence[Cell], inputs: Tensor) -> bool:
+    return triton_takes(inputs) and has_kernels(cells)
 
 
-def has_kernels(cell: Cell) -> bool:
+def has_kernels(cells: Sequence[Cell]) -> bool:
     """`knows`, regardless of the device."""
     return (
-        type(cell) in CELLS
-        and cell.kernel is not None
-        and cell.weight_hh.dtype in (torch.float32, torch.float64)
+        WRITTEN(*cells)
+        and kernel_of(cells) is not None
+        and cells[0].weight_hh.dtype in (torch.float32, torch.float64)
     )
 
 
@@ -64,7 +67,7 @@ def sweep_of(cells: Sequence[Cell], rows: int, steps: int) -> Sweep:
 
     cell = cells[0]
     return Sweep(
-        cell=CELLS[type(cell)],  # type: ignore[arg-type]
+        cell=CELLS[WRITTEN.kind(cell)],  # type: ignore[arg-type, index]
         size=cell.size,
         directions=len(cells),
         inputs=cell.input_size,

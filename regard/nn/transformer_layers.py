@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.kernels.buckets import rounded, rounded_rows
+from regard.kernels.replacing import Replaces
 from regard.parts import Depth, Mistakes, Options, Size
 
 Positions = Literal["sinusoidal", "learned"]
@@ -96,7 +97,8 @@ class MultiHead(nn.Module):
         """
         asked, (keys, values) = self.split(self.query(query)), prepared
         dropout = self.dropout if self.training else 0.0
-        if query.is_cuda and asked.shape[2] * keys.shape[2] <= SHORT:
+        few = query.is_cuda and asked.shape[2] * keys.shape[2] <= SHORT
+        if few or not ENERGIES(self):
             weights = torch.softmax(self.energies(asked, keys, mask), -1)
             read = nn.functional.dropout(weights, dropout, self.training) @ values
         else:
@@ -147,6 +149,10 @@ class MultiHead(nn.Module):
             place = apart.clamp(-self.distances, self.distances) + self.distances
         distance: Tensor = self.distance[:, place].to(asked.dtype)
         return distance
+
+
+ENERGIES = Replaces(MultiHead, methods=("energies", "_apart", "_before", "_distance"))
+"""The methods that torch's attention replaces."""
 
 
 class FeedForward(nn.Sequential):

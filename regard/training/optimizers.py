@@ -10,7 +10,7 @@ from torch.optim import SGD, Adam, AdamW, Optimizer
 
 from regard.errors import RegardError
 from regard.kernels.availability import triton_takes
-from regard.private import add_to_all, norm_of_all
+from regard.private import add_to_all, norm_of_all, step_hooks
 from regard.spec.training import TrainingSpec
 from regard.training.ema import MovingAverage
 
@@ -83,12 +83,16 @@ class QuickAdam:
         return (
             type(optimizer) in (Adam, AdamW)
             and len(optimizer.param_groups) == 1
+            and not any(optimizer.param_groups[0].get(name) for name in ("amsgrad", "maximize"))
             and len({parameter.device for parameter in parameters}) == 1
             and triton_takes(parameters[0])
         )
 
     def ready(self) -> bool:
         """Whether every weight has a gradient and the same number of optimizer steps."""
+        if "step" in vars(self.optimizer) or step_hooks(self.optimizer):
+            self.tensors = None  # the steps that others take are counted anew
+            return False
         if not self.optimizer.state or any(parameter.grad is None for parameter in self.parameters):
             return False
         first = self.optimizer.state[self.parameters[0]]["exp_avg"]

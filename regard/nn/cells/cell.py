@@ -146,7 +146,8 @@ class Cell(nn.Module):
         return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
     def torch_recurrence(self) -> TorchRecurrence | None:
-        """torch's recurrence over whole sequences with these weights (cuDNN's on CUDA), if there is one."""
+        """torch's recurrence over whole sequences with these weights (cuDNN's on CUDA), if there is one: the same
+        object for all cells that can run together."""
         return None
 
     def forward(self, inputs: Tensor, state: Tensor) -> Tensor:

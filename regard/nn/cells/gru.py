@@ -21,6 +21,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from regard.kernels.replacing import Replaces
 from regard.nn.cells.cell import (
     ACTIVATIONS,
     Activation,
@@ -34,6 +35,7 @@ from regard.private import gru_cell
 
 Update = Literal["torch", "cho"]
 Reset = Literal["after", "before"]
+RECURRENCE = dense_or_packed(torch.gru)
 UPDATES = {"torch": "(1 − z) ⊙ n + z ⊙ h", "cho": "z ⊙ n + (1 − z) ⊙ h"}
 
 
@@ -80,7 +82,7 @@ class GRUCell(Cell):
 
     @property
     def kernel(self) -> str | None:
-        return "gru" if type(self) is GRUCell and self.as_torch else None
+        return "gru" if self.as_torch and WRITTEN(self) else None
 
     @property
     def as_torch(self) -> bool:
@@ -96,7 +98,7 @@ class GRUCell(Cell):
         return self.weight_ih * rows, self.weight_hh * rows, self.bias_ih * sign, self.bias_hh * sign
 
     def torch_recurrence(self) -> TorchRecurrence | None:
-        return dense_or_packed(torch.gru) if self.as_torch else None
+        return RECURRENCE if self.as_torch and WRITTEN(self) else None
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
         split, squash = 2 * self.size, ACTIVATIONS[self.activation]
@@ -123,3 +125,7 @@ class GRUCell(Cell):
         rows = (projected.reshape(-1, gates), recurrent.reshape(-1, gates), state.reshape(-1, self.size))
         advanced: Tensor = run(*(row.to(recurrent.dtype) for row in rows))[0]
         return advanced.view_as(state)
+
+
+WRITTEN = Replaces(GRUCell)
+"""The cells that torch's recurrence and our kernels compute."""

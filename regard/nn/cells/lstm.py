@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.kernels.replacing import Replaces
 from regard.nn.cells.cell import ACTIVATIONS, Activation, Cell, TorchRecurrence, squashed
 from regard.parts import register
 from regard.private import lstm_cell
@@ -50,19 +51,10 @@ class LSTMCell(Cell):
 
     @property
     def kernel(self) -> str | None:
-        return "lstm" if type(self) is LSTMCell and self.activation == "tanh" else None
+        return "lstm" if self.activation == "tanh" and WRITTEN(self) else None
 
     def torch_recurrence(self) -> TorchRecurrence | None:
-        if self.activation != "tanh":
-            return None
-
-        def run(inputs: Tensor, sizes: Tensor | None, first: Tensor, *common: Any) -> tuple[Tensor, Tensor]:
-            states = [part.contiguous() for part in first.chunk(2, -1)]
-            given: tuple[Any, ...] = (inputs, states) if sizes is None else (inputs, sizes, states)
-            outputs, last, carry = torch.lstm(*given, *common, *([False] if sizes is None else []))
-            return outputs, torch.cat([last, carry], -1)
-
-        return run
+        return recurrence if self.activation == "tanh" and WRITTEN(self) else None
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
         hidden, carry = state.chunk(2, -1)
@@ -83,3 +75,15 @@ class LSTMCell(Cell):
         rows = (projected.reshape(-1, gates), recurrent.reshape(-1, gates), carry.reshape(-1, self.size))
         hidden, carried, _ = run(*(row.to(recurrent.dtype) for row in rows))
         return torch.cat([hidden, carried], -1).view(*carry.shape[:-1], self.state_size)
+
+
+def recurrence(inputs: Tensor, sizes: Tensor | None, first: Tensor, *common: Any) -> tuple[Tensor, Tensor]:
+    """torch's, with the states [h; c] as one tensor."""
+    states = [part.contiguous() for part in first.chunk(2, -1)]
+    given: tuple[Any, ...] = (inputs, states) if sizes is None else (inputs, sizes, states)
+    outputs, last, carry = torch.lstm(*given, *common, *([False] if sizes is None else []))
+    return outputs, torch.cat([last, carry], -1)
+
+
+WRITTEN = Replaces(LSTMCell)
+"""The cells that torch's recurrence and our kernels compute."""

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.kernels.replacing import Replaces
 from regard.nn.cells.cell import (
     ACTIVATIONS,
     Activation,
@@ -43,8 +44,12 @@ class RNNCell(Cell):
 
     @property
     def kernel(self) -> str | None:
-        return self.activation if type(self) is RNNCell else None
+        return self.activation if WRITTEN(self) else None
 
     def torch_recurrence(self) -> TorchRecurrence | None:
-        run = {"tanh": torch.rnn_tanh, "relu": torch.rnn_relu}.get(self.activation)
-        return None if run is None else dense_or_packed(run)
+        return RECURRENCES.get(self.activation) if WRITTEN(self) else None
+
+
+RECURRENCES = {"tanh": dense_or_packed(torch.rnn_tanh), "relu": dense_or_packed(torch.rnn_relu)}
+WRITTEN = Replaces(RNNCell)
+"""The cells that torch's recurrence and our kernels compute."""

@@ -11,33 +11,39 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from regard.kernels.replacing import Replaces
 from regard.nn import swept
 from regard.nn.decoders import recorded
 from regard.nn.decoders.decoder import Truth
+from regard.nn.decoders.stack import Stack
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.recurrence import recurrence_of
 
 if TYPE_CHECKING:
     from regard.nn.decoders.recurrent import RecurrentDecoder
 
+STACKS = Replaces(Stack, methods=("forward",))
+
 
 def knows(decoder: RecurrentDecoder) -> bool:
     """Whether no context enters the recurrence, looks are independent of each other,
-    and torch has the cell."""
+    and torch has the cells."""
     if decoder.reading is not None and decoder.reading.remembering:
         return False
     return (
-        decoder.stack.cell(0).torch_recurrence() is not None
-        and not decoder.feeds
+        not decoder.feeds
         and not decoder.looks_before
+        and STACKS(decoder.stack)
+        and recurrence_of(decoder.stack.each()) is not None
     )
 
 
 def records(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
     """Whether this is CUDA, our kernels support the cells, and the inputs are tensors of simple memories."""
-    cell = decoder.stack.cell(0)
-    return knows(decoder) and swept.knows(cell, cell.weight_hh) and recorded.suits(decoder, memories)
+    cells = decoder.stack.each()
+    return knows(decoder) and swept.knows(cells, cells[0].weight_hh) and recorded.suits(decoder, memories)
 
 
 def unroll(

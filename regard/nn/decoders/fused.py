@@ -9,11 +9,15 @@ import torch
 from torch import Tensor, nn
 
 from regard.kernels.availability import within_reach
+from regard.kernels.replacing import LAYERS, Replaces
 from regard.nn.attention import Attention
+from regard.nn.decoders.conditioning import Readout
 from regard.nn.decoders.reading import Reading
+from regard.nn.decoders.stack import Stack
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.recurrence import kernel_of
 from regard.nn.scores import Additive, Dot, General, Linear, Location, ScaledDot
 from regard.nn.selections import Hard, Segmental, Sigmoid, Softmax
 
@@ -22,13 +26,16 @@ if TYPE_CHECKING:
     from regard.kernels.cpu.looks import Alone
     from regard.nn.decoders.recurrent_steps import RecurrentSteps
 
-SCORES = (Additive, Location, Dot, ScaledDot, General, Linear)
-SELECTIONS = (Softmax, Hard, Sigmoid, Segmental)
+SCORES = Replaces(Additive, Location, Dot, ScaledDot, General, Linear)
+SELECTIONS = Replaces(Softmax, Hard, Sigmoid, Segmental)
+AROUND = Replaces(Stack, Reading, Attention, children=False)
+"""What holds the cells, the score and the selection."""
+READOUTS = Replaces(Readout)
 
 
 def knows(decoder: RecurrentSteps, memories: Mapping[str, Memory]) -> bool:
     """Whether the decoder has kernels and runs on the CPU."""
-    if not has_kernels(decoder, memories):
+    if not decoder.stack.cell(0).weight_hh.is_cpu or not has_kernels(decoder, memories):
         return False
     values = memories[attended(decoder)[0]].values
     return within_reach(values, decoder.stack.cell(0).weight_hh, rows=len(values))
@@ -50,9 +57,12 @@ def has_kernels(decoder: RecurrentSteps, memories: Mapping[str, Memory]) -> bool
         return False  # the kernels compute the output from the state alone
     attention = reading.attention(reading.names[0])
     return (
-        decoder.stack.cell(0).kernel is not None
-        and type(attention.score) in SCORES
-        and type(attention.select) in SELECTIONS
+        AROUND(decoder.stack, reading, attention)
+        and kernel_of(decoder.stack.each()) is not None
+        and SCORES(attention.score)
+        and SELECTIONS(attention.select)
+        and READOUTS(decoder.combine)
+        and LAYERS(decoder.stack.dropout)
     )
 
 
@@ -75,8 +85,8 @@ def score_kind(attention: Attention) -> tuple[int, float]:
     from regard.kernels.cpu.energies import ADDITIVE, DOT, LINEAR
 
     score = attention.score
-    kind = {Additive: ADDITIVE, Location: ADDITIVE, Linear: LINEAR}.get(type(score), DOT)
-    return kind, score.scale if isinstance(score, Dot) else 1.0
+    codes: dict[Any, int] = {Additive: ADDITIVE, Location: ADDITIVE, Linear: LINEAR}
+    return codes.get(SCORES.kind(score), DOT), score.scale if isinstance(score, Dot) else 1.0
 
 
 def read_weight(decoder: RecurrentSteps) -> Tensor:
@@ -108,8 +118,8 @@ def choice_of(attention: Attention) -> Choice:
     select = attention.select
     transitions = getattr(select, "transitions", None)
     between = torch.zeros(1, 4) if transitions is None else transitions.detach().reshape(1, 4)
-    kind = {Softmax: SOFTMAX, Hard: SOFTMAX, Sigmoid: SIGMOID, Segmental: SEGMENTS}[type(select)]
-    return Choice(kind, float(getattr(select, "normalize", 0.0)), between.numpy())
+    codes: dict[Any, int] = {Softmax: SOFTMAX, Hard: SOFTMAX, Sigmoid: SIGMOID, Segmental: SEGMENTS}
+    return Choice(codes[SELECTIONS.kind(select)], float(getattr(select, "normalize", 0.0)), between.numpy())
 
 
 def reads_alone(attention: Attention) -> bool:

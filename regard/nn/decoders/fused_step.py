@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import Tensor, nn
 
+from regard.kernels.replacing import LAYERS
 from regard.nn.decoders.fused import (
     StackWeights,
     attended,
@@ -18,6 +19,8 @@ from regard.nn.decoders.fused import (
     score_kind,
     score_weights,
 )
+from regard.nn.decoders.output import OUTPUTS
+from regard.nn.embedding import EMBEDDINGS
 from regard.nn.memory import Memory
 from regard.nn.scores import Location
 from regard.nn.stepping import State, Step
@@ -43,9 +46,13 @@ class Prepared:
 def lay_out(
     decoder: RecurrentSteps, memories: Mapping[str, Memory], keys: Mapping[str, Tensor]
 ) -> Prepared | None:
-    """Prepare what every step needs, once per search; None if dropout is active."""
+    """Prepare what every step needs, once per search; None if dropout is active, or if an embedding or an output
+    layer computes something else."""
     stack = decoder.stack
-    if decoder.training and max(decoder.dropout.p, stack.dropout.p, decoder.embedding.dropout.p) > 0:
+    dropouts = (decoder.dropout, stack.dropout, decoder.embedding.dropout)
+    if not (EMBEDDINGS(decoder.embedding) and OUTPUTS(decoder.output) and LAYERS(decoder.narrow, *dropouts)):
+        return None
+    if decoder.training and (max(one.p for one in dropouts) > 0 or decoder.embedding.word_dropout):
         return None
     from regard.kernels.cpu import energies, step
     from regard.kernels.cpu.attentive import stacked_panels

@@ -11,10 +11,13 @@ from torch import Tensor, nn
 
 from regard.kernels.availability import installed
 from regard.kernels.buckets import rounded, rounded_rows, rounded_steps
+from regard.kernels.replacing import LAYERS, Replaces
 from regard.kernels.replay import outside_inference
+from regard.nn import swept
 from regard.nn.attention import Attention
-from regard.nn.cells import GRUCell, LSTMCell, RNNCell
+from regard.nn.decoders.conditioning import Readout
 from regard.nn.decoders.reading import Reading
+from regard.nn.decoders.stack import Stack
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
@@ -26,8 +29,12 @@ if TYPE_CHECKING:
     from regard.kernels.cuda.recurrence import Inputs, LookPlan, UnrollGiven, UnrollPlan
     from regard.nn.decoders.recurrent import RecurrentDecoder
 
-CELLS = {RNNCell: "rnn", GRUCell: "gru", LSTMCell: "lstm"}
 SELECTIONS = {Softmax: "softmax", Sigmoid: "sigmoid", Segmental: "segments"}
+SELECTS = Replaces(*SELECTIONS)
+SCORES = Replaces(Additive, Dot, ScaledDot, General)
+AROUND = Replaces(Stack, Reading, Attention, children=False)
+"""What holds the cells, the scores and the selections."""
+READOUTS = Replaces(Readout)
 LONGEST = 1024
 """Most positions of a memory, all of which a kernel program holds at once."""
 
@@ -46,7 +53,7 @@ def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
 
 def has_kernels(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
     """`knows`, regardless of the device."""
-    reading, cells = decoder.reading, [decoder.stack.cell(index) for index in range(len(decoder.stack.cells))]
+    reading, cells = decoder.reading, decoder.stack.each()
     if reading is None or not (decoder.looks_before or decoder.feeds):
         return False
     if reading.gates:
@@ -57,19 +64,21 @@ def has_kernels(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bo
         return False  # the output depends on the state alone
     if len(cells) > 1 and decoder.stack.residual:
         return False
-    if any(type(cell) not in CELLS or cell.kernel is None for cell in cells):
-        return False
-    dtype = cells[0].weight_hh.dtype
-    return dtype in (torch.float32, torch.float64) and all(
-        _attends(reading.attention(name), memories[name]) for name in reading.names
+    return (
+        AROUND(decoder.stack, reading)
+        and swept.has_kernels(cells)
+        and READOUTS(decoder.combine)
+        and LAYERS(decoder.stack.dropout)
+        and all(_attends(reading.attention(name), memories[name]) for name in reading.names)
     )
 
 
 def _attends(attention: Attention, memory: Memory) -> bool:
     positions = memory.values.shape[1]
     return (
-        type(attention.score) in (Additive, Dot, ScaledDot, General)
-        and type(attention.select) in SELECTIONS
+        AROUND(attention)
+        and SCORES(attention.score)
+        and SELECTS(attention.select)
         and memory.override is None
         and (2 if isinstance(attention.select, Segmental) else 1) <= positions <= LONGEST
     )
@@ -111,7 +120,7 @@ def plan_of(decoder: RecurrentDecoder, memories: Mapping[str, Memory], steps: in
     cell = stack.cell(0)
     memory = memories[reading.names[0]]
     return UnrollPlan(
-        cell=CELLS[type(cell)],  # type: ignore[arg-type]
+        cell=swept.CELLS[swept.WRITTEN.kind(cell)],  # type: ignore[arg-type, index]
         size=stack.size,
         layers=len(stack.cells),
         rows=rounded_rows(len(memory.values)),
@@ -138,7 +147,7 @@ def look_of(attention: Attention, memory: Memory) -> LookPlan:
     score, select = attention.score, attention.select
     return LookPlan(
         additive=isinstance(score, Additive),
-        select=SELECTIONS[type(select)],  # type: ignore[arg-type]
+        select=SELECTIONS[SELECTS.kind(select)],  # type: ignore[arg-type, index]
         features=score.size if isinstance(score, Additive) else attention.query_size,
         values=attention.value_size,
         positions=rounded(memory.values.shape[1], 8, 2),

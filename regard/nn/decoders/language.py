@@ -15,7 +15,7 @@ from regard.nn.decoders.continuing import Carried, ContinuingDecoder
 from regard.nn.decoders.stepwise import likelihood
 from regard.nn.embedding import Embedding, build_embedding
 from regard.nn.packing import FullPacking
-from regard.nn.recurrence import Weights, by_kernels, run_layers
+from regard.nn.recurrence import Weights, by_kernels, kernel_of, recurrence_of, run_layers
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Depth, Dropout, Mistakes, NotNegative, Plan, Size, register
 
@@ -174,7 +174,7 @@ class LanguageDecoder(ContinuingDecoder):
         if self.variational:
             inputs = self._masked(inputs, self.embedding_dropout)
         cells = [self.cell(layer) for layer in range(len(self.cells))]
-        if cells[0].torch_recurrence() is None and not self._in_kernels(inputs):
+        if recurrence_of(cells) is None and not self._in_kernels(inputs):
             across = [self._dropped(cell.weight_hh) for cell in cells]
             outputs, last = self._by_layers(_by_steps, cells, across, inputs, state)
             return outputs.transpose(0, 1), last
@@ -206,8 +206,8 @@ class LanguageDecoder(ContinuingDecoder):
         return total
 
     def _in_kernels(self, inputs: Tensor) -> bool:
-        cell = self.cell(0)
-        return cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=inputs.shape[1])
+        cells = [self.cell(layer) for layer in range(len(self.cells))]
+        return kernel_of(cells) is not None and within_reach(inputs, cells[0].weight_hh, rows=inputs.shape[1])
 
     def _weights(self, cell: Cell) -> Weights:
         """The weights of a cell; in training, with dropout on the recurrent ones."""

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.kernels.availability import installed, within_reach
+from regard.kernels.replacing import Replaces
 from regard.nn.embedding import Embedding
 
 
@@ -61,12 +62,13 @@ class Output(nn.Module):
 
         With smoothing ε, the target distribution is (1 − ε)·one-hot + ε/V.
         """
-        if torch.is_grad_enabled() and within_reach(rows, self.weight, rows=len(rows)):
+        replaced = torch.is_grad_enabled() and OUTPUTS(self)
+        if replaced and within_reach(rows, self.weight, rows=len(rows)):
             from regard.kernels.cpu.cost import PackedCost
 
             costs: tuple[Tensor, Tensor] = PackedCost.apply(rows, self.weight, self.bias, targets, smoothing)
             return costs
-        if torch.is_grad_enabled() and on_cuda(rows, self.weight):
+        if replaced and on_cuda(rows, self.weight):
             from regard.kernels.cuda.cost import ChunkedCost
 
             total, likelihood = ChunkedCost.apply(rows, self.weight, self.bias, targets, smoothing)
@@ -80,7 +82,11 @@ class Output(nn.Module):
 
     def loss_of_some(self, rows: Tensor, targets: Tensor, *, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
         """`loss`, without the rows whose target is negative."""
-        if torch.is_grad_enabled() and on_cuda(rows, self.weight):
+        if torch.is_grad_enabled() and OUTPUTS(self) and on_cuda(rows, self.weight):
             return self.loss(rows, targets, smoothing=smoothing)
         real = targets >= 0
         return self.loss(rows[real], targets[real], smoothing=smoothing)
+
+
+OUTPUTS = Replaces(Output, methods=("forward",))
+"""The layers whose logits a fast path computes."""

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.kernels.buckets import rounded, rounded_rows, rounded_steps
+from regard.kernels.replacing import recordable
 from regard.kernels.replay import tensors_of, with_tensors
 from regard.kernels.replayed_gradient import replayed
 from regard.nn.decoders.unrolled import Unrolled
@@ -34,7 +35,7 @@ SAID = ("layout", "shape")
 def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
     """Whether a gradient is needed on CUDA, and the inputs are the tensors of simple memories alone."""
     weight = decoder.stack.cell(0).weight_hh
-    return weight.is_cuda and torch.is_grad_enabled() and suits(decoder, memories)
+    return weight.is_cuda and torch.is_grad_enabled() and suits(decoder, memories) and recordable(decoder)
 
 
 def suits(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:

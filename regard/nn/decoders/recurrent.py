@@ -11,6 +11,7 @@ from torch import Tensor
 
 from regard import parts
 from regard.data.batch import Tokens
+from regard.kernels.replacing import Replaces
 from regard.nn.cells import AnyCell
 from regard.nn.copying import CopyOptions, check_copying, copied_input, first_copyable
 from regard.nn.decoders import (
@@ -27,7 +28,7 @@ from regard.nn.decoders.bridge import Bridging, check_bridge
 from regard.nn.decoders.conditioning import Condition, check_condition
 from regard.nn.decoders.decoder import BatchView, Truth, truth_by_name
 from regard.nn.decoders.objective import Distilled, TextObjective
-from regard.nn.decoders.recurrent_steps import RecurrentSteps
+from regard.nn.decoders.recurrent_steps import STEPS, RecurrentSteps
 from regard.nn.decoders.step_by_step import ScheduledSamplingOptions
 from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, previous_tokens
 from regard.nn.decoders.text_attention import TextAttentionOptions, build_attention, check_attentions
@@ -250,13 +251,14 @@ class RecurrentDecoder(RecurrentSteps):
 
         looks   whether the attention weights are needed; else they may be left out
         """
-        previous = self.known(previous)
-        if fused.knows(self, memories):
-            return fused.unroll(self, memories, previous, packing, drawing=drawing)
-        if graphed.knows(self, memories):
-            return graphed.unroll(self, memories, previous, packing, looks=looks)
-        if at_once.knows(self):
-            return at_once.unroll(self, memories, previous, packing, truth=truth, drawing=drawing)
+        if UNROLLED(self):
+            known = self.known(previous)
+            if fused.knows(self, memories):
+                return fused.unroll(self, memories, known, packing, drawing=drawing)
+            if graphed.knows(self, memories):
+                return graphed.unroll(self, memories, known, packing, looks=looks)
+            if at_once.knows(self):
+                return at_once.unroll(self, memories, known, packing, truth=truth, drawing=drawing)
         if recorded.knows(self, memories):
             return recorded.unroll(self, memories, previous, packing)
         return self.unroll_plain(memories, previous, packing, truth=truth, drawing=drawing)
@@ -299,7 +301,7 @@ class RecurrentDecoder(RecurrentSteps):
         truth: Truth = None,
         distilled: Distilled | None = None,
     ) -> Loss:
-        if distilled is None and recorded_loss.knows(self, memories, target, truth):
+        if distilled is None and LOSSES(self) and recorded_loss.knows(self, memories, target, truth):
             return recorded_loss.loss(self, memories, target)
         return super().loss(memories, target, truth=truth, distilled=distilled)
 
@@ -369,3 +371,19 @@ class RecurrentDecoder(RecurrentSteps):
     def repeat(self, found: Hypotheses, memories: Mapping[str, Memory]) -> None:
         previous, packing = previous_tokens(found)
         self.unroll_plain(memories, previous, packing)
+
+
+UNROLLED = Replaces(RecurrentDecoder, methods=(*STEPS.known[RecurrentSteps], "unroll_plain"))
+"""The methods that a fast path for a whole output replaces."""
+LOSSES = Replaces(
+    RecurrentDecoder,
+    methods=(
+        *UNROLLED.known[RecurrentDecoder],
+        "unroll",
+        "forced_cost",
+        "targets",
+        "count",
+        "sampled_share",
+    ),
+)
+"""The methods that a recorded loss replaces."""

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
+from regard.kernels.replacing import Replaces
 from regard.nn.attention import Attention
 from regard.nn.copying import Copying
 from regard.nn.decoders import fused, fused_step, graphed
@@ -152,7 +153,8 @@ class RecurrentSteps(StepwiseDecoder):
             _, layers = self.stack(seen, layers)
         feed = summary.new_zeros(rows, 1, self.readout_size) if self.feeds else None
         laid_out = None
-        if self.copying is None and not torch.is_grad_enabled() and fused.knows(self, memories):
+        searching = self.copying is None and not torch.is_grad_enabled()
+        if searching and SEARCHED(self) and fused.knows(self, memories):
             laid_out = fused_step.lay_out(self, memories, keys)
         places = None if self.copying is None else self.copying.places(memories[self.copying.source])
         known = truth_by_name(truth, attended)
@@ -245,6 +247,7 @@ class RecurrentSteps(StepwiseDecoder):
         if (
             at_once
             and not reading.gates
+            and fused.AROUND(reading)
             and all(graphed.looks_at_once(reading.attention(name), memories[name]) for name in names)
         ):
             found = {
@@ -267,3 +270,12 @@ class RecurrentSteps(StepwiseDecoder):
         found = [output, *([] if context is None else [context]), *([embedded] if self.deep else [])]
         combined: Tensor = self.combine(torch.cat(found, -1), None if at_output is None else at_output.share)
         return combined
+
+
+STEPS = Replaces(
+    RecurrentSteps, methods=("start", "known", "project", "projected", "advance", "_read", "readout")
+)
+"""The methods that a fast path for a whole output replaces."""
+SEARCHED = Replaces(RecurrentSteps, methods=(*STEPS.known[RecurrentSteps], "step"))
+"""The methods that a fast path for the steps of a search replaces; `step`, because it may change the state, parts of
+which the path has laid out beforehand."""

@@ -48,6 +48,10 @@ class Stack(nn.Module):
     def cell(self, layer: int) -> Cell:
         return cast(Cell, self.cells[layer])
 
+    def each(self) -> list[Cell]:
+        """The cells of all layers."""
+        return [self.cell(layer) for layer in range(len(self.cells))]
+
     def forward(self, projected: Tensor, states: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
         """The first layer's projected input (…, G) and all states → the output (…, size) and the new states."""
         cell = self.cell(0)
@@ -77,7 +81,7 @@ class Stack(nn.Module):
 
     def _layer(self, cell: Cell, inputs: Tensor, first: Tensor, packing: Packing) -> Tensor:
         """One layer, from the first states (B, state) of the rows."""
-        if swept.knows(cell, inputs):
+        if swept.knows([cell], inputs):
             return swept.run_forward(cell, first, inputs, packing)
         first = first.index_select(0, packing.order)
         if cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=len(packing.longest)):

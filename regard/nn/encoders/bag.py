@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import Tokens
-from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding, check_dropout
+from regard.kernels.replacing import Replaces
+from regard.nn.embedding import EMBEDDINGS, Embedding, EmbeddingOptions, build_embedding, check_dropout
 from regard.nn.encoders.encoder import Encoder, refuse_unread
 from regard.nn.encoders.text import embedding_note
 from regard.nn.memory import Memory
@@ -126,12 +127,13 @@ class BagEncoder(Encoder):
 
     def sums(self, tokens: Tokens) -> Tensor:
         """The summaries alone, (B, D)."""
-        dropped = self.training and self.embedding.dropout.p > 0
-        if self.embedding.vocabulary <= FEW_WORDS and not dropped:
+        embedding = self.embedding
+        dropped = self.training and (embedding.dropout.p > 0 or embedding.word_dropout > 0)
+        if embedding.vocabulary <= FEW_WORDS and not dropped and EMBEDDINGS(embedding):
             return self._by_counts(tokens)
         values: Tensor = self.embedding(tokens.ids)  # (B, L, D), zero at PAD
         if not self.position:
-            return values.sum(1)
+            return (values * tokens.mask.unsqueeze(-1)).sum(1)
         weights = position_encoding(tokens.lengths, tokens.ids.shape[1], self.embedding.size)
         return (values * weights).sum(1)
 
@@ -151,3 +153,7 @@ class BagEncoder(Encoder):
             return parts[0]
         features = torch.arange(1, table.shape[1] + 1, device=table.device) / table.shape[1]
         return parts[0] + features * parts[1]
+
+
+BAGS = Replaces(BagEncoder, methods=("forward",))
+"""The encoders whose summaries alone can be computed, by `sums`."""

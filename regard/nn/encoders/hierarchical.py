@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from regard import parts
 from regard.data.batch import Sentences, Tokens
 from regard.data.perceived import Series
+from regard.kernels.replacing import Replaces
 from regard.nn.attention import Attention, check_attention
 from regard.nn.cells import AnyCell
 from regard.nn.embedding import Arrange, Embedding, as_it_stands
@@ -20,12 +21,18 @@ from regard.nn.encoders.mean import MeanEncoder
 from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.memory import Memory, Parts
 from regard.nn.packing import BucketPacking
+from regard.nn.scores import AttentionScore
 from regard.nn.selections import Softmax
 from regard.nn.symbols import LookSymbols, MemorySymbols
 from regard.nn.vectors import read_vectors
 from regard.parts import Dropout, Mistakes, Plan, Size, register
 
 Values = Literal["states", "inputs"]
+WHOLE = Replaces(RecurrentEncoder, methods=("forward",))
+"""The encoders that can read all sentences together, without padding."""
+ATTENTIONS = Replaces(Attention, children=False)
+KEYS = Replaces(AttentionScore, methods=("keys_of",))
+SELECTIONS = Replaces(Softmax)
 
 
 class LevelOptions(parts.Settings):
@@ -218,7 +225,7 @@ class HierarchicalEncoder(Encoder):
         return found
 
     def forward(self, document: Sentences) -> Memory:
-        if isinstance(self.words, RecurrentEncoder):
+        if isinstance(self.words, RecurrentEncoder) and WHOLE(self.words):
             vectors, found = self._read_together(self.words, document)
         else:
             vectors, found = self._look([self.words(tokens) for tokens in document.buckets], document)
@@ -241,7 +248,7 @@ class HierarchicalEncoder(Encoder):
         others = None if keys is None else packing.apart(keys)
         if self.attention is None or self.query is None:
             return [summaries], Parts(document, pieces, others)
-        if type(self.attention.select) is Softmax:
+        if ATTENTIONS(self.attention) and KEYS(self.attention.score) and SELECTIONS(self.attention.select):
             score = self.attention.score
             scores = score(self.query.expand(1, 1, -1), score.keys(states.unsqueeze(0)))  # (1, 1, N)
             weights = packing.softmax(scores[0, 0]).unsqueeze(1)

@@ -13,7 +13,7 @@ from regard.nn import swept
 from regard.nn.cells import Cell, make_cell
 from regard.nn.cells.cell import carried_by
 from regard.nn.packing import Packing
-from regard.nn.recurrence import by_kernels, run_cells
+from regard.nn.recurrence import by_kernels, kernel_of, recurrence_of, run_cells
 from regard.parts import Options
 
 First = Literal["learned", "zero"]
@@ -133,12 +133,12 @@ class RecurrentLayer(nn.Module):
 
     def run(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
         """Run forward, or in both directions."""
-        cell = self.cell(0)
-        if cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=len(packing.longest)):
+        cells, weight = self.each(), self.cell(0).weight_hh
+        if kernel_of(cells) is not None and within_reach(inputs, weight, rows=len(packing.longest)):
             return self.by_kernels(inputs, packing, whole=whole)
-        if swept.knows(cell, inputs) and not (whole and cell.carries):
-            return swept.run(self.each(), self.first, inputs, packing)
-        run = self.by_cells if cell.torch_recurrence() is None else self.by_torch
+        if swept.knows(cells, inputs) and not (whole and cells[0].carries):
+            return swept.run(cells, self.first, inputs, packing)
+        run = self.by_cells if recurrence_of(cells) is None else self.by_torch
         return run(inputs, packing, whole=whole)
 
     def _last(self, states: Tensor, whole: bool) -> Tensor:

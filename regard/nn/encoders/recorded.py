@@ -16,15 +16,18 @@ from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.kernels.buckets import MIDDLE, SMALL, rounded_rows, rounded_steps
+from regard.kernels.replacing import LAYERS, Replaces, recordable, state_of
 from regard.kernels.replay import outside_inference, recorder_of
 from regard.kernels.replayed_gradient import replayed
 from regard.nn import swept
-from regard.nn.embedding import Embedding
+from regard.nn.embedding import EMBEDDINGS
+from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.memory import Memory
 
 if TYPE_CHECKING:
-    from regard.nn.encoders.layer import RecurrentLayer
     from regard.nn.encoders.recurrent import RecurrentEncoder
+
+READ_BY = Replaces(RecurrentLayer, children=False)
 
 
 def knows(encoder: RecurrentEncoder, tokens: Tokens) -> bool:
@@ -35,7 +38,8 @@ def knows(encoder: RecurrentEncoder, tokens: Tokens) -> bool:
         and 0 < tokens.ids.numel() <= most()
         and (torch.is_grad_enabled() or not encoder.training)
         and suits(encoder)
-        and all(swept.knows(cast("RecurrentLayer", layer).cell(0), tokens.ids) for layer in encoder.layers)
+        and all(swept.knows(cast(RecurrentLayer, layer).each(), tokens.ids) for layer in encoder.layers)
+        and recordable(encoder)
     )
 
 
@@ -49,7 +53,9 @@ def most() -> int:
 def suits(encoder: RecurrentEncoder) -> bool:
     """`knows`, regardless of the batch and the device."""
     return (
-        type(encoder.embedding) is Embedding
+        EMBEDDINGS(encoder.embedding)
+        and READ_BY(*encoder.layers)
+        and LAYERS(encoder.dropout)
         and encoder.values == "states"
         and not encoder.hands_on
         and not any(layer.backward for layer in encoder.layers)
@@ -96,7 +102,7 @@ def whole(encoder: RecurrentEncoder, ids: Tensor, lengths: Tensor) -> tuple[Tens
 
 def _replayed(encoder: RecurrentEncoder, function: Any, ids: Tensor, lengths: Tensor) -> tuple[Tensor, ...]:
     recorder = recorder_of(encoder)
-    key = ("read", *(weight.data_ptr() for weight in encoder.parameters()))
+    key = ("read", state_of(encoder), *(weight.data_ptr() for weight in encoder.parameters()))
     with recorder.lock, outside_inference():
         found = recorder.replays(key, lambda given: function(*given), (ids, lengths))
         return tuple(tensor.clone() for tensor in found)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.errors import RegardError
+from regard.kernels.replacing import Replaces
 from regard.nn.cells import AnyCell
 from regard.nn.embedding import TokenVectors, check_dropout
 from regard.nn.encoders import recorded
@@ -185,7 +186,7 @@ class RecurrentEncoder(TextEncoder):
         return LastStates(len(self.layers), self.summary_size, first.cell(0).carries)
 
     def forward(self, tokens: Tokens) -> Memory:
-        if recorded.knows(self, tokens):
+        if RUN(self) and recorded.knows(self, tokens):
             return recorded.read(self, tokens)
         mask = tokens.mask
         packing = Packing.of(tokens.lengths, mask.shape[1], tokens.counts)
@@ -214,6 +215,10 @@ class RecurrentEncoder(TextEncoder):
             if self.residual and index > 0:
                 values = values + inputs
         return values, last
+
+
+RUN = Replaces(RecurrentEncoder, methods=("run_layers",))
+"""The method that a recording of the whole encoder replaces."""
 
 
 def reads_backward(direction: Direction, layer: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from regard.data.batch import Sentences
 from regard.errors import RegardError
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding, check_dropout
-from regard.nn.encoders.bag import BagEncoder, position_line
+from regard.nn.encoders.bag import BAGS, BagEncoder, position_line
 from regard.nn.encoders.encoder import Encoder
 from regard.nn.encoders.layer import LayerSymbols
 from regard.nn.encoders.mean import masked_mean
@@ -204,7 +204,7 @@ class StoryEncoder(Encoder):
         found = []
         for table, times in zip(self.tables, self.ages, strict=True):
             read = [
-                table.sums(tokens) if isinstance(table, BagEncoder) else table(tokens).summary
+                cast(BagEncoder, table).sums(tokens) if BAGS(table) else table(tokens).summary
                 for tokens in story.buckets
             ]
             found.append((story.gather(read) + times[ages]) * mask.unsqueeze(-1))  # (B, S, D)

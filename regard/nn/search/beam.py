@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import RegardError
+from regard.kernels.replacing import Replaces
 from regard.nn.search.active import Active
 from regard.nn.search.beam_strides import beam_in_strides
 from regard.nn.search.candidates import best_continuations, normalizers, top
@@ -45,7 +46,7 @@ class Beam:
 
     def __call__(self, stepper: Stepper) -> Hypotheses:
         bounds = self.limits.of(stepper)
-        if serves(stepper, bounds):
+        if BEAMS(self) and serves(stepper, bounds):
             found = beam_in_strides(self, stepper, bounds)
             if found is not None:
                 return found
@@ -121,6 +122,10 @@ class Beam:
         """The K best candidates that continue. At most K of the 2K candidates end, so there are K of them."""
         live, order = scores.masked_fill(tokens == end, -torch.inf).topk(self.size, 1)
         return live, parents.gather(1, order), tokens.gather(1, order)
+
+
+BEAMS = Replaces(Beam)
+"""The search whose steps a kernel computes."""
 
 
 def _without_dead_ends(gained: Tensor, logits: Tensor, dead: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.kernels.buckets import rounded, rounded_rows
+from regard.kernels.replacing import Replaces, recordable, state_of, trusted
 from regard.kernels.replay import plain_parts, recorder_of
 from regard.nn.memory import Memory
 from regard.nn.search.active import Active
@@ -27,6 +28,7 @@ from regard.nn.search.limits import Bounds
 from regard.nn.search.stepper import Stepper
 from regard.nn.search.walk import TokenChoice, walk, whole
 
+STEPPERS = Replaces(Stepper)
 FIRST, LATER = 8, 16
 """Maximal number of steps in the first stride of a search, and in later ones."""
 
@@ -41,13 +43,13 @@ def strides_of(steps: int) -> Iterator[tuple[int, int]]:
 
 
 def serves(stepper: Stepper, bounds: Bounds) -> bool:
-    """Whether strides are possible: on CUDA, with a single decoder that allows it (`in_strides`), without
-    dropout, prefix or imposed attention, and with memories without a hierarchy."""
+    """Whether strides are possible: on CUDA, with a single decoder that allows it (`in_strides`) and whose calls
+    can be recorded, without dropout, prefix or imposed attention, and with memories without a hierarchy."""
     decoder = getattr(stepper, "decoder", None)
     return (
         stepper.lengths.is_cuda
         and len(stepper.lengths) > 0
-        and type(stepper) is Stepper
+        and STEPPERS.kind(stepper) is not None
         and isinstance(decoder, nn.Module)
         and getattr(decoder, "in_strides", False)
         and not decoder.training
@@ -58,12 +60,13 @@ def serves(stepper: Stepper, bounds: Bounds) -> bool:
             for memory in stepper.memories.values()
         )
         and not torch.cuda.is_current_stream_capturing()
+        and recordable(decoder)
     )
 
 
 def walk_fast(stepper: Stepper, choice: TokenChoice, bounds: Bounds, hypotheses: int = 1) -> Hypotheses:
     """Write until every hypothesis has ended, in strides if possible, else step by step."""
-    if serves(stepper, bounds):
+    if serves(stepper, bounds) and trusted(type(choice)):
         found = walk_in_strides(stepper, choice, bounds, hypotheses)
         if found is not None:
             return found
@@ -123,12 +126,13 @@ def _widened(memory: Memory) -> Memory:
 
 @dataclass(frozen=True)
 class Key:
-    """The key of a captured stride, beside its shapes: the search, its limits,
-    and the addresses of the weights."""
+    """The key of a captured stride, beside its shapes: the search, its limits, the addresses of the weights, and
+    what else the decoder depends on."""
 
     search: Hashable
     limits: tuple[Any, ...]
     weights: tuple[int, ...]
+    decoder: Hashable
     timeless: bool
 
     @staticmethod
@@ -136,7 +140,7 @@ class Key:
         decoder: Any = stepper.decoder
         limits = (stepper.begin, stepper.end, bounds.minimum, bounds.forbidden)
         weights = tuple(parameter.data_ptr() for parameter in decoder.parameters())
-        return Key(search, limits, weights, getattr(decoder, "timeless", False))
+        return Key(search, limits, weights, state_of(decoder), getattr(decoder, "timeless", False))
 
     def at(self, state: Any, count: int, *, late: bool) -> Hashable:
         """The key of one stride: its number of steps, and the position if the decoder depends on it."""

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from regard import kernels
 from regard.errors import RegardError
+from regard.kernels.replacing import Replaces
 from regard.nn.precision import at_least_single
 from regard.nn.selections.rescaled import Rescaled
 from regard.nn.selections.selection import NOTHING, Given, by_query
@@ -69,7 +70,7 @@ class Segmental(Rescaled):
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         B, T, S = scores.shape
         scores = at_least_single(scores)
-        if S < 2 or not kernels.available("segments", scores):
+        if S < 2 or not STRUCTURES(self) or not kernels.available("segments", scores):
             return self.structure(scores, mask).marginals
         inside = torch.where(by_query(mask), scores, -torch.inf)  # (B, T, S)
         return kernels.segment_marginals(
@@ -99,6 +100,10 @@ class Segmental(Rescaled):
 
     def penalty(self) -> Tensor:
         return self.decay * self.transitions.square().sum()
+
+
+STRUCTURES = Replaces(Segmental, methods=("structure",))
+"""The method that the kernel replaces."""
 
 
 def _extents(mask: Tensor) -> Tensor:

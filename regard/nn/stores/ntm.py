@@ -20,6 +20,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from regard.kernels.availability import within_reach
+from regard.kernels.replacing import Replaces
 from regard.nn.products import weighted_sums
 from regard.nn.stores.content import WRITTEN_EPSILON, content_line, content_weights
 from regard.nn.stores.store import Bias, Store, StoreStep, number, vector
@@ -111,7 +112,7 @@ class NTMStore(Store):
 
     def step(self, controller: Tensor, state: NTMState) -> StoreStep:
         said = self.interface(controller)
-        if within_reach(said, *state, rows=len(said)):
+        if STEPS(self) and within_reach(said, *state, rows=len(said)):
             from regard.kernels.cpu.ntm import NTMStep
 
             slots, write, read, reads = apply(NTMStep, said, *state)
@@ -142,6 +143,10 @@ class NTMStore(Store):
         gates, erase = torch.sigmoid(gated).split((2 * heads, heads * width), -1)
         shifts = shifts.unflatten(-1, (2 * heads, 3)).softmax(-1)
         return keys, gates, softplus(positive), shifts, erase.unflatten(-1, (heads, width)), add
+
+
+STEPS = Replaces(NTMStore, methods=("_plain", "_bent"))
+"""The methods that the kernel replaces."""
 
 
 def _moves(mark: str, j: str, state: str, slot: str) -> list[str]:

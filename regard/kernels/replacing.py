@@ -1,0 +1,197 @@
+"""Whether a fast path computes what an object does.
+
+A fast path replaces methods of some classes: a kernel for `GRUCell` runs instead of its `advance`. An object may
+compute something else: its class overrides a method, the method was replaced on the object or on the class, a
+hook watches its calls, or a layer inside it was exchanged. Every fast path therefore declares what it replaces and
+asks before it runs:
+
+    CELLS = Replaces(GRUCell, LSTMCell)           when the path is imported
+    if CELLS.kind(cell) is not None: …            for each object
+
+A recording replays calls without Python. It asks `recordable`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import nn
+
+from regard.private import global_hooks, hooked, hooks_of
+
+_off = 0
+"""Number of open `without_fast_paths` contexts."""
+
+CALLS = ("forward", "__call__", "__getattr__", "__getattribute__")
+"""Names that decide what a call of any module does."""
+PARAMETRIZED = nn.utils.parametrize.ParametrizationList.__module__
+"""The module of the classes that `torch.nn.utils.parametrize` makes."""
+PLAIN = frozenset({int, float, str, bool, type(None)})
+BUILDING = frozenset({"__init__", "__new__", "extra_repr", "__repr__", "__getstate__", "__setstate__"})
+
+
+@contextmanager
+def without_fast_paths() -> Iterator[None]:
+    """Compute with the parts' own methods alone: nothing is replaced, and nothing is recorded."""
+    global _off
+    _off += 1
+    try:
+        yield
+    finally:
+        _off -= 1
+
+
+class Replaces:
+    """Which objects compute exactly as one of these classes.
+
+    kinds     the classes whose methods a path replaces
+    methods   names of the replaced methods; default: all methods of the class. Overriding another method does not
+              concern the path
+    children  whether the path also replaces the calls of the modules inside, which must then be simple layers of
+              torch
+    """
+
+    def __init__(
+        self, *kinds: type[Any], methods: Collection[str] | None = None, children: bool = True
+    ) -> None:
+        # kept now, so that a method that is replaced on the class later is noticed
+        self.known = {kind: _resolved(kind, methods) for kind in kinds}
+        self.children = children and methods is None
+
+    def kind(self, thing: Any) -> type[Any] | None:
+        """The class that the object computes as; None if the path must not replace it."""
+        if _off:
+            return None
+        here = type(thing)
+        for kind in here.__mro__:
+            if kind in self.known:
+                break
+        else:
+            return None
+        known = self.known[kind]
+        for name, method in known.items():
+            if getattr(here, name) is not method:
+                return None
+        if torch.compiler.is_compiling():  # a compiler cannot trace the rest
+            return kind
+        own = vars(thing)
+        if not own.keys().isdisjoint(known) or hooked(own):
+            return None
+        return kind if not self.children or _simple_inside(own) else None
+
+    def __call__(self, *things: Any) -> bool:
+        """Whether all objects compute as one of the classes; None counts as such."""
+        for thing in things:
+            if thing is not None and self.kind(thing) is None:
+                return False
+        return not _off
+
+
+def _resolved(kind: type[Any], methods: Collection[str] | None) -> dict[str, Any]:
+    """The methods of a class by name."""
+    if methods is None:
+        methods = [*_methods(kind), *(CALLS if issubclass(kind, nn.Module) else ())]
+    return {name: getattr(kind, name) for name in methods}
+
+
+def _methods(kind: type[Any]) -> frozenset[str]:
+    """The names of the methods and properties of a class, without those of `nn.Module`."""
+    found = (one for one in kind.__mro__ if one not in (object, nn.Module))
+    return frozenset(
+        name
+        for one in found
+        for name, value in vars(one).items()
+        if (callable(value) or isinstance(value, property | staticmethod | cached_property))
+        and not isinstance(value, type)
+        and name not in BUILDING
+    )
+
+
+LAYERS = Replaces(nn.Linear, nn.Dropout, nn.Identity, nn.ModuleList, nn.ModuleDict)
+"""Layers of torch whose weights a path may use without calling them."""
+
+
+def _simple_inside(own: Mapping[str, Any]) -> bool:
+    for name, child in own.get("_modules", {}).items():
+        # a parametrization computes a weight, which a path reads as any other
+        if child is not None and name != "parametrizations" and LAYERS.kind(child) is None:
+            return False
+    return True
+
+
+# Recordings.
+
+
+def recordable(owner: nn.Module) -> bool:
+    """Whether calls of a module may be replayed without Python.
+
+    The modules inside must be regard's or torch's, with neither hooks nor replaced methods. The code of others may
+    depend on more than weights and inputs; a class that does not says so with `recordable = True`.
+    """
+    if _off or any(global_hooks()):
+        return False
+    watch = _watch(owner)
+    return watch.fine and not any(watch.hooks)
+
+
+def state_of(owner: nn.Module) -> Hashable:
+    """What a recording of a module depends on beside its weights: the modules inside and their plain attributes."""
+    watch = _watch(owner)
+    return (watch.number, *[own[name] for own, name in watch.plain])
+
+
+def _watch(owner: nn.Module) -> _Watch:
+    known = _WATCHES.get(owner)
+    if known is None or known.changed(owner):
+        known = _WATCHES[owner] = _Watch(owner, 0 if known is None else known.number + 1)
+    return known
+
+
+class _Watch:
+    """The modules of an owner as they were when they were last checked. Checking them all is slow, so that only
+    what would show a change is compared. Holds no reference to the owner, whose life it must not prolong."""
+
+    def __init__(self, owner: nn.Module, number: int) -> None:
+        modules, self.number = list(owner.modules()), number
+        self.inside = modules[1:]
+        self.kinds = [type(one) for one in modules]
+        self.attributes = [vars(one) for one in modules]
+        self.counts = [len(one) for one in self.attributes]
+        self.children = [(one._modules, tuple(one._modules.values())) for one in modules]
+        self.hooks = [hooks for one in self.attributes for hooks in hooks_of(one)]
+        self.plain = [
+            (own, name) for own in self.attributes for name, value in own.items() if type(value) in PLAIN
+        ]
+        self.fine = all(map(_as_built, modules))
+
+    def changed(self, owner: nn.Module) -> bool:
+        return (
+            [len(one) for one in self.attributes] != self.counts
+            or [type(owner), *map(type, self.inside)] != self.kinds
+            or any(tuple(now.values()) != then for now, then in self.children)
+            or any(type(own[name]) not in PLAIN for own, name in self.plain)
+        )
+
+
+_WATCHES: WeakKeyDictionary[nn.Module, _Watch] = WeakKeyDictionary()
+
+
+def _as_built(module: nn.Module) -> bool:
+    shadowed = vars(module).keys() & {*_methods(type(module)), *CALLS}
+    return not shadowed and trusted(type(module))
+
+
+def trusted(kind: type[Any]) -> bool:
+    """Whether a class is regard's or torch's, or declares `recordable`."""
+    for one in kind.__mro__:
+        if one.__module__ == PARAMETRIZED:  # made of the class after it
+            continue
+        if one.__module__.partition(".")[0] in ("regard", "torch"):
+            return True
+        return bool(vars(one).get("recordable", False))
+    return False
