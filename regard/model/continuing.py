@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -14,6 +15,7 @@ from regard.data.batch import BEGIN, END, PAD, UNKNOWN
 from regard.data.columns.stream import StreamColumn, span
 from regard.errors import RegardError
 from regard.nn.search.sample import Drawn
+from regard.nn.search.soundness import not_finite
 from regard.parts import MAX_SEED
 
 NEVER_WRITTEN = (PAD, UNKNOWN, BEGIN, END)
@@ -80,6 +82,8 @@ def continued(
     generator = np.random.default_rng([sampling.seed])
     drawn = Drawn(1, sampling.temperature or 1.0, sampling.top_k, sampling.top_p, [generator])
     while True:
+        if bool(log_probabilities.isnan().any()):
+            raise not_finite("generate")
         allowed = log_probabilities.clone()
         allowed[:, list(NEVER_WRITTEN)] = -torch.inf
         if sampling.temperature == 0:
@@ -115,6 +119,8 @@ def surprises(
             with torch.inference_mode():
                 costs, state = decoder.costs(span(part, last).to(device), state)
             nats += costs[0].tolist()
+            if any(map(math.isnan, nats[low:])):
+                raise not_finite("surprise")
             last = part[:, -1]
         known = (ids[0] != UNKNOWN).tolist()
         yield from map(Surprise, column.tokens(text), nats, known)

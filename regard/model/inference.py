@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,6 +25,7 @@ from regard.nn.decoders import BatchView
 from regard.nn.memory import Memory
 from regard.nn.search import Ensemble, Stepper
 from regard.nn.search import score as score_targets
+from regard.nn.search.soundness import not_finite
 from regard.prediction import Prediction
 from regard.spec import Spec
 
@@ -77,7 +79,9 @@ class BatchInference:
         if not self.decoder.stepwise:
             if others or prefix is not None:
                 self._check_stepwise()
-            return self.decoder.predict(self.memories, truth=self.truth)
+            found = self.decoder.predict(self.memories, truth=self.truth)
+            self._check_finite(getattr(found, "scores", None))
+            return found
         forced = self._forced(prefix) if prefix else None
         seed = self.spec.training.seed
         keys = self.batch.rows if keys is None else keys
@@ -114,8 +118,17 @@ class BatchInference:
         """
         view = self._view(trace, given)
         predictions: list[Prediction] = self.decoder.predictions(found, self.column, view)
+        for row, answer in enumerate(predictions, 1):
+            if not answer.score < math.inf:
+                raise not_finite(f"{self.output}, row {row} of the batch")
         layouts = {name: layout for name in self.spec.encoder if (layout := self.columns[name].layout)}
         return [_laid_out(answer, layouts) for answer in predictions] if layouts else predictions
+
+    def _check_finite(self, scores: Tensor | None) -> None:
+        """Raise if the score (B) of a row is not finite: the best of NaN would be an answer like any other."""
+        if scores is not None and not bool(scores.isfinite().all()):
+            row = int((~scores.isfinite()).flatten(1 if scores.dim() > 1 else 0).nonzero()[0, 0]) + 1
+            raise not_finite(f"{self.output}, row {row} of the batch")
 
     def _view(self, trace: bool, given: bool) -> BatchView:
         """The batch in readable form."""

@@ -7,7 +7,8 @@
 
 Attention uses torch's `scaled_dot_product_attention`, which returns no weights. The weights of each head are
 computed separately if a trace needs them. Short sequences on CUDA use plain products instead: torch's kernel
-works in tiles of 64 positions, which a word of eight letters leaves mostly empty.
+works in tiles of 64 positions, which a word of eight letters leaves mostly empty. On x86 torch's kernel loses
+NaN: a row whose scores are all NaN reads 0. `_zero_if_finite` brings it back.
 """
 
 from __future__ import annotations
@@ -103,13 +104,16 @@ class MultiHead(nn.Module):
             read = nn.functional.dropout(weights, dropout, self.training) @ values
         else:
             causal = self.causal and self.distances is None and asked.shape[2] > 1
+            bias = mask
             if self.distances is not None:
                 allowed = self._before(asked, keys) if self.causal else mask
-                mask = self._distance(asked, keys).unsqueeze(0)
-                mask = mask if allowed is None else mask.masked_fill(~allowed, float("-inf"))
+                bias = self._distance(asked, keys).unsqueeze(0)
+                bias = bias if allowed is None else bias.masked_fill(~allowed, float("-inf"))
             read = nn.functional.scaled_dot_product_attention(
-                asked, keys, values, attn_mask=mask, is_causal=causal, dropout_p=dropout
+                asked, keys, values, attn_mask=bias, is_causal=causal, dropout_p=dropout
             )
+            if not query.is_cuda:
+                read = read + self._zero_if_finite(asked, keys, mask).to(read.dtype)
         written: Tensor = self.output(read.transpose(1, 2).flatten(2))
         return written
 
@@ -128,6 +132,23 @@ class MultiHead(nn.Module):
         if mask is not None:
             scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
         return scores
+
+    @torch.no_grad()
+    def _zero_if_finite(self, asked: Tensor, keys: Tensor, mask: Tensor | None) -> Tensor:
+        """(B, H, T, 1): 0 · Σ_m |q_j|₁ |k_m|₁ over the allowed m, a bound of the scores |q_j · k_m|. It is NaN
+        if a score of position j is NaN or infinite, and else 0. A NaN in the loss needs no gradient from here."""
+        wide = torch.promote_types(asked.dtype, torch.float32)  # the bound of finite scores exceeds float16
+        asked, keys = (rows.abs().sum(-1, dtype=wide) for rows in (asked, keys))  # (B, H, T), (B, H, S)
+        if self.causal:
+            seen = keys.cumsum(-1)[..., keys.shape[-1] - asked.shape[-1] :]  # (B, H, T)
+        elif mask is not None:
+            seen = keys.unsqueeze(2).masked_fill(~mask, 0.0).sum(-1)  # (B, H, 1 or T)
+        else:
+            seen = keys.sum(-1, keepdim=True)
+        bound = asked * seen
+        if self.distances is not None:
+            bound = bound + self.distance.abs().sum(-1, keepdim=True)
+        return bound.unsqueeze(-1) * 0.0
 
     def _apart(self, asked: Tensor, keys: Tensor) -> Tensor:
         """m − j, (T, S); if causal, the queries belong to the last positions."""

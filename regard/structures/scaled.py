@@ -35,7 +35,7 @@ class ScaledTransitions:
         if len(self.given) == 1:
             return self.given[0]
         product = self.given[0] @ self.given[1]
-        some = product > 0
+        some = product != 0  # also true for NaN
         return torch.where(some, torch.where(some, product, 1.0).log(), NEGATIVE_INFINITY)
 
     def step(self, prefix: Tensor) -> Tensor:
@@ -51,7 +51,7 @@ class ScaledTransitions:
         doubtful = total.detach() < limits.tiny * prefix.shape[-1] / limits.eps
         if bool(doubtful.any()) and bool((doubtful & self._reachable(prefix)).any()):
             raise OutOfRange
-        some = total > 0
+        some = total != 0  # also true for NaN
         return torch.where(
             some, torch.where(some, total, 1.0).log() + highest + self.log_scale, NEGATIVE_INFINITY
         )

@@ -54,6 +54,16 @@ class StateSequence(Structure):
             return None
         return self.value_of(restore_batch(kernels.chain_mode(*folded)[1], self.batch_shape))
 
+    @property
+    def mode_score(self) -> Tensor:
+        folded = self._folded("chain_mode") if self.backend == "auto" else None
+        if folded is None:
+            return super().mode_score
+        best, states = kernels.chain_mode(*folded)
+        score = self.score(self.value_of(restore_batch(states, self.batch_shape)))
+        # the best of NaN has the states −1; as a value, these may be a structure with a score
+        return torch.where(restore_batch(best, self.batch_shape).isnan(), torch.nan, score)
+
 
 def forward_algorithm(semiring: Semiring, edges: Tensor, nodes: Tensor, lengths: Tensor | None) -> Tensor:
     """The sum over state sequences of the product of their edges (..., N−1, C, C) and nodes (..., N, C)."""

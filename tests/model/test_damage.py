@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save_file
 from regard import Model, RegardError
 from regard.training.weights import start_from
 from tests.model.small import build, rows, spec
+from tests.nn.careless import careless_attention
 
 WEIGHTS = "model.safetensors"
 PLAIN = {"attention": {"score": "location"}}
@@ -32,6 +33,11 @@ MODELS: dict[str, dict[str, Any]] = {
     "transformer": {
         "encoder": {"type": "transformer", "size": 8, "heads": 2, "layers": 1},
         "decoder": {"type": "transformer", "size": 8, "heads": 2, "layers": 1},
+        "attention": None,
+    },
+    "transformer with distances": {
+        "encoder": {"type": "transformer", "size": 8, "heads": 2, "layers": 1, "distances": 2},
+        "decoder": {"type": "transformer", "size": 8, "heads": 2, "layers": 1, "distances": 2},
         "attention": None,
     },
     "label": {"outputs": {"topic": {"type": "label"}}, "attention": None, "decoder": {"type": "label"}},
@@ -50,8 +56,15 @@ def saved(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_poisoned_parameter_reaches_the_loss(name: str) -> None:
-    model = build(spec(**MODELS[name]))
+@pytest.mark.parametrize("attention", ["of torch", "that loses NaN, as on x86"])
+def test_a_poisoned_parameter_reaches_the_loss_and_gives_no_answer(
+    name: str, attention: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "loses" in attention:
+        if "transformer" not in name:
+            pytest.skip("does not call torch's attention")
+        monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", careless_attention)
+    model = build(spec(**MODELS[name], search={"max_length": 4}))
     batches = list(model.batches(rows(), batch_rows=40, shuffle=False).epoch(0))
 
     def loss() -> float:
@@ -64,6 +77,8 @@ def test_a_poisoned_parameter_reaches_the_loss(name: str) -> None:
             parameter.fill_(math.nan)
         with contextlib.suppress(RegardError):
             assert not math.isfinite(loss()), parameter_name
+        with pytest.raises(RegardError, match=r"scores are not finite.*Load another checkpoint"):
+            model.predict("abc")
         with torch.no_grad():
             parameter.copy_(before)
 

@@ -266,6 +266,14 @@ def test_no_sampling_is_teacher_forcing_and_full_sampling_is_not():
     torch.testing.assert_close(decoder.loss(memories, TARGET).total, forced)
 
 
+def test_sampling_from_nan_leaves_nan_in_the_loss():
+    encoder, decoder = model(deep=True, sampling=ScheduledSamplingOptions(share=1.0, steps=1))
+    decoder.seen.fill_(2)
+    with torch.no_grad():
+        decoder.output.bias[3] = torch.nan
+    assert decoder.loss({"source": encoder(SOURCE)}, TARGET).total.isnan()
+
+
 def test_label_smoothing_against_torch():
     encoder, decoder = model(objective=TextObjective(smoothing=0.1))
     memories = {"source": encoder(SOURCE)}

@@ -272,6 +272,16 @@ def test_every_number_of_facts_learns_and_the_question_learns_what_each_costs() 
     torch.testing.assert_close(loss.parts["likelihood"], taken.detach())
 
 
+def test_an_expected_cost_of_nan_reaches_the_loss_and_the_answer() -> None:
+    story, question, decoder = made("facts", hops=3, fewer=True)
+    seen = memories(story, question)
+    with torch.no_grad():
+        decoder.costs.bias[1] = torch.nan
+        loss = decoder.loss(seen, TARGET)
+        assert loss.total.isnan() and loss.parts["likelihood"].isnan()
+        assert decoder.predict(seen).scores.isnan().all()
+
+
 def test_consecutive_facts_are_different_where_staying_is_not_allowed() -> None:
     story, question, decoder = made("facts", hops=2, stay=False)
     looks = decoder(memories(story, question), best=True)[1]

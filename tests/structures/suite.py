@@ -233,6 +233,24 @@ class StructureSuite:
         assert (structure.sample() == 0).all()
         assert (structure.entropy() == 0).all()
 
+    def test_a_score_of_nan_reaches_every_answer(self, case: Case, backend: str) -> None:
+        """Of a part that some structure has; the other entries of the batch answer as before."""
+        given = [potential.clone().requires_grad_() for potential in case.potentials]
+        whole = case.make(given, backend=backend).log_partition
+        weights = torch.autograd.grad(whole[whole.isfinite()].sum(), given, allow_unused=True)
+        for number, weight in enumerate(weights):
+            for b in range(len(case.counts)):
+                places = [] if weight is None else (weight[b] > 1e-9).nonzero().tolist()
+                for place in places[:: max(1, len(places) - 1)]:
+                    poisoned = [potential.clone() for potential in case.potentials]
+                    poisoned[number][(b, *place)] = torch.nan
+                    structure = case.make(poisoned, backend=backend)
+                    others = [other for other in range(len(case.counts)) if other != b]
+                    assert structure.log_partition[b].isnan()
+                    assert number or not structure.marginals[b].isfinite().all()
+                    assert not structure.mode_score[b].isfinite()
+                    close(structure.log_partition[others], whole[others].detach())
+
     def test_any_batch_shape(self, case: Case, backend: str) -> None:
         whole = case.make(backend=backend)
         for b in range(len(case.counts)):

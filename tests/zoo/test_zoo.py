@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 
 import pytest
 
-from regard import zoo
+from regard import Model, RegardError, zoo
+from regard.data import Row
 from regard.experiment import Experiment
 from regard.spec import Spec
 
@@ -98,6 +100,10 @@ def test_every_system_trains_measures_itself_and_can_be_looked_into(name: str, t
         text = row["text"][:30]
         assert model.generate("The ", length=12).text.lower().startswith("the")
         assert len(model.surprise(text)) == len(model.columns["text"].tokens(text))
+        next(model.network.parameters()).detach().fill_(math.nan)
+        for ask in (model.generate, model.surprise):
+            with pytest.raises(RegardError, match="the model's scores are not finite"):
+                ask("The ")
         return
     parented = {name for name in spec.encoder if _has_parents(spec, name)}
     for output, decoder in spec.decoder.items():
@@ -109,6 +115,29 @@ def test_every_system_trains_measures_itself_and_can_be_looked_into(name: str, t
         assert set(prediction.trace.attention) == looks
         shown = prediction.trace.structures.items()
         assert {name for name, found in shown if found.kind == "arcs"} >= parented
+        again = Model.load(tmp_path / "run", device="cpu").predict(
+            {column: row[column] for column in spec.inputs}, output=output
+        )
+        assert (again.value, again.text, again.score) == (prediction.value, prediction.text, prediction.score)
+    _check_that_nan_is_refused(model, row)
+
+
+def _check_that_nan_is_refused(model: Model, row: Row) -> None:
+    """A weight of NaN reaches the loss, and gives no answer."""
+    batches = list(model.batches([row], batch_rows=1, shuffle=False).epoch(0))
+    for output, decoder in model.network.decoders.items():
+        *_, poisoned = decoder.parameters()
+        before = poisoned.detach().clone()
+        poisoned.detach().fill_(math.nan)
+        inputs = {column: row[column] for column in model.spec.inputs}
+        with pytest.raises(RegardError, match="the model's scores are not finite"):
+            model.predict(inputs, output=output)
+        try:
+            total, _ = model.losses(iter(batches))[output]
+            assert not math.isfinite(total)
+        except RegardError as error:
+            assert "finite" in str(error)
+        poisoned.detach().copy_(before)
 
 
 def test_every_spec_says_what_it_is_and_where_it_comes_from() -> None:

@@ -266,8 +266,8 @@ class MemoryNetworkDecoder(Decoder):
         several = self._looks(memories, best)
         if len(several) == 1:
             return self._answer(query, several[0]), several[0]
-        needed = self._needed(query)  # (B) which of `several`
-        logits = chosen_rows([self._answer(query, reads) for reads in several], needed)
+        needed, unknown = self._needed(query)  # (B) which of `several`
+        logits = chosen_rows([self._answer(query, reads) for reads in several], needed) + unknown[:, None]
         weights, read, state = (
             chosen_rows([getattr(reads, part) for reads in several], needed)
             for part in ("weights", "read", "state")
@@ -339,15 +339,17 @@ class MemoryNetworkDecoder(Decoder):
             total = total + self.guide * guide
         return Loss(total, self.count(target), parts)
 
-    def _needed(self, query: Tensor) -> Tensor:
-        """(B) the number of facts beyond two that the question is expected to need."""
+    def _needed(self, query: Tensor) -> tuple[Tensor, Tensor]:
+        """(B) the number of facts beyond two that the question is expected to need, and (B) 0, or NaN if an
+        expected cost is not finite: then any number is as good."""
         counts = torch.arange(self.hops - 1, device=query.device)
         expected: Tensor = self.costs(query) + self.hop_cost * counts  # (B, K−1)
-        return expected.argmin(-1)
+        return expected.argmin(-1), 0.0 * expected.detach().sum(-1)
 
     def _likelihood(self, query: Tensor, costs: Tensor) -> Tensor:
         """−log p of the truth with the number of facts that is taken."""
-        return costs.gather(1, self._needed(query)[:, None]).sum()
+        needed, unknown = self._needed(query)
+        return (costs.gather(1, needed[:, None]).squeeze(1) + unknown).sum()
 
     def _wanted(self, truth: Tokens, weights: Tensor) -> Tensor:
         """(B, K, S): hop k should look at the k-th fact;

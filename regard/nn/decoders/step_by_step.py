@@ -99,4 +99,5 @@ def _drawn(
     logits = decoder.output(readout)
     if decoder.copying is not None:
         logits = decoder.mixed(logits, outputs[-1], reads[-1], embedded, constants)
-    return decoder.known(torch.multinomial(torch.softmax(logits[:, 0], -1), 1))
+    # multinomial refuses NaN; the loss of the step has it anyway
+    return decoder.known(torch.multinomial(torch.softmax(logits[:, 0], -1).nan_to_num(1.0), 1))

@@ -16,6 +16,15 @@ def all_finite(numbers: Tensor) -> bool:
     return math.isfinite(float(numbers.sum()))
 
 
+def not_finite(where: str) -> RegardError:
+    """The error of a model whose scores are NaN or +inf."""
+    return RegardError(
+        "the model's scores are not finite: the weights may be damaged or training diverged.",
+        where=where,
+        fix="Load another checkpoint, or train again with a lower learning rate or gradient clipping.",
+    )
+
+
 def check_scores(normalizers: Tensor, alive: Tensor, step: int, active: Active) -> None:
     """Raise if the logits of an unfinished hypothesis contain NaN or +inf.
 
@@ -24,11 +33,7 @@ def check_scores(normalizers: Tensor, alive: Tensor, step: int, active: Active) 
     """
     broken = alive & ~(normalizers < torch.inf)
     if bool(broken.any()):
-        raise RegardError(
-            "the model's scores are not finite: the weights may be damaged or training diverged.",
-            where=_place(broken.any(1), step, active),
-            fix="Load another checkpoint, or train again with a lower learning rate or gradient clipping.",
-        )
+        raise not_finite(_place(broken.any(1), step, active))
 
 
 def check_choices(scores: Tensor, alive: Tensor, step: int, active: Active) -> None:

@@ -69,7 +69,8 @@ class _Entmax(torch.autograd.Function):
             low, high = torch.where(enough, middle, low), torch.where(enough, high, middle)
         weights = (scaled - low).clamp(min=0).pow(power)
         total = weights.sum(-1, keepdim=True)
-        weights = torch.where(total > 0, weights / total, 0.0)
+        # the total is 0 only if the mask is nowhere True; with a score of NaN or +inf it is NaN
+        weights = torch.where((best == -torch.inf), 0.0, weights / total)
         ctx.save_for_backward(weights)
         ctx.alpha = alpha
         return weights

@@ -138,9 +138,10 @@ class Hard(Softmax):
 
 
 def _alone(weights: Tensor, ranks: Tensor) -> Tensor:
-    """One at the position ranked highest, zero elsewhere; all zero if there is no position."""
+    """One at the position ranked highest, zero elsewhere; all zero if there is no position, NaN where a
+    weight is NaN."""
     chosen = torch.zeros_like(weights).scatter_(-1, ranks.argmax(-1, keepdim=True), 1.0)
-    return chosen * (weights > 0)
+    return chosen * (weights > 0) + 0.0 * weights.detach()
 
 
 class ScoreFunction(nn.Module):

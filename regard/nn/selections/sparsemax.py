@@ -45,4 +45,6 @@ def sparsemax(scores: Tensor, mask: Tensor) -> Tensor:
     count = support.sum(-1, keepdim=True).clamp(min=1)
     # τ as a function of the scores of the support, so that the gradient is exact
     tau = (torch.where(support, scores, 0.0).sum(-1, keepdim=True) - 1) / count
-    return torch.where(support, scores - tau, 0.0)
+    # a score of NaN or +inf is above no threshold: it would leave no weight at all
+    elsewhere = torch.where(ordered[..., :1] < torch.inf, 0.0, torch.nan)
+    return torch.where(support, scores - tau, elsewhere.to(scores.dtype))
