@@ -11,12 +11,14 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import BEGIN, END
+from regard.errors import RegardError
 from regard.nn import Memory, TextObjective
 from regard.nn.coverage import coverage_total
 from regard.nn.decoders import RecurrentDecoder
 from regard.nn.packing import Packing
 from regard.nn.search import Greedy
-from regard.nn.selections import Drawing, Hard, ScoreFunction
+from regard.nn.selections import Drawing, Hard, ScoreFunction, Selection, masked_softmax
+from regard.parts import register
 
 from .conftest import SOURCE, TARGET, model, tokens
 
@@ -220,3 +222,49 @@ def test_coverage_enters_the_loss_of_every_path(options: dict[str, Any], width: 
 
 def _whole(ids: list[int]) -> Tensor:
     return torch.tensor([[BEGIN, *ids]])
+
+
+class Sampler(Selection):
+    """What an author would write: softmax weights of which one is drawn, independent of `Hard`."""
+
+    draws = True
+    needs = frozenset({"costs"})
+
+    @classmethod
+    def equations(cls, options: Any, look: Any) -> list[str]:
+        return [f"{look.weights} = softmax_{look.below}({look.energy})"]
+
+    def forward(self, scores: Tensor, mask: Tensor, given: Any = None) -> Tensor:
+        return masked_softmax(scores, mask.unsqueeze(1))
+
+    def draw(self, weights: Tensor, rows: Tensor) -> Tensor:
+        waits = torch.empty_like(weights).exponential_()
+        first = (weights / waits).argmax(-1, keepdim=True)
+        chosen = torch.zeros_like(weights).scatter_(-1, first, 1.0)
+        return torch.where(rows[:, None, None], chosen, weights)
+
+
+@pytest.mark.parametrize("drawing", [None, ALWAYS])
+def test_a_selection_of_others_that_draws_is_trained_as_hard_attention_is(drawing: Drawing | None) -> None:
+    found = []
+    for select in (Sampler(), Hard(read="expectation", drawing=drawing)):
+        if drawing is not None:
+            select.drawing = drawing
+        encoder, decoder = model(select=select, dtype=torch.float64)
+        torch.manual_seed(4)
+        loss = decoder.train().loss({"source": encoder(SOURCE)}, TARGET)
+        assert {"draws", "entropy"} <= set(loss.parts)
+        found.append([loss.total, loss.parts["draws"], loss.parts["entropy"]])
+    torch.testing.assert_close(*found)
+
+
+@pytest.mark.parametrize(
+    ("declared", "words"),
+    [
+        ({"draw": Selection.draw}, r"does not write draw\(weights, rows\)"),
+        ({"needs": frozenset()}, "needs the costs of the words after a sample"),
+    ],
+)
+def test_a_selection_that_draws_and_cannot_is_not_registered(declared: dict[str, Any], words: str) -> None:
+    with pytest.raises(RegardError, match=words):
+        register("selection", "half-a-sampler")(type("HalfASampler", (Sampler,), declared))

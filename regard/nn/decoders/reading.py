@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from regard.nn.attention import Attention
 from regard.nn.memory import Memory
-from regard.nn.selections import Drawing, Given, Hard, Selection
+from regard.nn.selections import Drawing, Given, Selection
 from regard.nn.stepping import Constants
 
 
@@ -51,9 +51,8 @@ class Reading(nn.Module):
     @property
     def drawing(self) -> Drawing:
         """How the selections that sample are trained, the same for all of them."""
-        return next(
-            select.drawing for name in self.names if isinstance(select := self.attention(name).select, Hard)
-        )
+        selections = [self.attention(name).select for name in self.names]
+        return next(one.drawing for one in selections if one.draws)
 
     def attention(self, name: str) -> Attention:
         return cast(Attention, self.attentions[name])

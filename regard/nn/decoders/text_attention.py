@@ -96,7 +96,11 @@ def check_attentions(options: Any, name: str, plan: Plan, mistakes: Mistakes) ->
         )
     draws = [one.select for one in options.attention if one.select.part.draws]
     if any(one != draws[0] for one in draws):
-        here.add("two hard attentions have different options.", "select", fix="Give both the same options.")
+        here.add(
+            "two attentions sample positions with different options.",
+            "select",
+            fix="Give both the same options.",
+        )
 
 
 def _check_level(attention: Any, source: str, plan: Plan, mistakes: Mistakes) -> None:

@@ -17,9 +17,10 @@ A selection is a distribution over where to look; its weights are the marginals 
     oracle       the true alignment
 """
 
+from regard.nn.selections.drawing import Drawing
 from regard.nn.selections.facts import Facts
 from regard.nn.selections.given import GivenHeads
-from regard.nn.selections.hard import Drawing, Hard, ScoreFunction
+from regard.nn.selections.hard import Hard, ScoreFunction
 from regard.nn.selections.local import Local
 from regard.nn.selections.oracle import Oracle
 from regard.nn.selections.projective import Projective

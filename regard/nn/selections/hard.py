@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import torch
@@ -22,30 +21,12 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.nn.packing import Packing
+from regard.nn.selections.drawing import Drawing
 from regard.nn.selections.softmax import Softmax
 from regard.nn.symbols import LookSymbols
 from regard.parts import NotNegative, register
 
 Read = Literal["mode", "expectation"]
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """How a decoder is trained through samples; the defaults are those of the authors' program.
-
-    reward     λ_r, the weight of the score-function term; 1 is the exact gradient
-    entropy    λ_e, the weight of the entropy of α, which is maximized
-    expected   the share of rows that read the expectation instead of sampling, which reduces the variance
-    warmup     number of batches at the beginning in which all rows do: samples tell little while the weights
-               are random
-    decay      the decay of the moving average b
-    """
-
-    reward: float = 0.1
-    entropy: float = 0.002
-    expected: float = 0.5
-    warmup: int = 0
-    decay: float = 0.9
 
 
 @register("selection", "hard")

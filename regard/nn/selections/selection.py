@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regard import parts
+from regard.nn.selections.drawing import Drawing
 from regard.nn.symbols import LookSymbols
 from regard.parts import find, one_of
 from regard.parts.contract import base, optional, required
@@ -63,7 +64,9 @@ class Selection(nn.Module):
              a sample
     learns   whether it has something to learn
     unguided why a loss towards the true alignment makes no sense here; empty if it does
-    draws    whether positions are sampled in training, with the score-function gradient
+    draws    whether positions are sampled in training, with the score-function gradient: by `draw`, which it then
+             writes too
+    drawing  how a decoder is trained through its samples, if it draws
     """
 
     class Options(parts.Options):
@@ -74,6 +77,7 @@ class Selection(nn.Module):
     learns: ClassVar[bool] = True
     unguided: ClassVar[str] = ""
     draws: ClassVar[bool] = False
+    drawing: Drawing = Drawing()
 
     @classmethod
     def declared_wrong(cls) -> str | None:
@@ -83,6 +87,10 @@ class Selection(nn.Module):
             return f"declares needs {unknown[0]!r}; a selection can need {', '.join(sorted(NEEDS))}"
         if cls.joint not in get_args(Joint):
             return f"declares joint = {cls.joint!r}; expected {' or '.join(get_args(Joint))}"
+        if cls.draws and cls.draw is Selection.draw:
+            return "declares draws = True and does not write draw(weights, rows), which samples the positions"
+        if cls.draws and "costs" not in cls.needs:
+            return "declares draws = True; it then needs the costs of the words after a sample: needs = {'costs'}"
         return None
 
     @classmethod
