@@ -294,7 +294,7 @@ def _weights(spec: Spec, letters: Letters, columns_file: Path | None) -> Iterato
         return
     yield weight("e_dec", decoder.embedding.weight, words=target)
     yield from of_cell(decoder.stack.cells[0], decoding.cell.type, "y")
-    carried = ["s", "n"] if decoding.cell.part.carries else ["s"]
+    carried = ["s", *decoding.cell.part.carried_letters("n")]
     for number, letter in enumerate(carried):
         rows = slice(number * decoding.size, (number + 1) * decoding.size)
         above = f"^{letter}" if len(carried) > 1 else ""

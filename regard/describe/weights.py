@@ -67,7 +67,7 @@ LETTERS: tuple[tuple[str, str], ...] = (
     (r"decoders narrow\.weight", r"N_y"),
     (r"decoders before\..*", r"(P|d)_y"),
     (r"decoders gate\..*", r"G_y|d_ρ"),
-    (r"decoders bridge\..*", r"[Wb]_[sn]\d*"),
+    (r"decoders bridge\..*", r"[Wb]_[sn][\u0300-\u036f]*\d*"),
     (r"decoders combine\..*", r"[Wb]_o"),
     (r"decoders reading\.gates\.(?P<nth>\w+)\..*", r"[wb]_β̂"),
     (r"decoders (reading\.attentions\.(?P<nth>\w+)|attention)\.score\.sentences\.(vector|query|key).*", r"[vUW]_k"),

@@ -181,7 +181,7 @@ def test_a_linear_bridge_is_not_squashed():
     [
         ({"size": 6}, "size 8, the decoder 6"),
         ({"size": 8, "layers": 2}, "the encoder has 1 layers, the decoder 2"),
-        ({"size": 8, "cell": "lstm"}, "has a second state vector"),
+        ({"size": 8, "cell": "lstm"}, "the state of the encoder has 1 vector, that of the decoder 2"),
     ],
 )
 def test_states_that_do_not_fit_are_not_copied(options, words):

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from regard import parts
+from regard.errors import RegardError
 from regard.parts import find, one_of
 from regard.parts.contract import base, optional, required
 
@@ -36,6 +37,10 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+ABOVE = "\u0302\u0303\u0304\u0307\u0308"
+"""Marks above a letter: hat, tilde, bar, dot, two dots."""
+
+
 def squashed(activation: str, inside: str) -> str:
     """`tanh(inside)` as a board writes it."""
     name = {"sigmoid": "σ", "identity": ""}.get(activation, activation)
@@ -49,18 +54,28 @@ class Cell(nn.Module):
     A state is one tensor (…, state_size); `output` returns its visible part, (…, size). To add a cell, derive
     from this class, set the number of `gates`, and write `advance` and `equations`.
 
-    carries   whether the state is [h; m], with h visible and m of the same size
+    states    number of vectors of the same size in the state: 1, or 2 for [h; m], where h is visible, and so on
+    carries   whether there is more than one; a cell that sets it instead has two
     """
 
     class Options(parts.Options):
         """Each cell defines its own options."""
 
     gates: int = 1
+    states: int = 1
     carries: bool = False
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        own = vars(cls)
+        if "carries" in own and "states" not in own:
+            cls.states = 2 if cls.carries else 1
+        elif isinstance(cls.states, int):
+            cls.carries = cls.states > 1
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__()
-        self.input_size, self.size, self.state_size = input_size, size, size
+        self.input_size, self.size, self.state_size = input_size, size, self.states * size
         bound = 1 / math.sqrt(size)
         for name, shape in {
             "weight_ih": (self.gates * size, input_size),
@@ -80,6 +95,8 @@ class Cell(nn.Module):
         """Why the declarations of the class are not valid; None if they are. Asked when it is registered."""
         if not isinstance(cls.gates, int) or cls.gates < 1:
             return f"declares gates = {cls.gates!r}; expected the number of its gates, 1 or more"
+        if not isinstance(cls.states, int) or cls.states < 1:
+            return f"declares states = {cls.states!r}; expected the number of vectors in its state, 1 or more"
         return None
 
     @classmethod
@@ -90,14 +107,15 @@ class Cell(nn.Module):
     @classmethod
     @optional("when a model is built")
     def linear_input(cls, options: Any) -> bool:
-        """Whether the input enters the gates as W x + b only, so that a decoder can project it in parts."""
-        return True
+        """Whether the input enters the gates as W x + b only, so that a decoder can project it in parts; by
+        default, whether `project` is that of the base class."""
+        return cls.project is Cell.project
 
     @classmethod
     @required("by `regard describe`, and to draw the network")
     def equations(cls, options: Any, mark: str) -> list[str]:
         """The function `name_mark(h, x)`: one step from the state h with the input x. The mark is the
-        subscript of every weight. A cell that `carries` m takes and returns it too:
+        subscript of every weight. A cell of several `states` takes and returns them all:
         `lstm_mark(h, m, x) = (…, …)`."""
         raise NotImplementedError
 
@@ -107,13 +125,19 @@ class Cell(nn.Module):
     ) -> str:
         """`s_t = gru_y(s_{t−1}, x_t)` from the mark y, the states s_t and s_{t−1}, and the inputs x_t.
 
-        carried   the letter for what the cell carries beside the state
+        carried   the letter for what the cell carries beside the state; further vectors have marks above it
         """
         results, taken = [state], [before]
-        if cls.carries:
-            results.append(carried_by(state, carried))
-            taken.append(carried_by(before, carried))
+        for letter in cls.carried_letters(carried):
+            results.append(carried_by(state, letter))
+            taken.append(carried_by(before, letter))
         return f"{', '.join(results)} = {cls.written_name(options)}_{mark}({', '.join([*taken, inputs])})"
+
+    @classmethod
+    def carried_letters(cls, letter: str) -> list[str]:
+        """Letters of the vectors beside the first: m, m̂, m̃ and so on."""
+        marks = ["", *(ABOVE[n % len(ABOVE)] * (n // len(ABOVE) + 1) for n in range(cls.states))]
+        return [letter + mark for mark in marks[: cls.states - 1]]
 
     @classmethod
     @optional("by `equations` and `written_step`")
@@ -166,6 +190,19 @@ def dense_or_packed(run: Callable[..., tuple[Tensor, Tensor]]) -> TorchRecurrenc
 def carried_by(state: str, letter: str) -> str:
     """`→m_{j−1}` from the state `→h_{j−1}` and the letter m."""
     return re.sub(r"^([→←]?)\w", rf"\g<1>{letter}", state)
+
+
+def states_of(cell: Cell) -> int:
+    """Number of vectors of the cell's size in its state, as it declares it."""
+    if cell.state_size != cell.states * cell.size:
+        name = type(cell).__name__
+        raise RegardError(
+            f"{name} has a state of {cell.state_size} features; with states = {cell.states} and size {cell.size}, "
+            f"{cell.states * cell.size} are expected.",
+            where="cell",
+            fix=f"Set states in the class {name} to the number of vectors in its state.",
+        )
+    return cell.states
 
 
 def make_cell(cell: str | parts.Options, input_size: int, size: int) -> Cell:

@@ -49,7 +49,7 @@ class DeepCell(Cell):
                 )
             return self
 
-    carries = True
+    states = 2
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class DeepCell(Cell):
         activation: Activation = "tanh",
     ) -> None:
         super().__init__(input_size, size)
-        self.state_size, self.activation = 2 * size, activation
+        self.activation = activation
         self.before = nn.ModuleList(_linear(input_size, input_size) for _ in range(input))
         self.within = nn.ModuleList(_linear(size, size) for _ in range(transition - 1))
         self.after = nn.ModuleList(_linear(size, size) for _ in range(output))

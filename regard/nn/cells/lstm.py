@@ -31,11 +31,11 @@ class LSTMCell(Cell):
         """Activation function of the candidate g and of the carry."""
 
     gates = 4
-    carries = True
+    states = 2
 
     def __init__(self, input_size: int, size: int, *, activation: Activation = "tanh") -> None:
         super().__init__(input_size, size)
-        self.state_size, self.activation = 2 * size, activation
+        self.activation = activation
 
     @classmethod
     def equations(cls, options: Any, mark: str) -> list[str]:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import RegardError
-from regard.nn.cells.cell import carried_by
+from regard.nn.cells.cell import carried_by, states_of
 from regard.nn.decoders.stack import CARRIED, Stack, state_symbol
 from regard.nn.encoders import owner_of
 from regard.nn.encoders.encoder import LastStates
@@ -65,7 +65,7 @@ def check_bridge(options: Any, plan: Plan, mistakes: Mistakes) -> None:
         return
     encoder = owner_of(plan, sources[0])
     last = encoder.part.last_states(encoder)
-    if why := _unlike(last, options.layers, options.size, options.cell.part.carries):
+    if why := _unlike(last, options.layers, options.size, options.cell.part.states):
         mistakes.add(why, "bridge", fix="Match the encoder and the decoder, or use bridge: tanh.")
 
 
@@ -80,22 +80,26 @@ def check_last_states(sources: Mapping[str, Any], stack: Stack) -> None:
     (source,) = sources.values()
     hand_on = getattr(source, "hand_on", None)
     last = LastStates(size=source.summary_size) if hand_on is None else hand_on()
-    if why := _unlike(last, len(stack.cells), stack.size, stack.cell(0).carries):
+    if why := _unlike(last, len(stack.cells), stack.size, states_of(stack.cell(0))):
         raise RegardError(
             why, where="decoder.bridge", fix="Match the encoder and the decoder, or use bridge: tanh."
         )
 
 
-def _unlike(last: LastStates, layers: int, size: int, carries: bool) -> str:
+def _unlike(last: LastStates, layers: int, size: int, states: int) -> str:
     """Why an encoder's last states cannot be a decoder's first states; empty if they can."""
     begin = "bridge: copy sets the decoder's first states to the encoder's last states"
     if last.layers != layers:
         return f"{begin}; the encoder has {last.layers} layers, the decoder {layers}."
     if last.size is not None and last.size != size:
         return f"{begin}; the encoder has size {last.size}, the decoder {size}."
-    if carries and not last.carries:
-        return f"{begin}; the decoder's cell has a second state vector, the encoder has none."
+    if states not in (1, last.states):  # the first vector alone is the output
+        return f"{begin}; the state of the encoder has {_vectors(last.states)}, that of the decoder {states}."
     return ""
+
+
+def _vectors(count: int) -> str:
+    return "1 vector" if count == 1 else f"{count} vectors"
 
 
 def first_state_lines(options: Any, summary: str, handed: MemorySymbols | None = None) -> list[str]:
@@ -106,7 +110,7 @@ def first_state_lines(options: Any, summary: str, handed: MemorySymbols | None =
     """
     ways, bridge = getattr(options, "ways", ("start",)), getattr(options, "bridge", "tanh")
     place = "−1" if "first-input" in ways else "0"
-    letters = ["s", CARRIED] if options.cell.part.carries else ["s"]
+    letters = ["s", *options.cell.part.carried_letters(CARRIED)]
     found, learned = [], []
     for layer in range(1, options.layers + 1):
         mark = str(layer) if options.layers > 1 else ""
@@ -114,8 +118,8 @@ def first_state_lines(options: Any, summary: str, handed: MemorySymbols | None =
             name = carried_by(state_symbol(options, layer, place), letter)
             made = f"W_{letter}{mark} {summary} + b_{letter}{mark}"
             if bridge == "copy" and "start" in ways and handed is not None:
-                last = {"s": handed.last or (handed.summary,), CARRIED: handed.carried}
-                made = last[letter][layer - 1]
+                last = (*(handed.last or (handed.summary,)), *handed.carried)
+                made = last[letters.index(letter) * options.layers + layer - 1]
             found.append(f"{name} = tanh({made})" if bridge == "tanh" else f"{name} = {made}")
             learned.append(name)
     return found if "start" in ways else [f"— {', '.join(learned)}: learned"]

@@ -98,7 +98,8 @@ class LanguageDecoder(ContinuingDecoder):
             state, before = (f"s_{layer}t", f"s_{{{layer},t−1}}") if several else ("s_t", "s_{t−1}")
             lines.append(step(options.cell, mark, state, before, below, CARRIED))
             first = f"s_{{{layer},0}}" if several else "s_0"
-            firsts += [first, *([carried_by(first, CARRIED)] if options.cell.part.carries else [])]
+            letters = options.cell.part.carried_letters(CARRIED)
+            firsts += [first, *(carried_by(first, letter) for letter in letters)]
             marks.append(mark)
             below = state
         cells = [line for mark in marks for line in options.cell.part.equations(options.cell, mark)]

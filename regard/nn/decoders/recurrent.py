@@ -28,7 +28,7 @@ from regard.nn.decoders.bridge import Bridging, check_bridge
 from regard.nn.decoders.conditioning import Condition, check_condition
 from regard.nn.decoders.decoder import BatchView, Truth, truth_by_name
 from regard.nn.decoders.objective import Distilled, TextObjective
-from regard.nn.decoders.recurrent_steps import STEPS, RecurrentSteps
+from regard.nn.decoders.recurrent_steps import NOT_LINEAR, OTHER_CELL, STEPS, RecurrentSteps
 from regard.nn.decoders.step_by_step import ScheduledSamplingOptions
 from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, previous_tokens
 from regard.nn.decoders.text_attention import TextAttentionOptions, build_attention, check_attentions
@@ -179,12 +179,7 @@ class RecurrentDecoder(RecurrentSteps):
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         if not options.cell.part.linear_input(options.cell):
-            # word, summary and context are projected separately, each as soon as it is known
-            mistakes.add(
-                "cell.input works in encoders only, because a decoder projects the parts of its input separately.",
-                "cell.input",
-                fix="Leave input out.",
-            )
+            mistakes.add(NOT_LINEAR.format(options.cell.type), "cell", fix=OTHER_CELL)
         check_condition(options, mistakes)
         check_bridge(options, plan, mistakes)
         check_attentions(options, name, plan, mistakes)

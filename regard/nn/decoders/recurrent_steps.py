@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
+from regard.errors import RegardError
 from regard.kernels.replacing import Replaces
 from regard.nn.attention import Attention
 from regard.nn.copying import Copying
@@ -29,7 +30,14 @@ from regard.nn.embedding import Embedding
 from regard.nn.memory import Memory
 from regard.nn.selections import ScoreFunction
 from regard.nn.stepping import AtOutput, Constants, State, Step
-from regard.parts import Options
+from regard.parts import Options, find
+
+# word, summary and context are projected separately, each as soon as it is known
+NOT_LINEAR = (
+    "cell: {} computes more than W x + b of its input. This works in encoders only: a decoder projects the parts of "
+    "its input separately."
+)
+OTHER_CELL = "Choose another cell, or options of it without layers before the gates."
 
 
 class RecurrentSteps(StepwiseDecoder):
@@ -63,6 +71,9 @@ class RecurrentSteps(StepwiseDecoder):
     ) -> None:
         super().__init__()
         check_given(condition, attention, sources, state)
+        chosen = find("cell", cell).Options() if isinstance(cell, str) else cell
+        if not chosen.part.linear_input(chosen):
+            raise RegardError(NOT_LINEAR.format(chosen.type), where="decoder.cell", fix=OTHER_CELL)
         self.embedding, self.names, self.condition = embedding, tuple(sources), tuple(condition)
         self.objective, self.sampling = objective or TextObjective(), sampling
         self.by_words = tuple(name for name, level in (levels or {}).items() if level != "positions")

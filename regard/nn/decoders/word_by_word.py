@@ -125,9 +125,9 @@ class WordByWordDecoder(TwoTextsDecoder):
         onward, cell = f"r_{t} = {c} + tanh(W_t {before})     — r_0: zeros", []
         if options.cell is not None:
             compared = f"[{h}; {c}; |{h} − {c}|; {h} ⊙ {c}]"
-            first = "r_0, m_0: zeros" if options.cell.part.carries else "r_0: zeros"
+            first = ", ".join(f"{letter}_0" for letter in ("r", *options.cell.part.carried_letters("m")))
             step = options.cell.part.written_step(options.cell, "y", f"r_{t}", before, compared)
-            onward, cell = f"{step}     — {first}", options.cell.part.equations(options.cell, "y")
+            onward, cell = f"{step}     — {first}: zeros", options.cell.part.equations(options.cell, "y")
         return [
             *asked,
             *Attention.equations(options.attention, look),

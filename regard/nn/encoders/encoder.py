@@ -20,12 +20,12 @@ class LastStates:
     """The first states that an encoder can pass on to a decoder: its layers' last states, or its summary.
 
     size      features of a layer, both directions together; None if the options alone do not determine it
-    carries   whether each layer's cell carries a second vector of the same size
+    states    number of vectors of this size in the state of each layer
     """
 
     layers: int = 1
     size: int | None = None
-    carries: bool = False
+    states: int = 1
 
 
 @base("encoder")

@@ -79,8 +79,8 @@ class LayerSymbols:
         arrows = ("→", "←") if self.both else ("",)
         places = self.first[::-1] if self.backward else self.first
         states = [self.state(place, arrow) for arrow, place in zip(arrows, places, strict=False)]
-        if self.cell.part.carries:
-            states += [carried_by(state, self.carried) for state in states]
+        letters = self.cell.part.carried_letters(self.carried)
+        states += [carried_by(state, letter) for letter in letters for state in states]
         if first == "learned":
             return f"     — {', '.join(states)}: learned", []
         return "", [f"{state} = 0_{size}" for state in states]
@@ -96,7 +96,8 @@ class RecurrentLayer(nn.Module):
     backward   whether a layer of one direction reads each row from its end; the last state is then at the
                first position
 
-    With `whole`, the last states are followed by what the cells carry beside them, (B, 2·directions·size).
+    With `whole`, the last states are followed by what the cells carry beside them, vector by vector:
+    (B, states·directions·size).
     """
 
     def __init__(
@@ -144,8 +145,10 @@ class RecurrentLayer(nn.Module):
     def _last(self, states: Tensor, whole: bool) -> Tensor:
         """(B, directions, state) → (B, directions·size), with `whole` followed by what is carried."""
         size = self.cell(0).size
-        seen = states[..., :size].flatten(1)
-        return torch.cat([seen, states[..., size:].flatten(1)], -1) if whole else seen
+        if not whole:
+            return states[..., :size].flatten(1)
+        vectors: Tensor = states.unflatten(-1, (-1, size))  # (B, directions, states, size)
+        return vectors.transpose(1, 2).flatten(1)
 
     def by_torch(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
         rows = len(packing.longest)

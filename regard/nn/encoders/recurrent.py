@@ -11,6 +11,7 @@ from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.kernels.replacing import Replaces
 from regard.nn.cells import AnyCell
+from regard.nn.cells.cell import states_of
 from regard.nn.embedding import TokenVectors, check_dropout
 from regard.nn.encoders import recorded
 from regard.nn.encoders.encoder import LastStates, positions_read, refuse_unread
@@ -128,7 +129,7 @@ class RecurrentEncoder(TextEncoder):
 
     @classmethod
     def last_states(cls, options: Any) -> LastStates:
-        return LastStates(options.layers, cls.width(options), options.cell.part.carries)
+        return LastStates(options.layers, cls.width(options), options.cell.part.states)
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
@@ -183,7 +184,7 @@ class RecurrentEncoder(TextEncoder):
     def hand_on(self) -> LastStates:
         self.hands_on = True
         first: Any = self.layers[0]
-        return LastStates(len(self.layers), self.summary_size, first.cell(0).carries)
+        return LastStates(len(self.layers), self.summary_size, states_of(first.cell(0)))
 
     def forward(self, tokens: Tokens) -> Memory:
         if RUN(self) and recorded.knows(self, tokens):
@@ -228,7 +229,8 @@ def reads_backward(direction: Direction, layer: int) -> bool:
 
 def written_last(written: MemorySymbols, options: Any) -> MemorySymbols:
     """Add the symbols of the last states of all layers; that of the top layer is the summary."""
-    found: dict[str, list[str]] = {"h": [], "m": []}
+    cell = options.cell.part
+    found: dict[str, list[str]] = {letter: [] for letter in ("h", *cell.carried_letters("m"))}
     alone = "κ" if options.values == "embeddings" and options.layers == 1 else "h"
     arrow = "→" if options.residual and options.layers > 1 else ""
     for layer in range(1, options.layers + 1):
@@ -238,7 +240,7 @@ def written_last(written: MemorySymbols, options: Any) -> MemorySymbols:
             place = begin if reads_backward(options.direction, layer - 1) else end
             both = f"[→{letter}_{end}; ←{letter}_{begin}]"
             states.append(both if options.bidirectional else f"{one}_{place}")
-    carried = tuple(found["m"]) if options.cell.part.carries else ()
+    carried = tuple(one for letter, states in found.items() if letter != "h" for one in states)
     return replace(written, last=(*found["h"][:-1], written.summary), carried=carried)
 
 
