@@ -3,13 +3,12 @@
     regard push runs/g2p owner/g2p          regard.load("hf:owner/g2p")
     regard push runs/g2p folder:/mnt/g2p    regard.load("/mnt/g2p")
 
-Only the files of the model are shared (weights, spec, vocabularies, card, metrics), not the training state or
-data. No downloaded file is executed.
+Only the files of the model are shared (weights, spec, vocabularies, card, metrics), not the training state, no row
+of the data and no local folder (`regard.model.shared_copy`). No downloaded file is executed.
 """
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from pathlib import Path
 
@@ -28,6 +27,8 @@ tags: [regard, encoder-decoder, attention]
 
 def push(run: str | Path, target: str, *, private: bool = False) -> str:
     """Copy a run's model to `owner/name` on the Hub or to `folder:PATH`; returns the name to load."""
+    from regard.model.shared_copy import copy_shared
+
     run = Path(run).expanduser()
     missing = [
         name for name in ("spec.yaml", "columns.json", "model.safetensors") if not (run / name).is_file()
@@ -45,12 +46,12 @@ def push(run: str | Path, target: str, *, private: bool = False) -> str:
                 "this is a file, expected a folder.", where=str(folder), fix="Choose another folder."
             )
         claim(folder, MODEL_FILES)
-        _copy(run, folder)
+        copy_shared(run, folder)
         return str(folder)
     name = _repository(target)
     with tempfile.TemporaryDirectory() as staged:
-        _copy(run, Path(staged))
-        card = run / "card.md"
+        copy_shared(run, Path(staged))
+        card = Path(staged) / "card.md"
         text = card.read_text(encoding="utf-8") if card.is_file() else ""
         text = text.replace('regard.load("this folder")', f'regard.load("{HUB}{name}")')
         (Path(staged) / "README.md").write_text(FRONT + text, encoding="utf-8")
@@ -92,15 +93,6 @@ def download(repository: str, revision: str | None = None) -> Path:
             where=f"{HUB}{repository}",
             fix="Check the name and the network; for a private model log in with `hf auth login`.",
         ) from error
-
-
-def _copy(run: Path, folder: Path) -> None:
-    from regard.files import replacing
-
-    for name in MODEL_FILES:
-        if (run / name).is_file():
-            with replacing(folder / name) as temporary:
-                shutil.copyfile(run / name, temporary)
 
 
 def _repository(name: str) -> str:

@@ -23,7 +23,10 @@ def push(
         bool, typer.Option("--private", help="Make the repository private, if it is new.")
     ] = False,
 ) -> None:
-    """Share a trained model: weights, spec, vocabularies, card and metrics; no data, no training state.
+    """Share a trained model: weights, spec, vocabularies, card and metrics.
+
+    No row of the data, no local folder and no training state is shared. Vocabularies, classes and the list of
+    candidates are part of the model.
 
     \b
     regard push runs/g2p me/g2p

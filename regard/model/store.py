@@ -48,14 +48,14 @@ def write_weights(path: Path, network: nn.Module) -> None:
             seen.add(id(tensor))
             tensors[name] = tensor.detach().to("cpu").contiguous()
     _refuse_not_finite(path, tensors, "Nothing was written. Train the model again with a lower training.lr.")
-    write_tensors(path, tensors, _digests(path.parent))
+    write_tensors(path, tensors, file_digests(path.parent))
 
 
 def check_digests(folder: Path) -> None:
     """Refuse a spec or columns other than those with which the weights were saved. Weights of an earlier
     version have no digests and are read without this check."""
     said = read_header(folder / WEIGHTS, "the weights").metadata
-    found = _digests(folder)
+    found = file_digests(folder)
     for name, file, fix in (
         (
             "spec",
@@ -110,7 +110,7 @@ def _refuse_not_finite(path: Path, tensors: Mapping[str, Tensor], fix: str) -> N
         )
 
 
-def _digests(folder: Path) -> dict[str, str]:
+def file_digests(folder: Path) -> dict[str, str]:
     """Digests of the columns and of the parts of the spec on which answers depend: model and search.
     Training, data and name may change, as they do when a run is resumed."""
     written = parse_file(folder / SPEC).data

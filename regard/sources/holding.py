@@ -12,6 +12,8 @@ from regard.errors import RegardError
 from regard.spec import Spec
 
 MOST_HELD_OUT = 2000
+FEWEST = 10
+"""Fewest distinct inputs of which at least one is held out."""
 
 
 def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[Row]]:
@@ -33,7 +35,8 @@ def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[R
         )
     share = min(spec.data.hold_out, MOST_HELD_OUT / max(distinct, 1))
     bound = max(int(share * 2**64), 1)
-    if group:  # groups are few and large: hold out at least one, and as many as the share says
+    if group or (distinct >= FEWEST and bound <= min(keys)):
+        # Groups are few and large, and few inputs may all be above the bound: hold out as many as the share says.
         count = min(max(round(share * distinct), 1), distinct - 1)
         bound = sorted(keys)[count] if count else bound
     train, dev = (Part(rows, fields, bound, held_out=side, group=group) for side in (False, True))

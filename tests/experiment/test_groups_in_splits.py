@@ -66,6 +66,14 @@ def test_a_column_of_the_spec_counts_too_and_other_groups_do_not(tmp_path: Path)
         open_splits(spec_of(train, group="speakr"))
 
 
+def test_of_a_few_inputs_one_is_held_out_whatever_they_are(tmp_path: Path) -> None:
+    for start in range(0, 200, 10):
+        path = tmp_path / f"{start}.tsv"
+        path.write_text("".join(f"word{n}\tlabel\n" for n in range(start, start + 10)))
+        splits = open_splits(spec_of(str(path), hold_out=0.05))
+        assert len(list(splits["dev"])) >= 1 and len(list(splits["train"])) >= 5
+
+
 def test_an_identifier_of_single_rows_is_no_group(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     rows = [{"source": f"a {n}", "target": "b", "doc_id": str(n)} for n in range(40)]

@@ -39,6 +39,59 @@ def test_a_model_goes_to_a_folder_and_comes_back(run: Path, tmp_path: Path) -> N
         push(run, f"folder:{tmp_path / 'mine'}")
 
 
+def test_no_row_and_no_local_folder_is_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every training and dev text is searched for in every file, and so is every folder of this machine."""
+    monkeypatch.chdir(tmp_path)
+    home = tmp_path / "home" / "secret"
+    home.mkdir(parents=True)
+    rows = [
+        (f"the {a} {b} sat", f"{b} {a} Xy")
+        for a in ("red", "old", "big")
+        for b in ("cat", "dog", "cow", "hen", "pig", "fox")
+    ]
+    for name, some in (("train", rows[:12]), ("dev", rows[12:14]), ("test", rows[14:])):
+        (home / f"{name}.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in some))
+    (home / "vectors.txt").write_text("cat 1 2 3 4\ndog 4 3 2 1\n")
+    first = tmp_path / "runs" / "first"
+    settings = {"encoder": {"size": 4, "embedding": 4, "vectors": str(home / "vectors.txt")}, "decoder": {"size": 4},
+                "search": {"max_length": 4}, "device": "cpu", "quiet": True}  # fmt: skip
+    for run, more in ((first, {}), (tmp_path / "runs" / "second", {"start_from": first})):
+        regard.fit(
+            str(home / "train.tsv"), dev=str(home / "dev.tsv"), test=str(home / "test.tsv"), run=run,
+            training={"steps": 1}, inputs={"source": {"unit": "word"}}, **settings, **more,
+        )  # fmt: skip
+    kept = (tmp_path / "runs" / "second" / "card.md").read_text()
+    assert "the big hen sat" in kept  # the run itself keeps its examples
+    named = push(tmp_path / "runs" / "second", f"folder:{tmp_path / 'out'}")
+    files = [path for path in Path(named).rglob("*") if path.is_file()]
+    assert {path.name for path in files} >= {"model.safetensors", "card.md", "metrics.json", "spec.yaml"}
+    secrets = [text for row in rows for text in row] + [
+        str(home),
+        str(tmp_path),
+        str(Path.home()) + "/",
+        "secret",
+    ]
+    for path in files:
+        content = path.read_bytes()
+        assert not [text for text in secrets if text.encode() in content], path
+    mine, shared = regard.load(tmp_path / "runs" / "second", device="cpu"), regard.load(named, device="cpu")
+    assert shared.predict("the old cow sat").score == mine.predict("the old cow sat").score
+    assert shared.spec.data.train == ("train.tsv",) and shared.metrics["scores"] == mine.metrics["scores"]
+    assert regard.load(push(named, f"folder:{tmp_path / 'again'}"), device="cpu").spec == shared.spec
+
+
+def test_a_class_that_looks_like_a_path_is_shared_as_it_is(tmp_path: Path) -> None:
+    here = str(tmp_path / "there.txt")
+    Path(here).write_text("x")
+    pairs = [(f"{word} {n}", here if n % 2 else "/b/") for word in "abc" for n in range(8)]
+    model = regard.fit(
+        pairs, run=tmp_path / "run", encoder={"size": 4}, training={"steps": 1}, device="cpu", quiet=True,
+        outputs={"target": {"type": "label", "classes": [here, "/b/"]}},
+    )  # fmt: skip
+    shared = regard.load(push(tmp_path / "run", f"folder:{tmp_path / 'out'}"), device="cpu")
+    assert shared.predict("a 1").probabilities == model.predict("a 1").probabilities
+
+
 @pytest.mark.parametrize("target", ["g2p", "a/b/c", "/tmp/x", "hf:x"])
 def test_what_is_no_repository_is_refused(run: Path, target: str) -> None:
     with pytest.raises(RegardError, match="expected owner/name or folder:PATH"):
