@@ -82,9 +82,7 @@ class Announcer:
     def scores(self, evaluation: Evaluation, dataset: Dataset, split: str, *, stepwise: bool) -> None:
         """stepwise: whether a decoder writes its answer step by step, and therefore searches."""
         figures = "   ".join(
-            f"{name} {score.value:.4g}"
-            + (f" (chance {evaluation.chance[name].value:.4g})" if name in evaluation.chance else "")
-            for name, score in evaluation.scores.items()
+            f"{name} {score.value:.4g}{evaluation.beside(name)}" for name, score in evaluation.scores.items()
         )
         search = self.spec.search
         beam = f"; beam search of {search.beam}, during training: greedy"
@@ -95,9 +93,16 @@ class Announcer:
 
     def end(self, result: Result) -> None:
         self.console.print(
-            f"{result.steps:,} steps in {result.seconds:.0f} s; the model is in [bold]{escape(str(self.run))}[/bold]",
+            f"{result.steps:,} steps in {result.seconds:.0f} s; {escape(self._kept(result))}the model is in "
+            f"[bold]{escape(str(self.run))}[/bold]",
             highlight=False,
         )
+
+    def _kept(self, result: Result) -> str:
+        """The evaluation that chose the weights, with the value of the metric that decided."""
+        metric = self.spec.training.metric
+        value = result.metrics.get(metric)
+        return "" if value is None else f"kept {result.kept} (dev {metric} {value:.4g}); "
 
     def _counted(self, dataset: Dataset) -> str:
         """The size of a data set in rows, or that of a text in tokens."""

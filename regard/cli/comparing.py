@@ -12,6 +12,7 @@ from regard.cli.looking import LookRequest
 from regard.errors import RegardError
 from regard.evaluation import Evaluation
 from regard.metrics import Comparison, compare
+from regard.metrics.significance import bounds, known
 from regard.model import Model
 from regard.prediction import Prediction
 from regard.terminal import say
@@ -68,7 +69,7 @@ def comparison_table(made: Sequence[tuple[str, str, str, Comparison]]) -> Table:
             other,
             first,
             f"{result.difference.value:+.4g}",
-            f"{low:+.4g} to {high:+.4g}",
+            bounds(low, high) if low != low else f"{low:+.4g} to {high:+.4g}",
             f"{result.p_value:.3f}",
             f"{result.wins:.0%}",
         )
@@ -82,8 +83,8 @@ def comparisons_json(made: Sequence[tuple[str, str, str, Comparison]]) -> list[d
             "first": first,
             "second": other,
             "difference": result.difference.value,
-            "low": result.difference.low,
-            "high": result.difference.high,
+            "low": known(result.difference.low),
+            "high": known(result.difference.high),
             "p_value": result.p_value,
             "wins": result.wins,
             "samples": result.difference.samples,

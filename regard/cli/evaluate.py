@@ -36,6 +36,14 @@ def evaluate(
     by_length: Annotated[
         bool, typer.Option("--by-length", help="Also print the scores by input length.")
     ] = False,
+    length_of: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--length-of",
+            metavar="INPUT",
+            help="The input whose length counts for --by-length. Default: the longest input of each row.",
+        ),
+    ] = None,
     by: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
@@ -94,7 +102,13 @@ def evaluate(
         check_target(plot)
     columns = [name.strip() for name in by.split(",")] if by is not None else []
     report = EvaluationReport(
-        by_length=by_length, by=columns, compare=compare, plot=plot, json=json_file, predictions=predictions
+        by_length=by_length or (length_of is not None and plot is None),
+        length_of=length_of,
+        by=columns,
+        compare=compare,
+        plot=plot,
+        json=json_file,
+        predictions=predictions,
     )
     wanted = Measurement(files=data or [], splits=splits or [], metrics=metrics or [])
     how = Loading(spec_changes(overrides, beam=beam, seed=seed, bad_rows=bad_rows), device)

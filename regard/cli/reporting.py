@@ -15,9 +15,11 @@ from rich.table import Table
 
 from regard.cli.outputs import STANDARD, write_output
 from regard.console import safe_console
+from regard.data.listed import readable
 from regard.errors import RegardError
 from regard.evaluation import Evaluation
 from regard.metrics import ByGroup, ByLength
+from regard.metrics.significance import bounds, known
 from regard.model.store import versions
 
 TOGETHER = " + "
@@ -29,6 +31,7 @@ class EvaluationReport:
     """What to report besides the table of all scores.
 
     by_length     tables by the length of the input
+    length_of     the input whose length counts; default: the longest one of each row
     by            tables by one or two columns
     compare       compare each model with the first, by paired bootstrap
     plot          a figure by length, or by the columns of `by`
@@ -37,6 +40,7 @@ class EvaluationReport:
     """
 
     by_length: bool = False
+    length_of: str | None = None
     by: Sequence[str] = ()
     compare: bool = False
     plot: Path | None = None
@@ -60,14 +64,15 @@ class EvaluationReport:
         print_labels(found, console)
         groups = {name: evaluation.by(self.by) for name, evaluation in found.items()} if self.by else {}
         lengths = self.by_length or (self.plot is not None and not self.by)
-        curves = {name: lengths_of(evaluation) for name, evaluation in found.items()} if lengths else {}
+        curves = {name: lengths_of(one, self.length_of) for name, one in found.items()} if lengths else {}
+        measured = next(iter(found.values())).measured_length(self.length_of) if found else ""
         for name, group in groups.items():
             console.print(group_table(name, group))
         if self.by_length:
             for name, curve in curves.items():
-                console.print(length_table(name, curve))
+                console.print(length_table(name, curve, measured))
         if self.plot is not None:
-            draw_groups(groups, self.plot) if groups else draw(curves, self.plot)
+            draw_groups(groups, self.plot) if groups else draw(curves, self.plot, measured)
             console.print(f"the figure is in [bold]{escape(str(self.plot))}[/bold]", highlight=False)
         compared = self._compared(found, console)
         if self.json is not None:
@@ -136,27 +141,28 @@ def print_labels(found: dict[str, Evaluation], console: Console) -> None:
             console.print(table)
 
 
-def lengths_of(evaluation: Evaluation) -> ByLength:
+def lengths_of(evaluation: Evaluation, of: str | None = None) -> ByLength:
     name = next(iter(evaluation.of_outputs()), None)
     if name is None:
         raise RegardError(
             "none of the metrics measured can be split by length.", fix="Add one: --metric bleu"
         )
-    return evaluation.by_length(name)
+    return evaluation.by_length(name, of=of)
 
 
-def length_table(name: str, curve: ByLength) -> Table:
-    table = Table(
-        box=None, header_style="bold", title=f"{name}: by length of the input", title_justify="left"
-    )
+def length_table(name: str, curve: ByLength, measured: str = "the input") -> Table:
+    title = f"{name}: by length of {measured}"
+    if measured.startswith("the longest"):
+        title += " (--length-of NAME chooses one)"
+    table = Table(box=None, header_style="bold", title=title, title_justify="left")
     for head in ("length", "rows", curve.metric, "95 %"):
         table.add_column(head, justify="right")
     for label, rows, value, low, high in curve.table():
-        table.add_row(label, f"{rows:,}", f"{value:.4g}", f"{low:.4g} … {high:.4g}")
+        table.add_row(label, f"{rows:,}", f"{value:.4g}", bounds(low, high))
     return table
 
 
-def draw(curves: dict[str, ByLength], path: Path) -> None:
+def draw(curves: dict[str, ByLength], path: Path, measured: str = "the input") -> None:
     from regard.inspect import bars, save
 
     labels = {bucket.label: bucket for curve in curves.values() for bucket in curve.buckets}
@@ -175,8 +181,8 @@ def draw(curves: dict[str, ByLength], path: Path) -> None:
         series,
         counts=[labels[place].n for place in places],
         intervals=intervals,
-        title=f"{metric} by length of the input",
-        x_name="units in the input; thin lines: 95 % of resamples",
+        title=f"{metric} by length of {measured}",
+        x_name=f"units in {measured}; thin lines: 95 % of resamples",
         y_name=metric,
         style="lines",
     )
@@ -190,7 +196,7 @@ def group_table(name: str, group: ByGroup) -> Table:
         table.add_column(head, justify="right")
     for cell in group.cells:
         low, high = cell.interval
-        table.add_row(*map(escape, cell.group), f"{cell.n:,}", f"{cell.value:.4g}", f"{low:.4g} … {high:.4g}")
+        table.add_row(*map(escape, cell.group), f"{cell.n:,}", f"{cell.value:.4g}", bounds(low, high))
     return table
 
 
@@ -211,9 +217,14 @@ def as_json(
         "models": {
             name: {
                 "scores": evaluation.to_dict(),
-                **({"by_length": curves[name].table()} if name in curves else {}),
+                **({"by_length": [_known(line) for line in curves[name].table()]} if name in curves else {}),
                 **(
-                    {"by": {"names": groups[name].names, "cells": groups[name].table()}}
+                    {
+                        "by": {
+                            "names": groups[name].names,
+                            "cells": [_known(line) for line in groups[name].table()],
+                        }
+                    }
                     if name in groups
                     else {}
                 ),
@@ -222,6 +233,11 @@ def as_json(
         },
         "versions": versions(),
     }
+
+
+def _known(line: Sequence[Any]) -> list[Any]:
+    """A line of a table for JSON."""
+    return [known(cell) if isinstance(cell, float) else cell for cell in line]
 
 
 def write_predictions(found: dict[str, Evaluation], path: Path) -> None:
@@ -247,7 +263,7 @@ def write_predictions(found: dict[str, Evaluation], path: Path) -> None:
             for output in outputs:
                 written, references = evaluation.predictions.get(output), evaluation.references.get(output)
                 cells += [written[row] if written else "", " | ".join(references[row]) if references else ""]
-            lines.append([" ".join(cell.split()) for cell in cells])
+            lines.append([" ".join(readable(cell).split()) for cell in cells])
     write_output(path, "".join("\t".join(line) + "\n" for line in lines))
 
 

@@ -134,8 +134,15 @@ class Dataset:
         return list(dict.fromkeys(self._text(name, row) for row in rows))
 
     def remarks(self) -> list[str]:
-        """Remarks of the columns about the rows, such as "tree: 3 of 100 trees are not projective"."""
+        """Remarks of the columns about the rows, such as "tree: 3 of 100 trees are not projective", and on merged
+        rows."""
         found = []
+        rows = len(self) if self._groups is None else len(self._groups.values)
+        if rows > len(self):
+            found.append(
+                f"{rows:,} rows have {len(self):,} different inputs; rows with the same input are evaluated once, with "
+                "all their outputs as references (data.references=false: each row by itself)"
+            )
         for name, column in self.columns.items():
             if not column.cached or type(column).remark is Column.remark:
                 continue

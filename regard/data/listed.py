@@ -23,6 +23,11 @@ def listed_texts(value: Any) -> str | None:
     return "".join(f"{text}{LISTED}" for text in texts) or LISTED
 
 
+def readable(value: str) -> str:
+    """A value as people read it: the texts of a list side by side."""
+    return " ".join(value.split(LISTED)).strip() if LISTED in value else value
+
+
 def listed_turns(value: Any) -> str | None:
     """[{"speaker": "U", "text": "hi"}, …], the turns of a dialog, as JSON; None for other lists."""
     if not isinstance(value, list) or not value or not all(isinstance(one, dict) for one in value):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from regard.errors import RegardError
 from regard.evaluation.inference import output_info
@@ -33,7 +33,21 @@ def wanted_metrics(
     if not names:
         for name, output_chosen in chosen.items():
             output_chosen.update(_usual(outputs[name], among=output_chosen))
+        for name, found in _deciding(model, outputs).items():
+            chosen[name].setdefault(found.name, found)
     return {name: list(metrics.values()) for name, metrics in chosen.items()}
+
+
+def _deciding(model: Model, outputs: Mapping[str, OutputInfo]) -> dict[str, Metric]:
+    """{output: metric} of the metric that chose the weights, which belongs to every evaluation. The loss does only if
+    the spec names it."""
+    training = model.spec.training
+    output, _, wanted = training.metric.rpartition(".")
+    found = find_metric(wanted)
+    if found is None or (wanted == LOSS and "metric" not in training.model_fields_set):
+        return {}
+    among = [outputs[output]] if output in outputs else list(outputs.values())
+    return {one.name: found for one in among if found.refuses(one) is None}
 
 
 def check_metrics(model: Model) -> None:

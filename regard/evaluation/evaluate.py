@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from regard.data import Dataset
+from regard.data.listed import readable
 from regard.errors import RegardError
 from regard.evaluation.choosing import wanted_metrics
 from regard.evaluation.inference import ModelInference, references
@@ -48,6 +49,7 @@ class Evaluation:
     inputs        each row as written in the data: the text of every column, outputs and truth too
     fields        {input of the model: the field of the rows that it reads}
     lengths       of the inputs in units; the longest if there are several inputs
+    lengths_of    {input: its lengths}
     labels        for each label output, the confusion matrix and its statistics
     chance        for some scores, the chance level or another baseline
     split         the evaluated split; "" for files
@@ -64,6 +66,7 @@ class Evaluation:
     inputs: list[dict[str, str]] = field(default_factory=list)
     fields: dict[str, str] = field(default_factory=dict)
     lengths: list[int] = field(default_factory=list)
+    lengths_of: dict[str, list[int]] = field(default_factory=dict)
     labels: dict[str, Classification] = field(default_factory=dict)
     chance: dict[str, Score] = field(default_factory=dict)
     split: str = ""
@@ -80,9 +83,14 @@ class Evaluation:
     def __repr__(self) -> str:
         lines = [f"Evaluation of {self.measured}"]
         for name, score in self.scores.items():
-            chance = f"   (chance {self.chance[name].value:.4g})" if name in self.chance else ""
-            lines.append(f"  {name} {score.value:.4g}{chance}")
+            lines.append(f"  {name} {score.value:.4g}{self.beside(name, '   ')}")
         return "\n".join(lines)
+
+    def beside(self, name: str, before: str = " ") -> str:
+        """The baseline of a score, by what it is: ` (majority baseline 0.52)`; empty if it has none."""
+        if name not in self.chance:
+            return ""
+        return f"{before}({metric(name.rpartition('.')[2]).baseline_name} {self.chance[name].value:.4g})"
 
     def of_outputs(self) -> dict[str, tuple[str, OutputMetric]]:
         """{name of a score: its output and its metric} for the metrics that compare only outputs."""
@@ -101,15 +109,29 @@ class Evaluation:
         output, measured = self.of_outputs()[name]
         return measured.statistics(*self.values[output])
 
-    def by_length(self, name: str, *, edges: Sequence[int] | None = None) -> ByLength:
-        """A metric of outputs, grouped by the length of the input."""
+    def by_length(self, name: str, *, edges: Sequence[int] | None = None, of: str | None = None) -> ByLength:
+        """A metric of outputs, grouped by the length of the input `of`; default: the longest input of each row."""
+        if of is not None and of not in self.lengths_of:
+            raise RegardError(
+                f"no input is named {of!r}.",
+                where="--length-of",
+                fix=f"{nearest(of, list(self.lengths_of))} The inputs are {', '.join(self.lengths_of)}.".strip(),
+            )
         if name not in self.of_outputs():
             raise RegardError(
                 f"{name!r} cannot be split by the length of the input.",
                 fix=f"These can: {', '.join(self.of_outputs()) or 'none of the computed metrics'}.",
             )
         output, measured = self.of_outputs()[name]
-        return by_length(measured, *self.values[output], self.lengths, edges=edges)
+        lengths = self.lengths if of is None else self.lengths_of[of]
+        return by_length(measured, *self.values[output], lengths, edges=edges)
+
+    def measured_length(self, of: str | None = None) -> str:
+        """What `by_length` measures: "the input source", "the longest of the inputs a and b"."""
+        names = list(self.lengths_of)
+        if of is not None or len(names) == 1:
+            return f"the input {of or names[0]}"
+        return f"the longest of the inputs {', '.join(names[:-1])} and {names[-1]}" if names else "the input"
 
     def by(self, names: Sequence[str], name: str | None = None) -> ByGroup:
         """A metric of outputs, grouped by one or two columns of the rows; default: the first metric.
@@ -147,12 +169,12 @@ class Evaluation:
         for row in list(places)[:count]:
             true = self.references[output][row]
             values = (self.inputs[row].get(name, "") for name in inputs)
-            given = " · ".join(value for value in values if not value.startswith("data:"))
+            given = " · ".join(readable(value) for value in values if not value.startswith("data:"))
             found.append(
                 {
                     "input": given,
                     "written": written[row],
-                    "true": " / ".join(true),
+                    "true": " / ".join(map(readable, true)),
                     "right": written[row] in true,
                 }
             )
@@ -165,7 +187,14 @@ class Evaluation:
                 "value": score.value,
                 "n": score.n,
                 "signature": score.signature,
-                **({"chance": self.chance[name].value} if name in self.chance else {}),
+                **(
+                    {
+                        "chance": self.chance[name].value,
+                        "baseline": f"{metric(name.rpartition('.')[2]).baseline_name}: {self.chance[name].signature}",
+                    }
+                    if name in self.chance
+                    else {}
+                ),
             }
             for name, score in self.scores.items()
         }
@@ -213,6 +242,7 @@ def evaluate(
         inputs=[dataset.raw(row) for row in range(len(dataset))],
         fields={name: model.columns[name].field for name in model.spec.inputs},
         lengths=[int(length) for length in _lengths(model, dataset)],
+        lengths_of={name: [int(one) for one in dataset.lengths(name)] for name in model.spec.encoder},
         remarks=dataset.remarks(),
     )
     with answering(model, *(other for other, _ in ensemble)):

@@ -201,7 +201,7 @@ def _tip(chart: Chart, name: str, i: int) -> tuple[str, tuple[tuple[str, str], .
     count = f"\nn = {chart.counts[i]}" if chart.counts else ""
     tags = (("series", name), ("place", str(chart.places[i])), ("value", f"{value:.6g}"))
     sure = ""
-    if name in chart.intervals:
+    if name in chart.intervals and all(map(math.isfinite, chart.intervals[name][i])):
         low, high = (chart.digits.format(float(bound)) for bound in chart.intervals[name][i])
         sure = f" (95 %: {low} to {high})"
     return f"{name}, {chart.places[i]}: {chart.digits.format(value)}{sure}{count}", tags

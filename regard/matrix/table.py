@@ -120,14 +120,20 @@ def measured(task: Task, found: Evaluation) -> tuple[Figure, dict[str, Figure], 
     whole = _figure(task.metric, found.scores[task.metric], lines)
     sizes = [task.length(row) for row in found.inputs]
     split = lines_by_length(_row_metric(task.metric), lines, sizes, edges=task.edges)
-    lengths = {one.label: Figure(one.value, *one.interval, one.n) for one in split.buckets}
+    lengths = {one.label: _with_bounds(one.value, one.interval, one.n) for one in split.buckets}
     looks = found.lines.get(task.looks)
     return whole, lengths, None if looks is None else _figure(task.looks, found.scores[task.looks], looks)
 
 
 def _figure(name: str, score: Score, lines: Table) -> Figure:
     sure = interval_of(_row_metric(name), lines)
-    return Figure(score.value, sure.low, sure.high, len(lines))
+    return _with_bounds(score.value, (sure.low, sure.high), len(lines))
+
+
+def _with_bounds(value: float, interval: tuple[float, float], rows: int) -> Figure:
+    """A value and its interval; that of a single row is the value alone."""
+    low, high = (value if bound != bound else bound for bound in interval)
+    return Figure(value, low, high, rows)
 
 
 def _row_metric(name: str) -> RowMetric:

@@ -22,6 +22,7 @@ class Distinct(Metric):
     """The share of distinct n-grams among all n-grams of the outputs: the family `distinct1` to `distinct3`."""
 
     suits = ("text",)
+    baseline_name = "references"
 
     def __init__(self, order: int) -> None:
         self.order = order

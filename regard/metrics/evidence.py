@@ -23,6 +23,8 @@ from regard.trace import SentenceWords
 class EvidenceMetric(Metric):
     """A metric of attention to a document whose decisive words are known."""
 
+    baseline_name = "chance level"
+
     def refuses(self, output: OutputInfo) -> str | None:
         if output.known("evidence", attended=True):
             return None

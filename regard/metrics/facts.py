@@ -22,6 +22,7 @@ class FactMetric(Metric):
     """A metric of the sentences that the hops of one model chose; not defined for ensembles."""
 
     ensembles = False
+    baseline_name = "chance level"
 
     def refuses(self, output: OutputInfo) -> str | None:
         if output.known("facts"):

@@ -10,7 +10,7 @@ import numpy as np
 
 from regard.errors import RegardError
 from regard.metrics.metric import OutputMetric, RowMetric, Table, as_references
-from regard.metrics.significance import interval_of
+from regard.metrics.significance import bounds, interval_of
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ByLength:
     def __str__(self) -> str:
         lines = [f"{'length':>10}  {'rows':>7}  {self.metric} [95 %]"]
         for label, n, value, low, high in self.table():
-            lines.append(f"{label:>10}  {n:>7}  {value:.4g} [{low:.4g}, {high:.4g}]")
+            lines.append(f"{label:>10}  {n:>7}  {value:.4g} [{bounds(low, high, ', ')}]")
         return "\n".join(lines)
 
 

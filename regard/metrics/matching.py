@@ -31,6 +31,7 @@ class Exact(OutputMetric):
 class Accuracy(Exact):
     """The share of correct labels. Baseline: the majority class."""
 
+    baseline_name = "majority baseline"
     suits = ("label",)
 
     def describe(self, count: str) -> str:

@@ -63,6 +63,8 @@ class Metric(ABC):
     higher_is_better   the direction of the metric, defined only here
     suits              types of output columns that it supports; empty: all
     ensembles          whether it can be measured for an ensemble
+    baseline_name      what `baseline` is: "chance level" for random answers, "majority baseline" for the most frequent
+                       one
     """
 
     class Options(PartOptions):
@@ -71,6 +73,7 @@ class Metric(ABC):
     higher_is_better: ClassVar[bool] = True
     suits: ClassVar[tuple[str, ...]] = ()
     ensembles: ClassVar[bool] = True
+    baseline_name: ClassVar[str] = "baseline"
 
     @property
     def name(self) -> str:

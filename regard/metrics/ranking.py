@@ -25,6 +25,7 @@ class TopKAccuracy(Metric):
     """
 
     suits = ("label",)
+    baseline_name = "chance level"
 
     def __init__(self, k: int) -> None:
         self.k = k

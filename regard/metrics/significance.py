@@ -20,7 +20,8 @@ CHUNK = 256
 
 @dataclass(frozen=True)
 class ConfidenceInterval:
-    """The value on all rows; low and high bound the middle `level` of the resamples."""
+    """The value on all rows; low and high bound the middle `level` of the resamples. They are NaN for a single row,
+    whose resamples are all the same."""
 
     value: float
     low: float
@@ -29,7 +30,17 @@ class ConfidenceInterval:
     samples: int
 
     def __str__(self) -> str:
-        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
+        return f"{self.value:.4g} [{bounds(self.low, self.high, ', ')}]"
+
+
+def bounds(low: float, high: float, between: str = " … ") -> str:
+    """The bounds of an interval, as a table shows them."""
+    return "one row, no interval" if low != low else f"{low:.4g}{between}{high:.4g}"
+
+
+def known(bound: float) -> float | None:
+    """A bound for JSON, which has no NaN: None if a single row gives no interval."""
+    return None if bound != bound else bound
 
 
 @dataclass(frozen=True)
@@ -68,7 +79,7 @@ def interval_of(
 ) -> ConfidenceInterval:
     """The same from the statistics (n, k) of the rows."""
     (values,) = _resample(metric, [lines], samples, seed)
-    return _interval(metric.value(lines.sum(axis=0)), values, level)
+    return _interval(metric.value(lines.sum(axis=0)), values, level, len(lines))
 
 
 def compare(
@@ -89,9 +100,9 @@ def compare(
     as_large = np.abs(differences - differences.mean()) >= abs(observed) - 1e-12
     better = differences > 0 if metric.higher_is_better else differences < 0
     return Comparison(
-        _interval(value_one, one, level),
-        _interval(value_two, two, level),
-        _interval(observed, differences, level),
+        _interval(value_one, one, level, len(tables[0])),
+        _interval(value_two, two, level, len(tables[0])),
+        _interval(observed, differences, level, len(tables[0])),
         float((as_large.sum() + 1) / (samples + 1)),
         float(better.mean()),
     )
@@ -112,7 +123,9 @@ def _resample(metric: RowMetric, tables: Sequence[Table], samples: int, seed: in
     return [np.array(found) for found in values]
 
 
-def _interval(value: float, resampled: Table, level: float) -> ConfidenceInterval:
+def _interval(value: float, resampled: Table, level: float, rows: int) -> ConfidenceInterval:
+    if rows < 2:
+        return ConfidenceInterval(value, float("nan"), float("nan"), level, len(resampled))
     tail = 100.0 * (1.0 - level) / 2.0
     low, high = np.percentile(resampled, [tail, 100.0 - tail])
     return ConfidenceInterval(value, float(low), float(high), level, len(resampled))

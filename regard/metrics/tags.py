@@ -23,6 +23,7 @@ from regard.parts import register
 class TagAccuracy(OutputMetric):
     """The share of positions with the correct tag; missing and superfluous tags are wrong."""
 
+    baseline_name = "majority baseline"
     suits = ("tags",)
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:

@@ -113,7 +113,10 @@ def _scores(scores: Mapping[str, Any]) -> list[str]:
     rows = []
     for split, found in scores.items():
         for name, score in found.items():
-            chance = f"{score['chance']:.4g}" if "chance" in score else ""
+            named = str(score.get("baseline", "")).partition(":")[0]
+            chance = (
+                f"{score['chance']:.4g} {f'({named})' if named else ''}".strip() if "chance" in score else ""
+            )
             rows.append(
                 [
                     split,
@@ -126,7 +129,7 @@ def _scores(scores: Mapping[str, Any]) -> list[str]:
             )
     if not rows:
         return []
-    return ["## Scores", "", *_table(["part", "metric", "value", "chance", "n", "signature"], rows), ""]
+    return ["## Scores", "", *_table(["part", "metric", "value", "baseline", "n", "signature"], rows), ""]
 
 
 def _training(spec: Spec, metrics: Mapping[str, Any]) -> list[str]:

@@ -36,20 +36,23 @@ class Judge:
         self.main = state.accelerator.is_main_process
 
     def judge(self) -> tuple[dict[str, float], bool]:
-        """Evaluate, keep the best weights, inform patience and schedule; returns metrics and `improved`."""
+        """Evaluate, keep the best weights, inform patience and schedule; returns the metrics, and whether these weights
+        are the best so far."""
         state, step = self.state, self.state.position.step
         with self._judged_weights():
             metrics = self._measure()
             value = metrics[self.metric] if metrics else None
             improved = value is None or state.snapshots.better(value)
             state.snapshots.offer(state.network, Snapshot(step, metrics, value), write_files=self.main)
-            if improved and self.main:
+            first = state.snapshots.best
+            best = first is not None and first.step == step and value == value
+            if best and self.main:
                 self.save_model(self.run)
-        if value is not None:
+        if value is not None:  # an equal value with a lower loss is kept, but is no progress
             state.patience.observe(improved)
             state.schedule.observe(improved)
         state.position.evaluated = step
-        return metrics, improved
+        return metrics, best
 
     def finish(self, *, average: bool) -> tuple[dict[str, float], str]:
         """Load the best weights, or the mean of the kept ones if it is not worse, and save the network."""

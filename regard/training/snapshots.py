@@ -47,17 +47,19 @@ class Snapshots:
         return value > self.best.value if self.higher else value < self.best.value
 
     def offer(self, network: nn.Module, kept: Snapshot, *, write_files: bool) -> None:
-        """Keep these weights if they are among the best; of equal values the earlier step is kept."""
+        """Keep these weights if they are among the best; of equal values the one with the lower loss on dev is better,
+        then the later one."""
         self.kept = sorted([*self.kept, kept], key=self._rank)[: self.count]
         if kept in self.kept and write_files:
             write(self._file(kept.step), network.state_dict(), {"step": kept.step, "metrics": kept.metrics})
 
-    def _rank(self, kept: Snapshot) -> tuple[float, int]:
-        if kept.value is None:
-            return 0.0, -kept.step  # no evaluation: later is better
-        if kept.value != kept.value:
-            return float("inf"), kept.step
-        return (-kept.value if self.higher else kept.value), kept.step
+    def _rank(self, kept: Snapshot) -> tuple[float, float, int]:
+        """Sorts the best first. Without an evaluation, later is better."""
+        value, loss = kept.value or 0.0, kept.metrics.get("loss", 0.0)
+        value, loss = (
+            float("inf") if one != one else one for one in (-value if self.higher else value, loss)
+        )
+        return value, loss, -kept.step
 
     def prune(self) -> None:
         """Remove snapshots that are no longer referred to, and no other files."""

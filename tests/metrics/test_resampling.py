@@ -36,7 +36,7 @@ def test_buckets_of_equal_width_cover_every_row_once() -> None:
     for left, right in zip(table.buckets, table.buckets[1:], strict=False):
         assert left.high < right.low
     single = metrics.by_length(output_metric("exact"), ["a"], ["a"], [7])
-    assert single.table() == [("7", 1, 1.0, 1.0, 1.0)]
+    assert single.table()[0][:3] == ("7", 1, 1.0) and "one row, no interval" in str(single)
     with pytest.raises(RegardError, match="a length for each of 1"):
         metrics.by_length(output_metric("exact"), ["a"], ["a"], [7, 8])
 
