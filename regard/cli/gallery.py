@@ -17,6 +17,7 @@ from regard.data import Dataset
 from regard.data.columns import TextColumn
 from regard.evaluation import open_dataset, references, usual_split
 from regard.inspect import Example
+from regard.inspect.conversation import is_conversation
 from regard.model import Model
 from regard.prediction import Prediction
 from regard.terminal import say
@@ -86,7 +87,7 @@ def _example(
     asked = " · ".join(
         raw[name] if isinstance(model.columns[name], TextColumn) and name in raw else " ".join(pieces)
         for name, pieces in trace.input.items()
-        if name not in trace.seen
+        if name not in trace.seen and not is_conversation(trace, name)
     )
     return Example(trace, answer.text, tuple(true), asked, group)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
 from regard.errors import RegardError
 from regard.inspect.axes import Axes, label_room, ticks
-from regard.inspect.content import Chart
+from regard.inspect.content import FEW, Chart
 from regard.inspect.layout import Block, frame
 from regard.inspect.palette import series_color
 from regard.inspect.scene import Circle, Group, Mark, Rect, Scene, Text, polyline
@@ -18,6 +19,9 @@ from regard.inspect.writing import text_width
 from regard.trace import Array
 
 WIDTH, HEIGHT = 560.0, 240.0
+FADED = 0.4
+"""Opacity of a bar of few items."""
+WEAK = f"hollow or faded: n < {FEW}"
 
 
 def bars(
@@ -82,7 +86,7 @@ def _draw_categories(chart: Chart) -> Block:
     width = max(WIDTH, 46.0 * len(chart.places))
     axes = Axes(left, top, width, HEIGHT, (0.0, float(max(1, len(chart.places)))), tuple(y_ticks))
     marks = [*legend, *axes.rules()]
-    bottom = top + HEIGHT
+    bottom, x_name = top + HEIGHT, chart.x_name
     for i, place in enumerate(chart.places):
         middle = axes.x(i + 0.5)
         marks.append(Text(middle, bottom + 18, str(place), size=12, anchor="middle"))
@@ -90,6 +94,8 @@ def _draw_categories(chart: Chart) -> Block:
             marks.append(
                 Text(middle, bottom + 33, f"n={chart.counts[i]:,}", size=10, anchor="middle", color="muted")
             )
+    if chart.has_weak:
+        x_name = f"{x_name}; {WEAK}" if x_name else WEAK
     for order, name in enumerate(chart.series):
         whiskers = _whiskers(chart, name, order, axes)
         if chart.style == "bars":
@@ -97,10 +103,8 @@ def _draw_categories(chart: Chart) -> Block:
         else:
             marks += [*whiskers, *_dot_marks(chart, name, order, axes)]
     bottom += 40 if chart.counts else 25
-    if chart.x_name:
-        marks.append(
-            Text(left + width / 2, bottom + 12, chart.x_name, size=12, anchor="middle", color="muted")
-        )
+    if x_name:
+        marks.append(Text(left + width / 2, bottom + 12, x_name, size=12, anchor="middle", color="muted"))
         bottom += 18
     return Block((Group(tuple(marks), kind="chart", content=chart),), left + width, bottom)
 
@@ -136,6 +140,7 @@ def _bar_marks(chart: Chart, name: str, order: int, axes: Axes) -> list[Mark]:
                     lower - upper,
                     fill=series_color(order),
                     radius=2,
+                    opacity=FADED if chart.is_weak(i) else 1.0,
                     tip=tip,
                     tags=tags,
                 )
@@ -173,26 +178,25 @@ def _whiskers(chart: Chart, name: str, order: int, axes: Axes) -> list[Mark]:
 def _dot_marks(chart: Chart, name: str, order: int, axes: Axes) -> list[Mark]:
     marks: list[Mark] = []
     run: list[tuple[float, float]] = []
+    firm: list[bool] = []
     dots: list[Mark] = []
     for i, value in enumerate([*chart.series[name], math.nan]):
         if math.isfinite(value):
             run.append((_middle(chart, order, i, axes), axes.y(float(value))))
+            firm.append(not chart.is_weak(i))
             tip, tags = _tip(chart, name, i)
+            color = series_color(order)
             dots.append(
-                Circle(
-                    *run[-1],
-                    4,
-                    fill=series_color(order),
-                    stroke="paper",
-                    stroke_width=1.5,
-                    tip=tip,
-                    tags=tags,
-                )
+                Circle(*run[-1], 4, fill=color, stroke="paper", stroke_width=1.5, tip=tip, tags=tags)
+                if firm[-1]
+                else Circle(*run[-1], 3.25, fill="paper", stroke=color, stroke_width=1.25, tip=tip, tags=tags)
             )
         else:
-            if len(run) > 1:
-                marks.append(polyline(run, color=series_color(order), width=2.25))
-            run = []
+            for place, ends in enumerate(pairwise(run)):
+                sure = firm[place] and firm[place + 1]
+                width, dashes = (2.25, ()) if sure else (1.25, (3.0, 4.0))
+                marks.append(polyline(ends, color=series_color(order), width=width, dashes=dashes))
+            run, firm = [], []
     return marks + dots
 
 

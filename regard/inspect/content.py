@@ -14,6 +14,9 @@ from regard.inspect.sights import Sight
 from regard.inspect.writing import runs_right_to_left, visible
 from regard.trace import Arcs, Array, Hops, Nodes, Segments
 
+FEW = 5
+"""Number of items below which a value is faded."""
+
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
@@ -25,6 +28,7 @@ class Matrix:
     margin   (R,) or None: a number between 0 and 1 beside each row, named `margin_name`
     numbers  whether to print the values in the cells; None: only if there is room and they matter
     digits   format of a value ("{:.2f}")
+    counts   (R, C) or None: the number of items behind each value; a value of few items is faded
     """
 
     rows: tuple[str, ...]
@@ -42,6 +46,11 @@ class Matrix:
     shades: Array | None = None
     outlined: str = "true position"
     outline: str = "truth"
+    counts: Array | None = None
+
+    def is_weak(self, row: int, column: int) -> bool:
+        """Whether a value comes from so few items that it means little."""
+        return self.counts is not None and bool(self.counts[row, column] < FEW)
 
     @property
     def mirrored(self) -> bool:
@@ -132,6 +141,14 @@ class Chart:
     digits: str = "{:.1f}"
     intervals: Mapping[str, Array] = field(default_factory=dict)
     log: bool = False
+
+    def is_weak(self, place: int) -> bool:
+        """Whether a category has so few items that its value means little."""
+        return bool(self.counts) and self.counts[place] < FEW
+
+    @property
+    def has_weak(self) -> bool:
+        return any(map(self.is_weak, range(len(self.counts))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,6 +271,10 @@ class HopTable:
 
     def is_best(self, position: int, hop: int) -> bool:
         return self.hops.best is not None and int(self.hops.best[hop]) == position
+
+    def reads(self, hop: int) -> bool:
+        """Whether a hop has any weight; a structured selection may stop before its last hop."""
+        return bool((self.hops.weights[hop] > 0).any())
 
     def true_order(self, position: int) -> list[int]:
         """The ranks of this position among the true facts, from 1; may be none or several."""

@@ -15,7 +15,7 @@ from regard.inspect.content import Conversation
 from regard.inspect.layout import Block, below, color_scale, frame
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text, line
-from regard.inspect.writing import right_to_left, text_width, visible, wrap
+from regard.inspect.writing import right_to_left, spaced, text_width, visible, wrap
 from regard.trace import Hops, Trace
 
 SIZE = 14.0
@@ -69,7 +69,7 @@ def conversation_of(trace: Trace, name: str, *, title: str = "") -> Conversation
         truth = frozenset() if known is None else frozenset(np.flatnonzero((known > 0).any(axis=0)).tolist())
         names = ("weight",)
     return Conversation(
-        turns, np.asarray(weights, dtype=np.float64), names, truth, _cut(" ".join(written)), title
+        turns, np.asarray(weights, dtype=np.float64), names, truth, _cut(spaced(written)), title
     )
 
 

@@ -17,7 +17,7 @@ from regard.inspect.highlight import answer
 from regard.inspect.layout import Block, below, color_scale, frame
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
-from regard.inspect.writing import runs_right_to_left, text_width, visible
+from regard.inspect.writing import running_width, runs_right_to_left, visible
 from regard.terminal import printable
 from regard.trace import SentenceWords, Trace
 
@@ -32,8 +32,8 @@ WIDTH = 560.0
 MOST_LINES = 12
 """Maximum number of lines of a sentence."""
 PAD = 4.0
-CLOSE = -5.0
-"""Distance between a word and a comma after it."""
+BLANK = 4.4
+"""Distance between two words."""
 
 
 def document(trace: Trace, *, over: str | None = None, title: str | None = None) -> Scene:
@@ -110,12 +110,14 @@ def _lines(shown: DocumentWords, sentence: int) -> list[list[Placed]]:
     lines: list[list[Placed]] = [[]]
     x = 0.0
     for place in range(low, high):
-        size = 1.04 * text_width(shown.word(place), SIZE) + 2 * PAD
-        close = shown.joined(place) and place not in shown.shaded
-        gap = 0.0 if not lines[-1] else CLOSE if close else 1.0
+        shaded = place in shown.shaded
+        size = running_width(visible(shown.word(place)), SIZE) + (2 * PAD if shaded else 0.0)
+        beside = shaded and place - 1 in shown.shaded  # two boxes
+        gap = 1.0 if shown.joined(place) else 2.0 if beside else BLANK
+        gap = gap if lines[-1] else 0.0
         if lines[-1] and x + gap + size > WIDTH and not shown.joined(place):
             if len(lines) == MOST_LINES:
-                lines[-1].append((-1, x, 10.0))
+                lines[-1].append((-1, x + BLANK, 10.0))
                 break
             lines.append([])
             x = gap = 0.0
@@ -125,47 +127,39 @@ def _lines(shown: DocumentWords, sentence: int) -> list[list[Placed]]:
 
 
 def _line(shown: DocumentWords, line: Sequence[Placed], y: float, rtl: bool) -> list[Mark]:
+    """Shaded words in boxes; all words between two boxes as one text, so that their blanks are those of the font."""
     marks: list[Mark] = []
-    plain: list[tuple[str, float]] = []
+    runs: list[list[Placed]] = [[]]
     for place, x, size in line:
-        left = LEFT + (WIDTH - x - size if rtl else x)
-        if place < 0:
-            plain.append(("…", left + PAD))
+        if place < 0 or place not in shown.shaded:
+            runs[-1].append((place, x, size))
             continue
-        shade = Shade(shown.share(place))
-        if place in shown.shaded:
-            word, weight = visible(shown.word(place)), shown.weight(place)
-            tip = f"{word}  {weight:.3f}"
-            marks.append(
-                Rect(
-                    left, y, size, LINE - 3, fill=shade, radius=4, tip=tip, tags=(("value", f"{weight:.4g}"),)
-                )
-            )
-            if shown.decides(place):
-                marks.append(
-                    Rect(
-                        left + 0.75,
-                        y + 0.75,
-                        size - 1.5,
-                        LINE - 4.5,
-                        stroke="truth",
-                        stroke_width=1.75,
-                        radius=4,
-                    )
-                )
-            marks.append(
-                Text(
-                    left + size / 2,
-                    y + 16,
-                    visible(shown.word(place)),
-                    size=SIZE,
-                    anchor="middle",
-                    color=Over(shade),
-                )
-            )
-        else:
-            plain.append((visible(shown.word(place)), left + PAD))
-    return [*marks, *(Text(x, y + 16, word, size=SIZE) for word, x in plain)]
+        runs.append([])
+        marks += _boxed(shown, place, LEFT + (WIDTH - x - size if rtl else x), size, y)
+    for run in filter(None, runs):
+        text = ""
+        for place, _, _ in run:
+            blank = "" if not text or (place >= 0 and shown.joined(place)) else " "
+            text += blank + ("…" if place < 0 else visible(shown.word(place)))
+        start, end = run[0][1], run[-1][1] + run[-1][2]
+        left = LEFT + (WIDTH - end if rtl else start)
+        # The text fills the room that was estimated for it, in any font.
+        marks.append(Text(left, y + 16, text, size=SIZE, fills=round(end - start, 2)))
+    return marks
+
+
+def _boxed(shown: DocumentWords, place: int, left: float, size: float, y: float) -> list[Mark]:
+    """A shaded word, outlined if it decides the answer."""
+    shade = Shade(shown.share(place))
+    word, weight = visible(shown.word(place)), shown.weight(place)
+    tip, tags = f"{word}  {weight:.3f}", (("value", f"{weight:.4g}"),)
+    marks: list[Mark] = [Rect(left, y, size, LINE - 3, fill=shade, radius=4, tip=tip, tags=tags)]
+    if shown.decides(place):
+        inside = (left + 0.75, y + 0.75, size - 1.5, LINE - 4.5)
+        marks.append(Rect(*inside, stroke="truth", stroke_width=1.75, radius=4))
+    fills = round(size - 2 * PAD, 2)
+    marks.append(Text(left + PAD, y + 16, word, size=SIZE, color=Over(shade), fills=fills))
+    return marks
 
 
 def document_legend(shown: Sequence[DocumentWords]) -> Block:

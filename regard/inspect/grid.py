@@ -164,17 +164,23 @@ def _cell(matrix: Matrix, row: int, column: int, x: float, y: float, sizes: _Siz
     tags = (("column", str(column)), ("value", f"{value:.6g}"))
     if matrix.is_zero(row, column) or math.isnan(value):
         return [_empty(x, y, sizes, tip, tags)]
-    marks: list[Mark] = [
-        Rect(x, y, sizes.cell, sizes.cell, fill=shade, radius=sizes.radius, tip=tip, tags=tags)
-    ]
+    if matrix.is_weak(row, column):
+        # A thin edge instead of the shade: a few items are no firm value.
+        shade = Shade(0.0)
+        marks: list[Mark] = [
+            Rect(x + 0.5, y + 0.5, sizes.cell - 1, sizes.cell - 1, fill="paper", stroke="muted", stroke_width=0.75,
+                 radius=sizes.radius, tip=tip, tags=tags)
+        ]  # fmt: skip
+    else:
+        marks = [Rect(x, y, sizes.cell, sizes.cell, fill=shade, radius=sizes.radius, tip=tip, tags=tags)]
     wanted = matrix.numbers if matrix.numbers is not None else shade.value >= NUMBERS_FROM
     if wanted and sizes.cell >= 24:
         short = number.lstrip("0") if number.startswith("0.") and float(number) else number
-        short = "0" if set(short) <= set("0.") else short
+        short = "0" if set(short) <= set("-0.") else short.replace("-0.", "−.").replace("-", "−")
         size = min(sizes.cell / 2.9, 0.9 * sizes.cell / max(1.0, text_width(short, 1.0)))
         marks.append(
             Text(x + sizes.cell / 2, y + sizes.cell / 2 + size * 0.36, short, size=round(size, 1), anchor="middle",
-                 color=Over(shade))
+                 color="muted" if matrix.is_weak(row, column) else Over(shade))
         )  # fmt: skip
     return marks
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from regard.inspect.chart import bars
-from regard.inspect.content import Matrix
+from regard.inspect.content import FEW, Matrix
 from regard.inspect.grid import draw_matrix
-from regard.inspect.layout import below, beside, color_scale, frame
-from regard.inspect.scene import Scene
+from regard.inspect.layout import Block, below, beside, color_scale, frame
+from regard.inspect.scene import Scene, Text
+from regard.inspect.writing import text_width
 
 if TYPE_CHECKING:
     from regard.metrics.groups import ByGroup
@@ -36,12 +37,18 @@ def groups_figure(groups: Mapping[str, ByGroup], *, title: str | None = None) ->
             limit=limit,
             shades=np.nan_to_num(one.values() / limit).clip(0.0, 1.0),  # 0 is shown, unlike a missing group
             numbers=True,
+            counts=one.counts(),
             title=name if len(groups) > 1 else "",
         )
         for name, one in groups.items()
     ]
     blocks = [draw_matrix(matrix) for matrix in shown]
+    few = any(((one.counts() > 0) & (one.counts() < FEW)).any() for one in groups.values())
     scale = color_scale(name=first.metric, limit=limit)
+    if few:
+        text = f"not shaded: n < {FEW}"
+        note = Block((Text(0, 9, text, size=11, color="muted"),), text_width(text, 11), 11.0)
+        scale = beside([scale, note], gap=18)
     cells = "; ".join(
         f"{name}: " + ", ".join(f"{' × '.join(cell.group)} {cell.value:.3g}" for cell in one.cells)
         for name, one in groups.items()

@@ -16,8 +16,8 @@ from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import Block, below, beside, color_scale, frame
 from regard.inspect.looked import looked
 from regard.inspect.scene import Scene
-from regard.inspect.writing import linked, shorten_words, visible
-from regard.trace import Array, Trace
+from regard.inspect.writing import JOINER, linked, shorten_words, spaced, visible
+from regard.trace import Array, Nodes, Trace
 
 DIFFUSE, FAINTEST = 0.5, 1e-4
 """If no weight reaches the first, the scale ends at the largest one; weights below the second are invisible."""
@@ -136,7 +136,9 @@ def _share_labels(line: Sequence[Matrix]) -> list[Block]:
 def reading(trace: Trace) -> str:
     """Inputs and output as one line: attention → AH T EH N SH AH N. Trees are drawn, not written."""
     read = [name for name in trace.input if name not in trace.seen]  # an image has no text
-    sources = [join(trace.input[name]) for name in (read if trace.seen else trace.attention or read)]
+    named = read if trace.seen else list(trace.attention) or read
+    # The drawing of a dialog has all of its turns: a title that repeats them hides the answer.
+    sources = [_read(trace, name) for name in named if trace.layout.get(name) != "dialog"]
     if trace.kind == "tree":
         return linked(sources, "+")
     # The output as text, if known: pieces alone do not show the spaces.
@@ -147,18 +149,26 @@ def reading(trace: Trace) -> str:
     return linked([linked(sources, "+"), answer], "→")
 
 
+def _read(trace: Trace, name: str) -> str:
+    """An input in one line. The positions of a tree are its phrases, the last of which is the whole sentence."""
+    if isinstance(trace.structures.get(name), Nodes):
+        return shorten_words(visible(trace.input[name][-1]), 60) if trace.input[name] else "∅"
+    return join(trace.input[name])
+
+
 def join(pieces: Sequence[str], *, longest: int = 60) -> str:
     """Pieces as running text: letters are joined, words get spaces. A long text is cut between two pieces."""
     kept = [piece for piece in pieces if piece not in ("</s>", "<s>", "<pad>")]
     subwords = any("▁" in piece for piece in kept)
-    letters = all(len(piece) <= 1 or not piece[0].isalnum() for piece in kept)
+    split = any(JOINER in piece and len(piece) > 1 for piece in kept)
+    letters = not split and all(len(piece) <= 1 or not piece[0].isalnum() for piece in kept)
 
     def first(count: int) -> str:
         some = kept[:count]
         if subwords:
             text = "".join(some).replace("▁", " ")
         else:
-            text = "".join(some) if letters else " ".join(map(visible, some))
+            text = "".join(some) if letters else spaced(some)
         return " ".join(text.split())
 
     text = first(len(kept)) or "∅"

@@ -22,6 +22,8 @@ LINE = 19.0
 CELL = 56.0
 GAP = 18.0
 """Distance between two hops, for the line that joins their choices."""
+UNUSED = "not used"
+"""Written below a hop without any weight, which reads nothing."""
 TEXT = 400.0
 """Maximum width of sentences, which wrap."""
 
@@ -58,9 +60,12 @@ def draw_hops(table: HopTable, *, row_labels: bool = True) -> Block:
     left = badge + widest * 1.03 + 22 if row_labels else 0.0
     top = (24.0 if table.title else 0.0) + 22
     marks: list[Mark] = [Text(left, 12, table.title, size=13, bold=True)] if table.title else []
+    empty: list[float] = []
     for hop in range(count):
         x = left + hop * (CELL + GAP) + CELL / 2
         marks.append(Text(x, top - 8, f"hop {hop + 1}", size=12, anchor="middle", color="muted"))
+        if not table.reads(hop):
+            empty.append(x)
     y = top
     tops: list[float] = []
     rows: list[Mark] = []
@@ -70,6 +75,11 @@ def draw_hops(table: HopTable, *, row_labels: bool = True) -> Block:
         tops.append(y + high / 2)
         y += high + 2
     marks += [Group(tuple(rows), kind="rows"), *_ties(table, tops, left)]
+    if empty and texts:
+        marks += [
+            Text(x, y + 12, UNUSED, size=11, anchor="middle", color="muted", italic=True) for x in empty
+        ]
+        y += 18
     if not texts or not count:
         marks.append(Text(0, top + 16, "nothing to show", size=13, color="muted", italic=True))
         y = top + 26
@@ -94,7 +104,12 @@ def _row(table: HopTable, place: int, lines: Sequence[str], text: tuple[float, f
     if orders and lines:
         marks += _badge(", ".join(map(str, orders)), y + high / 2)
     for hop in range(count):
-        marks += _cell(table, place, hop, left + hop * (CELL + GAP), y, high)
+        x = left + hop * (CELL + GAP)
+        if table.reads(hop):
+            marks += _cell(table, place, hop, x, y, high)
+        else:
+            tags = (("column", str(hop)), ("value", "0"))
+            marks.append(Rect(x + 0.5, y + 0.5, CELL - 1, high - 1, stroke="faint", radius=4, tags=tags))
     return Group(tuple(marks), kind="row", tags=(("row", str(place)), ("label", table.positions[place])))
 
 
@@ -182,6 +197,9 @@ def tell_hops(table: HopTable) -> str:
     parts = []
     for hop, weights in enumerate(table.hops.weights):
         if not len(weights):
+            continue
+        if not table.reads(hop):
+            parts.append(f"Hop {hop + 1} is {UNUSED}")
             continue
         best = int(weights.argmax()) if table.hops.best is None else int(table.hops.best[hop])
         read = f"{visible(table.positions[best])} ({weights[best]:.2f})" if best >= 0 else "nothing"

@@ -47,7 +47,15 @@ def _upright(diagram: NodeDiagram, pitch: list[float]) -> Block:
             x[place] = sum(x[child] for child in below) / len(below)
     marks: list[Mark] = [Text(0, 12, diagram.title, size=13, bold=True)] if diagram.title else []
     for place, below in enumerate(diagram.children):
-        marks += [line(x[place], y[place], x[child], y[child], color="muted") for child in below]
+        for child in below:
+            # Down by one level, then straight: a line to a far leaf crosses no other word. It ends above a word.
+            bend = min(y[place] + STEP, y[child])
+            bare = not diagram.children[child] and not _said(diagram, child)
+            marks.append(line(x[place], y[place], x[child], bend - (HIGH / 2 if bare and bend == y[child] else 0),
+                              color="muted"))  # fmt: skip
+            if bend < y[child]:
+                end = y[child] - (HIGH / 2 if bare else 0)
+                marks.append(line(x[child], bend, x[child], end, color="muted"))
     for place, word in enumerate(diagram.words):
         marks += _node(diagram, place, x[place], y[place])
         if not diagram.children[place]:
@@ -73,7 +81,10 @@ def _sideways(diagram: NodeDiagram) -> Block:
             turn = x[place] + wide / 2 + ASIDE / 2
             marks.append(line(x[place], y[place], turn, y[place], color="muted"))
             marks.append(line(turn, y[below[0]], turn, y[below[-1]], color="muted"))
-            marks += [line(turn, y[child], x[child], y[child], color="muted") for child in below]
+            for child in below:
+                bare = not diagram.children[child] and not _said(diagram, child)
+                end = x[child] - (wide / 2 + 4 if bare else 0)  # a word without a box starts here
+                marks.append(line(turn, y[child], max(turn, end), y[child], color="muted"))
     widest = 0.0
     for place, word in enumerate(diagram.words):
         marks += _node(diagram, place, x[place], y[place])

@@ -123,8 +123,9 @@ def trace_page(trace: Trace, *, title: str | None = None) -> str:
         sections.append(Section("Attention as links", text, figures=ties))
     if len(trace.hypotheses) > 1:
         sections.append(Section("Hypotheses of the search", figures=[beam(trace)]))
-    name = headline(trace) if trace.structures or trace.seen else ""
-    return page((name or reading(trace)) if title is None else title, sections)
+    if title is None:
+        title = (headline(trace) if trace.structures or trace.seen else "") or reading(trace)
+    return page(title, sections)
 
 
 def _cells(trace: Trace) -> list[Section]:

@@ -81,14 +81,17 @@ def _looks(trace: Trace, name: str, small: bool, title: str) -> dict[str, Any]:
 
 
 def _boxes(trace: Trace, what: SeenPicture, looks: dict[str, Any]) -> tuple[tuple[Box, ...], ...]:
-    """The true boxes of each output piece; empty if regions and pieces do not match."""
+    """The true boxes of each output piece with known truth; empty if one of them has no box."""
     count = len(looks["words"])
     if not what.places or looks.get("truth") is None:
         return ()
     if trace.single and count == 1:
         return (tuple(place[1:] for place in what.places),)
-    found = tuple(tuple(place[1:] for place in what.places if place[0] == number) for number in range(count))
     known = [bool((row > 0).any()) for row in looks["truth"]]
+    found = tuple(
+        tuple(place[1:] for place in what.places if place[0] == number and known[number])
+        for number in range(count)
+    )
     return found if known == [bool(boxes) for boxes in found] else ()
 
 

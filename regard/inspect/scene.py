@@ -47,7 +47,8 @@ class Rect:
 @dataclass(frozen=True)
 class Text:
     """One line of text. (x, y) is on its baseline, at its start, middle or end in *visual* left-to-right terms, in
-    either direction of the script. `rotate` turns it about (x, y), in degrees clockwise."""
+    either direction of the script. `rotate` turns it about (x, y), in degrees clockwise. `fills` is a width that it
+    must take in any font, by small changes of its spacing; 0: its own."""
 
     x: float
     y: float
@@ -62,6 +63,7 @@ class Text:
     opacity: float = 1.0
     tip: str = ""
     tags: Tags = ()
+    fills: float = 0.0
 
 
 Step = tuple[Literal["M", "L", "Q", "C", "Z"], tuple[float, ...]]
@@ -134,10 +136,16 @@ def line(x1: float, y1: float, x2: float, y2: float, *, color: Color = "faint", 
     return Path((("M", (x1, y1)), ("L", (x2, y2))), stroke=color, width=width, dashes=dashes)
 
 
-def polyline(points: Sequence[tuple[float, float]], *, color: Color = "ink", width: float = 1.5) -> Path:
+def polyline(
+    points: Sequence[tuple[float, float]],
+    *,
+    color: Color = "ink",
+    width: float = 1.5,
+    dashes: tuple[float, ...] = (),
+) -> Path:
     """Straight lines from point to point."""
     moves: tuple[Step, ...] = tuple(("L" if i else "M", point) for i, point in enumerate(points))
-    return Path(moves, stroke=color, width=width)
+    return Path(moves, stroke=color, width=width, dashes=dashes)
 
 
 def arc(x1: float, x2: float, y: float, height: float, *, color: Color = "ink", width: float = 1.5,

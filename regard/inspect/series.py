@@ -1,17 +1,22 @@
-"""Attention to a series of vectors: the vectors as an image (for audio, the spectrogram), the time axis, and below them
-a row of shaded cells for each output piece."""
+"""Attention to a series of vectors: the vectors as an image (for audio, the spectrogram), or as curves if they have few
+numbers; the time axis, and below them a row of shaded cells for each output piece."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
-from regard.inspect.axes import tick_text, ticks
+from regard.inspect.axes import Axes, tick_text, ticks
+from regard.inspect.axes import label_room as label_room_of
 from regard.inspect.layout import Block
+from regard.inspect.palette import series_color
 from regard.inspect.raster import png, shaded_pixels
-from regard.inspect.scene import Anchor, Group, Image, Mark, Text, line
+from regard.inspect.scene import Anchor, Circle, Group, Image, Mark, Text, line, polyline
 from regard.inspect.sights import SeriesLooks
 from regard.inspect.timeline import draw_rows, label_room, tell_rows
 from regard.inspect.writing import text_width
+from regard.trace import Array
 
 WIDEST, NARROWEST = 820.0, 460.0
 FINEST = 800
@@ -26,7 +31,11 @@ def draw_series(looks: SeriesLooks) -> Block:
     left = max(label_room(looks), 0.0)
     top = 24.0 if looks.title else 0.0
     marks: list[Mark] = [Text(left, 12, looks.title, size=13, bold=True)] if looks.title else []
-    if frames:
+    if frames and looks.few:
+        room = curve_room(looks)
+        left = max(left, room)
+        marks += _curves(looks, left, width, top, high)
+    elif frames:
         marks.append(Image(left, top, width, high, png(spectrogram(looks)), smooth=True))
     else:
         marks.append(Text(left, top + 16, "nothing to show", size=13, color="muted", italic=True))
@@ -36,6 +45,45 @@ def draw_series(looks: SeriesLooks) -> Block:
     group = Group(tuple(marks), kind="series", content=looks)
     height = rows.height if looks.words else top + high + 20
     return Block((group,), max(rows.width, left + text_width(looks.title, 15)), height, baseline=top)
+
+
+def curve_room(looks: SeriesLooks) -> float:
+    """The width of the numbers beside curves."""
+    return label_room_of(_value_ticks(looks))
+
+
+def _value_ticks(looks: SeriesLooks) -> list[float]:
+    finite = looks.values[np.isfinite(looks.values)]
+    return ticks(float(finite.min()), float(finite.max()), count=3) if finite.size else [0.0, 1.0]
+
+
+def _curves(looks: SeriesLooks, left: float, width: float, top: float, high: float) -> list[Mark]:
+    """A curve for each number of the vectors, over the time of its frames, with the values beside the axis."""
+    found = _value_ticks(looks)
+    axes = Axes(left, top + 4, width, high - 8, (0.0, float(len(looks.values))), tuple(found))
+    marks: list[Mark] = [*axes.rules()]
+    for order, values in enumerate(looks.values.T):
+        run: list[tuple[float, float]] = []
+        for frame, value in [*_points(values), (0.0, np.nan)]:
+            if np.isfinite(value):
+                run.append((axes.x(frame), axes.y(value)))
+                continue
+            if len(run) > 1:
+                marks.append(polyline(run, color=series_color(order), width=1.75))
+            marks += [Circle(*point, 2, fill=series_color(order)) for point in run if len(run) == 1]
+            run = []
+    return marks
+
+
+def _points(values: Array) -> list[tuple[float, float]]:
+    """Frames and values of a curve; of a long one, the lowest and the highest value of neighbors."""
+    if len(values) <= 2 * FINEST:
+        return [(frame + 0.5, float(value)) for frame, value in enumerate(values)]
+    edges = np.linspace(0, len(values), FINEST + 1).astype(int)
+    found: list[tuple[float, float]] = []
+    for first, last in pairwise(edges.tolist()):
+        found += [((first + last) / 2, float(one(values[first:last]))) for one in (np.min, np.max)]
+    return found
 
 
 def spectrogram(looks: SeriesLooks) -> np.ndarray:

@@ -19,6 +19,8 @@ Pixels = NDArray[np.uint8]
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom, as fractions of width and height."""
 Style = Literal["smooth", "grid"]
+FEW = 3
+"""Maximum number of features of a series that is drawn as curves."""
 STYLES: tuple[Style, ...] = ("smooth", "grid")
 """How attention to an image is drawn: interpolated between the cells, or as the cells."""
 
@@ -140,6 +142,11 @@ class SeriesLooks(_TimedLooks):
 
     values: Array  # (F, D)
     seconds: float = 0.0
+
+    @property
+    def few(self) -> bool:
+        """Whether the vectors have so few numbers that curves show them better than shades."""
+        return 0 < int(self.values.shape[1]) <= FEW
 
     @property
     def strengths(self) -> Array:

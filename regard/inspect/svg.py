@@ -160,6 +160,8 @@ def _text(mark: Text) -> str:
     if anchor != "start":
         attributes += f' text-anchor="{anchor}"'
     attributes += direction
+    if mark.fills:
+        attributes += f' textLength="{_number(mark.fills)}"'
     if mark.rotate:
         attributes += f' transform="rotate({_number(mark.rotate)} {_number(mark.x)} {_number(mark.y)})"'
     if mark.bold:

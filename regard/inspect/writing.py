@@ -20,7 +20,8 @@ _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 
 
 def visible(piece: str) -> str:
-    """A piece as a visible label: blanks become a sign, a lone combining mark gets a base."""
+    """A piece as a visible label: without joiners, blanks as a sign, a lone combining mark on a base."""
+    piece = piece.strip(JOINER) or piece
     if piece in _VISIBLE:
         return _VISIBLE[piece]
     piece = "".join(
@@ -28,6 +29,16 @@ def visible(piece: str) -> str:
     )
     piece = printable(piece)
     return "◌" + piece if unicodedata.category(piece[0]).startswith("M") else piece
+
+
+def spaced(pieces: Iterable[str]) -> str:
+    """Words as running text: a joiner (`split: punctuation`) takes the place of a blank."""
+    text, joined = "", True
+    for piece in pieces:
+        bare = piece.strip(JOINER)
+        text += ("" if joined or (bare and piece.startswith(JOINER)) else " ") + visible(piece)
+        joined = bool(bare) and piece.endswith(JOINER)
+    return text
 
 
 def is_special(piece: str) -> bool:
@@ -144,6 +155,24 @@ def _cluster_advance(cluster: str) -> float:
     if len(cluster) > 1 and (cluster[-1] == "\ufe0f" or "\u200d" in cluster or _is_flag(cluster[0])):
         return 1.3  # an emoji, whatever its number of characters
     return sum(map(_advance, cluster))
+
+
+ASCII_WIDTHS = (
+    30, 34, 41, 70, 60, 92, 72, 23, 36, 36, 44, 71, 30, 35, 30, 31, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 31, 31, 71,
+    71, 71, 54, 101, 68, 68, 71, 75, 65, 59, 78, 74, 29, 40, 66, 56, 85, 74, 78, 64, 78, 71, 65, 61, 73, 68, 97, 68, 64,
+    65, 33, 31, 33, 65, 53, 42, 58, 60, 52, 60, 59, 31, 60, 59, 25, 25, 54, 25, 90, 59, 58, 60, 60, 37, 51, 33, 59, 55,
+    77, 55, 55, 51, 49, 30, 49, 71,
+)  # fmt: skip
+"""Hundredths of an em from blank to ~: the mean of a wide and a narrow font (DejaVu Sans, Liberation Sans)."""
+
+
+def running_width(text: str, size: float) -> float:
+    """The width of running text, letter by letter, for a `Text` that fills it: its letters stay evenly spaced."""
+    found = 0.0
+    for cluster in clusters(text):
+        known = len(cluster) == 1 and " " <= cluster <= "~"
+        found += ASCII_WIDTHS[ord(cluster) - 32] / 100 if known else _cluster_advance(cluster)
+    return size * found
 
 
 def wrap(text: str, width: float, size: float, *, lines: int = 3) -> list[str]:

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from regard.inspect.content import Matrix
 from regard.inspect.grid import draw_matrix
-from regard.inspect.layout import Block, frame
+from regard.inspect.layout import Block, below, color_scale, frame
 from regard.inspect.page import Card
 from regard.inspect.table import draw_table
 from regard.lab.by_hand import BY_HAND, Pass, network_loss, random_parameters, scalar, scalar_loss
@@ -194,16 +194,19 @@ class _Table:
         everything = np.abs(
             np.concatenate([*self.given.values(), *self.forward.values(), *self.backward.values()])
         )
-        return draw_matrix(
+        limit = float(everything.max()) or 1.0
+        matrix = draw_matrix(
             Matrix(
                 tuple(names),
                 tuple(f"t={t + 1}" for t in range(T)),
                 values,
-                shades=np.nan_to_num(np.abs(values) / (everything.max() or 1.0)),
+                shades=np.nan_to_num(np.abs(values) / limit),
                 numbers=True,
                 digits="{:.2f}",
             )
         )
+        name = "norm" if self.vectors else "magnitude (the sign is in the number)"
+        return below([matrix, color_scale(name=name, limit=round(limit, 2))], gap=12)
 
     def card(self, step: int) -> Card:
         T = self.steps

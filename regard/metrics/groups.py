@@ -63,6 +63,14 @@ class ByGroup:
             found[first.index(cell.group[0]), second.index(cell.group[1])] = cell.value
         return found
 
+    def counts(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """For two fields: the number of rows behind each of `values`."""
+        first, second = self.labels(0), self.labels(1)
+        found = np.zeros((len(first), len(second)), dtype=np.float64)
+        for cell in self.cells:
+            found[first.index(cell.group[0]), second.index(cell.group[1])] = cell.n
+        return found
+
 
 def by_group(
     metric: OutputMetric,

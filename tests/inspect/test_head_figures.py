@@ -249,11 +249,6 @@ def test_the_page_of_a_trace_has_a_section_of_heads_that_follows_dark_screens():
     assert "<h2>Heads</h2>" not in tiny().html()
 
 
-def test_figures_on_narrow_screens_are_not_scaled_down_to_nothing():
-    html = tiny_heads().html()
-    assert '<div class="drawing" style="--width:' in html and ".7*var(--width" in html
-
-
 @pytest.mark.parametrize(
     ("name", "start"),
     [("f.svg", b"<svg"), ("f.html", b"<!doctype html>"), ("f.png", b"\x89PNG"), ("f.pdf", b"%PDF-")],

@@ -50,7 +50,7 @@ def _bars(chart: Chart, width: int, ink: Ink) -> Iterator[Text]:
             number = chart.digits.format(value) if math.isfinite(value) else "–"
             line.append(number.rjust(number_width) + " ", style=ink.style("ink"))
             share = value / top if math.isfinite(value) else 0.0
-            line.append(ink.bar(share, bar, series_color(order)))
+            line.append(ink.bar(share, bar, "muted" if chart.is_weak(i) else series_color(order)))
             line.rstrip()
             line.truncate(width)
             yield line

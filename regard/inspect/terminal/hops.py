@@ -66,6 +66,8 @@ def _row(table: HopTable, place: int, order: str, rooms: tuple[int, int], shown:
 def _cell(table: HopTable, place: int, hop: int, ink: Ink) -> Text:
     weight = float(table.hops.weights[hop, place])
     best, true = table.is_best(place, hop), table.is_true(place, hop)
+    if not table.reads(hop):
+        return Text(fit("–", CELL - 1, "center"), style=ink.style("muted"))
     number = f"{weight:.2f}".removeprefix("0")
     number = f"[{number}]" if true else number
     text = ("▸" if best else " ") + fit(number, CELL - 2, "center")
@@ -79,6 +81,8 @@ def hop_notes(shown: Sequence[HopTable], width: int, ink: Ink) -> Iterator[Text]
         parts.append("▸ chosen")
     if any(table.hops.truth is not None for table in shown):
         parts.append("[ ] true fact")
+    if any(not table.reads(hop) for table in shown for hop in range(len(table.hops.weights))):
+        parts.append("– hop not used")
     if parts:
         yield Text(shorten("   ".join(parts), width), style=ink.style("muted"))
 

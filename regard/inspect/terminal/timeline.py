@@ -21,6 +21,7 @@ from regard.inspect.sights import FilmLooks, SeriesLooks
 from regard.inspect.terminal.ink import Ink, fit
 from regard.inspect.terminal.picture import half_blocks, lines_for, side_by_side
 from regard.inspect.writing import is_special, shorten, shorten_words, visible
+from regard.trace import Array
 
 FAINT = 0.1
 MARGIN = 5
@@ -62,13 +63,39 @@ def draw_series(looks: SeriesLooks, width: int, ink: Ink) -> Iterator[Text]:
     if not len(looks.values):
         yield Text(shorten("(nothing to show)", width), style=ink.style("muted"))
         return
-    pixels = resized(shaded_pixels(looks.strengths), room, 2 * HIGH)
-    for line in half_blocks(pixels, ink):
-        yield Text(" " * label, no_wrap=True, overflow="crop").append_text(line)
+    if looks.few:
+        for written in curve_lines(looks.values, room):
+            yield Text(" " * label + written, no_wrap=True, overflow="crop", style=ink.style("accent"))
+    else:
+        pixels = resized(shaded_pixels(looks.strengths), room, 2 * HIGH)
+        for line in half_blocks(pixels, ink):
+            yield Text(" " * label, no_wrap=True, overflow="crop").append_text(line)
     end = f"{looks.seconds:.2f} s" if looks.seconds > 0 else f"{len(looks.values)} frames"
     axis = shorten("0" + fit(end, max(0, room - 1), "right"), room)
     yield Text(" " * label + axis, style=ink.style("muted"))
     yield from _rows(looks, label, room, ink)
+
+
+def curve_lines(values: Array, room: int) -> list[str]:
+    """Curves of a few features in `HIGH` lines of braille dots, two across and four down in each character."""
+    across, down = 2 * room, 4 * HIGH
+    dots = np.zeros((down, across), dtype=bool)
+    finite = values[np.isfinite(values)]
+    low, high = float(finite.min(initial=np.inf)), float(finite.max(initial=-np.inf))
+    for series in values.T:
+        before = -1
+        for x in range(across):
+            value = float(series[min(len(series) - 1, x * len(series) // across)])
+            if not np.isfinite(value):
+                before = -1
+                continue
+            y = down // 2 if high <= low else round((high - value) / (high - low) * (down - 1))
+            first, last = (y, y) if before < 0 else sorted((y, before))
+            dots[first : last + 1, x] = True
+            before = y
+    bits = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
+    cells = dots.reshape(HIGH, 4, room, 2).transpose(0, 2, 1, 3)
+    return ["".join(chr(0x2800 + int((cell * bits).sum())) for cell in line) for line in cells]
 
 
 def time_notes(shown: Sequence[Timed], width: int, ink: Ink) -> Iterator[Text]:
