@@ -36,6 +36,7 @@ from regard.data.columns import (
 from regard.data.dataset import Dataset
 from regard.data.packages import Package, package
 from regard.data.perceived import Films, Pictures, Places, Series
+from regard.data.provider import numbered
 from regard.data.ragged import Ragged
 from regard.data.readers import Reader, Row, read_rows, values
 from regard.data.rejections import Rejected, Rejections, write_rejected
@@ -83,6 +84,7 @@ __all__ = [
     "Trees",
     "Vocabulary",
     "column_from_state",
+    "numbered",
     "package",
     "read_rows",
     "values",

@@ -83,6 +83,10 @@ class Contents:
         self._archives: dict[tuple[str, int, int], zipfile.ZipFile] = {}
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[type[Contents], tuple[()]]:
+        """A copy opens its archives anew."""
+        return Contents, ()
+
     def find(self, value: str, folders: Sequence[str | Path]) -> str:
         """An absolute path, in the first of the folders that contains the file; in the first folder if none does."""
         if is_data(value) or os.path.isabs(value):

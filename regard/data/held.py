@@ -19,6 +19,10 @@ class Held:
         self._held: dict[tuple[str, str | int], Array] = {}
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[type[Held], tuple[int]]:
+        """A copy begins empty."""
+        return Held, (self.room + sum(one.nbytes for one in self._held.values()),)
+
     def get(self, column: str, value: str, row: int, make: Callable[[str], Array]) -> Array:
         """The cached make(value); callers must not write to it.
 

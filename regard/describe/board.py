@@ -45,9 +45,13 @@ def memory_symbols(spec: Spec) -> dict[str, MemorySymbols]:
 
 def read_by(spec: Spec, output: str) -> dict[str, MemorySymbols]:
     """The memories that the decoder of an output reads."""
-    symbols, column = memory_symbols(spec), spec.outputs[output]
-    of = getattr(column, "of", None)
-    over = (of,) if isinstance(of, str) else spec.decoder[output].over or tuple(symbols)
+    symbols, decoder = memory_symbols(spec), spec.decoder[output]
+    of = getattr(spec.outputs[output], "of", None)
+    over = decoder.over or tuple(symbols)
+    if isinstance(of, str):  # a column of one input; its decoder may read others too
+        read = {*decoder.part.reads_positions(decoder, output, spec)}
+        read |= {*decoder.part.reads_summaries(decoder, output, spec)}
+        over = tuple(dict.fromkeys((of, *(name for name in over if name in read))))
     return {name: symbols[name] for name in over}
 
 

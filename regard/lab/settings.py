@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from regard.errors import RegardError
 from regard.lab.lab import Lab, LabResult
 from regard.parts import find
 from regard.spec.document import Document
@@ -23,7 +24,10 @@ def lab_and_options(name: str, settings: Sequence[str] = ()) -> tuple[type[Lab],
 def run(name: str, **settings: Any) -> LabResult:
     """Run a lab with some of its settings: run("jacobian", steps=100)."""
     chosen: type[Lab] = find("lab", name)
-    return chosen.run(_checked(chosen, Document(settings)))
+    found = chosen.run(_checked(chosen, Document(settings)))
+    if not isinstance(found, LabResult):
+        raise RegardError(f"the lab {name}: run returned a {type(found).__name__}, expected a LabResult.")
+    return found
 
 
 def _checked(chosen: type[Lab], document: Document) -> Any:

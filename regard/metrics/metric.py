@@ -94,8 +94,8 @@ class Metric(ABC):
     @optional("before `measure`")
     def refuses(self, output: OutputInfo) -> str | None:
         """Why it cannot be computed for an output, as a sentence without its period; None if it can."""
-        kind = output.column.type
-        if not self.suits or kind in self.suits or self.name in output.column.usual:
+        kind, types = output.column.type, output.column.types()
+        if not self.suits or not set(self.suits).isdisjoint(types) or self.name in output.column.usual:
             return None
         return (
             f"{self.name} is for outputs of type {' or '.join(self.suits)}; {output.name!r} is of type {kind}"
@@ -123,6 +123,11 @@ class RowMetric(Metric):
     @optional("on the sum of the lines of some rows")
     def value(self, sums: Table) -> float:
         """(k,) the sum of some of these lines → the metric on these rows; default: sums[0] / sums[1]."""
+        if len(sums) != 2:
+            raise RegardError(
+                f"the metric {self.name} has lines of {len(sums)} numbers, and its method value divides two.",
+                fix="Write the method value(sums), or return lines of two numbers.",
+            )
         return ratio(sums)
 
 
@@ -138,7 +143,18 @@ class OutputMetric(RowMetric):
         """(n, k): a line of numbers for each row."""
 
     def lines(self, inference: Inference) -> Table:
-        return self.statistics([answer.value for answer in inference.predictions], inference.references)
+        return self._table([answer.value for answer in inference.predictions], inference.references)
+
+    def _table(self, predictions: Sequence[Any], references: References) -> Table:
+        """`statistics`, refused if they are not a line for each row."""
+        found = self.statistics(predictions, references)
+        shape = np.shape(found)
+        if len(shape) != 2 or shape[0] != len(predictions):
+            raise RegardError(
+                f"the metric {self.name}: statistics returned an array of shape {shape}, expected "
+                f"({len(predictions)}, k), a line of numbers for each row."
+            )
+        return found
 
     @abstractmethod
     @required("by `measure`")
@@ -153,14 +169,12 @@ class OutputMetric(RowMetric):
         several = as_references(predictions, references)
         counts = {len(row) for row in several}
         signature = self.describe(str(counts.pop()) if len(counts) == 1 else "var")
-        value = self.value(self.statistics(predictions, several).sum(axis=0))
+        value = self.value(self._table(predictions, several).sum(axis=0))
         return Score(self.name, value, len(predictions), signature)
 
     def rows(self, predictions: Sequence[Any], references: Sequence[Any]) -> list[float]:
         """The metric on each single row."""
-        return [
-            self.value(line) for line in self.statistics(predictions, as_references(predictions, references))
-        ]
+        return [self.value(line) for line in self._table(predictions, as_references(predictions, references))]
 
 
 def as_references(predictions: Sequence[Any], references: Sequence[Any]) -> References:

@@ -121,6 +121,11 @@ class BatchInference:
         for row, answer in enumerate(predictions, 1):
             if not answer.score < math.inf:
                 raise not_finite(f"{self.output}, row {row} of the batch")
+        if len(predictions) != len(self.batch.rows):
+            raise RegardError(
+                f"the decoder {self.spec.decoder[self.output].type}: predictions returned {len(predictions)} answers "
+                f"for {len(self.batch.rows)} rows."
+            )
         layouts = {name: layout for name in self.spec.encoder if (layout := self.columns[name].layout)}
         return [_laid_out(answer, layouts) for answer in predictions] if layouts else predictions
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from regard.data import Row, read_rows
@@ -16,11 +17,28 @@ from regard.spec import Spec
 Splits = dict[str, Iterable[Row]]
 
 
+def provided(provider: Any) -> Splits:
+    """The splits of a world or a package, refused if they are not rows with its fields."""
+    found, who = provider.splits(), f"the {provider.kind} {provider.type}"
+    if not isinstance(found, Mapping) or "train" not in found:
+        received = list(found) if isinstance(found, Mapping) else type(found).__name__
+        raise RegardError(f"{who}: splits returned {received}, expected a mapping with the split train.")
+    for split, rows in found.items():
+        for row in islice(rows, 1):
+            if not isinstance(row, Row):
+                told = f"rows of the class {type(row).__name__} in {split}, expected regard.data.Row"
+                raise RegardError(f"{who}: splits returned {told}.", fix="Use regard.data.numbered.")
+            if not set(row) & set(provider.fields):
+                fields = ", ".join(provider.fields)
+                raise RegardError(f"{who}: splits returned a row of {split} without its fields, {fields}.")
+    return dict(found)
+
+
 def open_splits(spec: Spec) -> Splits:
     """`train` and, if they exist, `dev`, `test` and others; each can be iterated repeatedly."""
     data = spec.data
     if data.provider:
-        return dict(data.provider.splits())
+        return provided(data.provider)
     if not data.train:
         raise RegardError("no data to train on.", where="data.train", fix="--set data.train=FILE")
     group = [data.group] if data.group not in (None, "none") and not data.dev else []

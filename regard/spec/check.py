@@ -71,8 +71,9 @@ def _check_encoders(plan: Plan, mistakes: Mistakes) -> None:
     for name, encoder in plan.encoder.items():
         here = mistakes.at("encoder", name)
         column = plan.inputs[name]
-        if column.type not in encoder.part.reads:
-            fitting = [one for one in names("encoder") if column.type in part("encoder", one).reads]
+        types = set(column.part.types())
+        if types.isdisjoint(encoder.part.reads):
+            fitting = [one for one in names("encoder") if not types.isdisjoint(part("encoder", one).reads)]
             here.add(
                 f"the encoder {encoder.type} cannot read {name}, which is of type {column.type}.",
                 "type",
@@ -86,10 +87,12 @@ def _check_decoders(plan: Plan, mistakes: Mistakes) -> None:
     for name, decoder in plan.decoder.items():
         here = mistakes.at("decoder", name)
         column = plan.outputs[name]
-        if column.type not in decoder.part.writes:
-            fitting = [one for one in names("decoder") if column.type in part("decoder", one).writes]
+        types = set(column.part.types())
+        if types.isdisjoint(decoder.part.writes):
+            fitting = [one for one in names("decoder") if not types.isdisjoint(part("decoder", one).writes)]
             here.add(
-                f"a {decoder.type} decoder cannot write a {column.type} column.",
+                f"a {decoder.type} decoder cannot write a {column.type} column: it writes "
+                f"{', '.join(decoder.part.writes) or 'no type of column'}.",
                 "type",
                 fix=_instead(column.part.decoder, fitting),
             )
@@ -107,7 +110,7 @@ def _check_decoders(plan: Plan, mistakes: Mistakes) -> None:
 def _instead(usual: str | None, fitting: Sequence[str]) -> str:
     """Alternatives: the default part of a column first, then the others that fit."""
     others = [one for one in fitting if one != usual]
-    if usual is None:
+    if usual not in fitting:
         return f"Use one of {', '.join(others)}." if others else ""
     listed = f", or {'one of ' * (len(others) > 1)}{', '.join(others)}" if others else ""
     return f"Use type: {usual}{listed}."

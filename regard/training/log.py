@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from regard.errors import RegardError
 from regard.files import naming, write_text
 from regard.training.loggers import Logger, open_loggers
 
@@ -47,7 +49,8 @@ class Log:
             csv.DictWriter(file, self.columns, restval="", lineterminator="\n").writerow(_written(values))
         self.rows += 1
         for logger in self._loggers:
-            logger.write(values)
+            with _logging(logger, "write"):
+                logger.write(values)
 
     def move(self, run: Path) -> None:
         """Continue in another folder, to which the file has been moved."""
@@ -55,7 +58,8 @@ class Log:
             return
         self._path = run / FILE
         for logger in self._loggers:
-            logger.move(run)
+            with _logging(logger, "move"):
+                logger.move(run)
 
     def _kept(self, path: Path, rows: int) -> list[dict[str, str]]:
         """The first `rows` rows of the file, and its columns."""
@@ -85,6 +89,20 @@ class Log:
     def close(self) -> None:
         for logger in self._loggers:
             logger.close()
+
+
+@contextmanager
+def _logging(logger: Logger, method: str) -> Iterator[None]:
+    """Say which logger failed, and that the training can go on without it."""
+    try:
+        yield
+    except (RegardError, OSError):
+        raise
+    except Exception as error:
+        raise RegardError(
+            f"the logger {logger.options.type}: {method} raised {type(error).__name__}: {error}.",
+            fix="Correct it, or remove it from training.loggers.",
+        ) from error
 
 
 def _written(values: Mapping[str, float | int]) -> dict[str, str]:

@@ -15,8 +15,8 @@ from regard.model.network import Network
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols, primed
 from regard.spec import Spec
+from regard.testing.board import Board
 from tests.describe.bindings import of_decoder, of_encoder
-from tests.describe.notation import Board
 from tests.describe.small import true_looks
 
 SECTIONS = ("encoder", "decoder", "loss")

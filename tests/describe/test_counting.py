@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.describe.listing import Chosen, trees
-from tests.describe.notation import Board, Family
+from regard.testing.board import Board, Family
+from regard.testing.board.listing import Chosen, trees
 
 S, D, H = 4, 3, 5
 

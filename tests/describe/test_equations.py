@@ -29,9 +29,9 @@ from regard.nn.decoders import (
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.targets import forced
 from regard.spec import Spec
+from regard.testing.board import Board
+from regard.testing.board.listing import Chosen, sequences, trees
 from tests.describe.boards import SECTIONS, Evaluated, evaluated, stacked
-from tests.describe.listing import Chosen, sequences, trees
-from tests.describe.notation import Board
 from tests.describe.small import made, one_row
 from tests.describe.variants import variants
 

@@ -16,7 +16,7 @@ from regard.describe import board, has_letters, lettered
 from regard.describe.lettering import LECTURES
 from regard.errors import RegardError
 from regard.nn.targets import forced
-from tests.describe.notation import Board, Family
+from regard.testing.board import Board, Family
 from tests.describe.small import made, one_row
 
 NAMES = {"enc", "dec", "attn", "init", "out"}

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.describe.notation import Board, NotationError
+from regard.testing.board import Board, NotationError
 
 S, D, H = 4, 3, 5
 

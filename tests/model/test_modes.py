@@ -18,10 +18,10 @@ from regard.evaluation import evaluate
 from regard.experiment import Experiment
 from regard.model.columns import fit_columns, make_columns
 from regard.spec import Spec
+from regard.testing.rows import rows as rows_of_all
+from regard.testing.specs import document
 from regard.training.seed import Generators
 from tests.model.small import build, rows, spec
-from tests.parts.contexts import document
-from tests.parts.rows import rows as rows_of_all
 
 PAIRS = [(word, word[::-1]) for word in ("ab", "abc", "ba", "cab", "bca", "bb", "aa", "acb")] * 3
 SETTINGS = ["training.steps=2", "encoder.size=4", "decoder.size=4", "encoder.dropout=0.5"]

@@ -19,8 +19,8 @@ from regard.errors import MissingExtra, RegardError
 from regard.model import Model
 from regard.model.columns import fit_columns, make_columns
 from regard.spec import Spec
-from tests.parts.contexts import Document
-from tests.parts.rows import rows
+from regard.testing.rows import rows
+from regard.testing.specs import Document
 
 STEPS = 3
 """Batches in training mode, enough to see options that start or stop after the first one."""

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from regard.parts import names
 from regard.parts.choice import OneOf
-from tests.parts.contexts import Context, small
+from regard.testing.specs import Context, small
 
 GIVEN: dict[str, list[Any]] = {
     "text.shared": ["target", "question"],

@@ -2,7 +2,7 @@
 
 Each option is set to other values in small specs that use its part. The effects are compared with those
 before: encodings of a few rows, losses of some batches, gradients, answers, initial weights. A new part is
-tried automatically if a spec of `contexts.py` can hold it; otherwise the test asks for a new spec.
+tried automatically if a spec of `regard.testing.specs` can hold it; otherwise the test asks for a new spec.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from regard.parts import KINDS, Options, Settings, as_data, names, part
 from regard.parts.choice import OneOf
 from regard.spec import Spec
 from regard.spec.reference import field_words
+from regard.testing.rows import TEXTS
+from regard.testing.specs import contexts, nested, options_of
 from regard.training.schedules import make_schedule
-from tests.parts.contexts import contexts, nested, options_of
 from tests.parts.others import of_type
-from tests.parts.rows import TEXTS
 from tests.parts.trying import Bench, Tried
 
 PARTS = [(kind, name) for kind in KINDS for name in names(kind)]
@@ -89,7 +89,7 @@ def test_an_option_does_something_or_is_refused(kind: str, name: str, bench: Ben
     options = options_of(kind, name)
     if not options.model_fields or (kind == "column" and not part(kind, name).roles):
         return
-    assert contexts(kind, name), f"no spec of contexts.py holds the {kind} {name}: add one to SPECS"
+    assert contexts(kind, name), f"no spec of regard.testing.specs holds the {kind} {name}: add one to SPECS"
     found = without_effect(options, bench.try_part(kind, name))
     assert not found, "\n".join(found)
 

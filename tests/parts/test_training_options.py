@@ -9,7 +9,7 @@ import pytest
 from regard.errors import RegardError
 from regard.spec import DataSpec, SearchSpec, Spec, TrainingSpec
 from regard.spec.reference import field_words
-from tests.parts.contexts import document
+from regard.testing.specs import document
 
 
 @pytest.mark.parametrize("settings", [TrainingSpec, SearchSpec, DataSpec])

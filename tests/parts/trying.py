@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from regard.parts import Settings
-from tests.parts.contexts import ABOVE, BESIDE, INSIDE, TOGETHER, Context, contexts, options_of
+from regard.testing.specs import ABOVE, BESIDE, INSIDE, TOGETHER, Context, contexts, options_of
 from tests.parts.effects import Refused, effects
 from tests.parts.others import held, other_values
 

@@ -189,6 +189,18 @@ def _looks(answer: dict[str, Any]) -> list[float]:
     return looks
 
 
+CHECKED = """
+from regard.testing import failures
+for kind, name in PARTS.items():
+    for told in failures(kind, name):
+        print(told)
+"""
+
+
+def test_foreign_parts_pass_the_check_of_parts(installed: Path, tmp_path: Path) -> None:
+    assert python(f"PARTS = {PARTS!r}" + CHECKED, [installed], tmp_path) == ""
+
+
 def test_a_saved_model_names_the_distribution_of_each_part(run: Path) -> None:
     listed = json.loads((run / "parts.json").read_text(encoding="utf-8"))["parts"]
     assert {one["kind"]: one["name"] for one in listed} == PARTS

@@ -26,6 +26,12 @@ NUMBERS = 4
 """Numbers per node in the encoding: id of the word, parent, label, height."""
 
 
+@lru_cache(8)
+def _read(value: str, labels: bool) -> BracketTree:
+    """A value is read by several methods, one after the other."""
+    return read_brackets(value, labels=labels)
+
+
 @register("column", "brackets")
 class BracketsColumn(Column):
     """A tree such as (3 (2 It) (4 (4 works) (2 well))), or without labels ((It works) well).
@@ -126,7 +132,6 @@ class BracketsColumn(Column):
         self.words = TextColumn(name, field=field, unit="word", **words)
         self.counts: list[int] = []
         self._set_classes([])
-        self._read = lru_cache(8)(lambda value: read_brackets(value, labels=labels))
 
     def _set_classes(self, classes: Sequence[str]) -> None:
         self.classes = list(classes)
@@ -143,7 +148,7 @@ class BracketsColumn(Column):
 
     def tree(self, value: str) -> BracketTree:
         try:
-            return self._read(value)
+            return _read(value, self.labels)
         except BracketError as error:
             raise RegardError(f"{value[:60]!r} {error}.", where=self.name, fix=self._hint()) from error
 
@@ -158,7 +163,7 @@ class BracketsColumn(Column):
         def texts() -> Iterator[str]:
             for value in values:
                 try:
-                    tree = self._read(value)
+                    tree = _read(value, self.labels)
                 except BracketError:
                     continue  # the row is refused, with its location, when it is encoded
                 counts.update(label for label in tree.labels if label)
@@ -173,7 +178,7 @@ class BracketsColumn(Column):
         if reason or value is None:
             return reason
         try:
-            tree = self._read(value)
+            tree = _read(value, self.labels)
         except BracketError as error:
             return str(error)
         words = len(tree.leaves)

@@ -32,6 +32,7 @@ class CandidatesColumn(StoryColumn):
         """Longest candidate allowed, in words."""
 
     type = "candidates"
+    stands_for = ()
     encoder = "candidates"
     of_sentences = False
     listed = True

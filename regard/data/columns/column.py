@@ -59,6 +59,8 @@ class Column(ABC):
     type: ClassVar[str] = cast(str, RegisteredName())
     roles: ClassVar[tuple[str, ...]] = ()
     """Sections of a spec in which it may appear: inputs, outputs, truth."""
+    stands_for: ClassVar[tuple[str, ...] | None] = None
+    """Other types as which encoders, decoders and metrics may take it; None: those of the columns it derives from."""
     encoder: ClassVar[str | None] = None
     """The default encoder; None for a column that is not encoded by itself."""
     decoder: ClassVar[str | None] = None
@@ -95,6 +97,15 @@ class Column(ABC):
 
     def __init__(self, name: str, *, field: str | None = None, of: Sequence[str] = ()) -> None:
         self.name, self.field, self.of = name, field or name, tuple(of)
+
+    @classmethod
+    def types(cls) -> tuple[str, ...]:
+        """The types as which encoders, decoders and metrics may take it, its own first."""
+        others = vars(cls).get("stands_for")  # not inherited: what derives from a story stands for a story
+        if others is None:
+            bases: Any = (one for one in cls.__mro__[1:] if getattr(vars(one).get("Options"), "type", ""))
+            others = next((one.types() for one in bases), ())
+        return tuple(dict.fromkeys((cls.Options.type, *others)))
 
     @property
     def reads_texts(self) -> bool:

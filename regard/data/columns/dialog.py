@@ -37,6 +37,7 @@ class DialogColumn(StoryColumn):
         """Longest turn allowed, in words."""
 
     type = "dialog"
+    stands_for = ()
     layout = "dialog"
     listed = True
 

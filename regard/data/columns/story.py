@@ -39,6 +39,7 @@ class StoryColumn(DocumentColumn):
 
     type = "story"
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
+    stands_for: ClassVar[tuple[str, ...] | None] = ()
     encoder = "story"
     listed = False
 

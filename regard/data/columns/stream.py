@@ -61,6 +61,7 @@ class StreamColumn(TextColumn):
 
     type = "stream"
     roles: ClassVar[tuple[str, ...]] = ("outputs",)
+    stands_for: ClassVar[tuple[str, ...] | None] = ()
     usual: ClassVar[tuple[str, ...]] = ("perplexity", "bits_per_character", "nats_per_character")
     encoder = None  # type: ignore[assignment]
     decoder = "language"

@@ -52,6 +52,12 @@ class FileRows(Iterable[Row]):
         folder = self.images or self.reader.images_in(self.files)
         blank = 0
         for row in self.reader.read(self.files, self.fields, images=self.images):
+            if not isinstance(row, Row):
+                raise RegardError(
+                    f"the reader {self.reader.type}: read yielded a {type(row).__name__}, expected a Row.",
+                    where=self.path,
+                    fix="Yield regard.data.Row(values, file=…, line=…).",
+                )
             if row.problem == BLANK:
                 blank += 1
                 continue

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import RegardError
-from regard.nn.selections.selection import NOTHING, Given, Selection, masked_softmax
+from regard.nn.selections.selection import NOTHING, Given, Selection, by_query, masked_softmax
 from regard.nn.symbols import LookSymbols
 from regard.parts import Count, register
 
@@ -76,7 +76,8 @@ class Local(Selection):
         ]
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
-        lengths = mask.sum(-1)[:, None, None]
+        mask = by_query(mask)  # (B, 1 or T, S)
+        lengths = mask.sum(-1, keepdim=True)
         if self.monotonic:
             first = torch.arange(scores.shape[1], device=scores.device) if given.step is None else given.step
             centers = torch.as_tensor(first, device=scores.device).reshape(1, -1, 1)
@@ -88,7 +89,7 @@ class Local(Selection):
         else:
             centers = lengths * torch.sigmoid(self.center(torch.tanh(self.hidden(given.query))))  # (B, T, 1)
         distance = torch.arange(scores.shape[2], device=scores.device) - centers  # (B, T, S)
-        near = (distance.abs() <= self.window) & mask.unsqueeze(1)
+        near = (distance.abs() <= self.window) & mask
         weights = masked_softmax(scores, near)
         if self.monotonic:
             return weights

@@ -88,7 +88,13 @@ class Curriculum(ABC):
     def draw(self, epoch: int, generator: np.random.Generator) -> Array:
         """(examples,): the examples of an epoch, in random order."""
         total = sum(map(len, self.members))
-        counts = generator.multinomial(total, self.shares(epoch))
+        shares = np.asarray(self.shares(epoch), dtype=np.float64)
+        if shares.shape != (len(self.members),) or not (shares >= 0).all() or abs(shares.sum() - 1) > 1e-6:
+            raise RegardError(
+                f"the curriculum {self.options.type}: shares({epoch}) returned {shares.tolist()}, expected "
+                f"{len(self.members)} numbers of 0 or more that sum to 1, one for each stage."
+            )
+        counts = generator.multinomial(total, shares)
         drawn = [
             np.resize(generator.permutation(examples), count)
             for examples, count in zip(self.members, counts, strict=True)

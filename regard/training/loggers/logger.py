@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from regard.parts import Options as PartOptions
 from regard.parts.contract import base, optional, required
@@ -22,6 +22,10 @@ class Logger(ABC):
 
     class Options(PartOptions):
         pass
+
+    files: ClassVar[tuple[str, ...]] = ()
+    """The files that it writes to the folder of the run, as names or patterns: ("figures.csv", "plots/*.png"). Only
+    these are replaced by `--overwrite`; they may be one folder deep."""
 
     def __init__(self, options: Any, run: Path, step: int) -> None:
         self.options, self.run = options, run

@@ -18,6 +18,8 @@ class TensorBoard(Logger):
     class Options(Logger.Options):
         """No options."""
 
+    files = ("tensorboard/events.out.tfevents.*",)
+
     def __init__(self, options: Any, run: Path, step: int) -> None:
         super().__init__(options, run, step)
         self._board = _open(run, step)
@@ -26,6 +28,7 @@ class TensorBoard(Logger):
         for name, value in values.items():
             if name not in ("step", "epoch"):
                 self._board.add_scalar(name.replace(".", "/"), value, int(values["step"]))
+        self._board.flush()  # the folder may be moved before the next row
 
     def move(self, run: Path) -> None:
         super().move(run)

@@ -8,11 +8,13 @@ With η the rate of the spec, w the warm-up, m the minimum and t = 1, 2, … the
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from regard.errors import RegardError
 from regard.parts import NotNegative
 from regard.parts import Options as PartOptions
 from regard.parts.contract import base, optional, required
@@ -43,7 +45,11 @@ class Schedule(ABC):
         """The rate of step 1, 2, …"""
         if step <= self.options.warmup:
             return float(self.peak * step / self.options.warmup)
-        return float(max(self.after_warmup(step), getattr(self.options, "minimum", 0.0)))
+        rate = self.after_warmup(step)
+        if not isinstance(rate, int | float) or not 0 <= rate < math.inf:
+            told = f"after_warmup({step}) returned {rate!r}, expected a rate of 0 or more"
+            raise RegardError(f"the schedule {self.options.type}: {told}.")
+        return float(max(rate, getattr(self.options, "minimum", 0.0)))
 
     @abstractmethod
     @required("before every update after the warm-up")

@@ -11,7 +11,7 @@ from regard.nn.cells import Cell, DeepCell, GRUCell, JordanCell, LSTMCell, Multi
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.scores import Additive, General, History, Linear, Location, Perceptron, ScaledDot
 from regard.nn.selections import Local, Segmental
-from tests.describe.notation import Family
+from regard.testing.board import Family
 
 Binding = dict[str, Any]
 """{symbol: its number, tensor or structure}"""

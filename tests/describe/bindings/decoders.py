@@ -37,10 +37,10 @@ from regard.nn.scores.two_level import TwoLevel
 from regard.nn.stores import LieStore, NTMStore
 from regard.nn.symbols import MemorySymbols
 from regard.nn.whereabouts import _places
+from regard.testing.board import Family
+from regard.testing.board.listing import Chosen
 from tests.describe.bindings.cells import Binding, of_attention, of_cell
 from tests.describe.bindings.transformers import of_decoder_layers
-from tests.describe.listing import Chosen
-from tests.describe.notation import Family
 
 
 def of_decoder(

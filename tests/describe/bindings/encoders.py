@@ -27,10 +27,10 @@ from regard.nn.encoders import (
 )
 from regard.nn.encoders.transformer import TransformerEncoder
 from regard.nn.encoders.video import DOT
+from regard.testing.board import Family
 from tests.describe.bindings.cells import Binding, of_attention, of_layer
 from tests.describe.bindings.images import of_image, of_network
 from tests.describe.bindings.transformers import of_feed, of_heads, of_layer_norm, of_start
-from tests.describe.notation import Family
 
 
 def of_encoder(encoder: Any, options: Any, given: Any, tree: Any) -> Binding:

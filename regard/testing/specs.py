@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from regard.data import Row
 from regard.errors import RegardError
-from regard.parts import Options, Settings, part
+from regard.parts import Options, Settings, find, part
 from regard.spec import Spec
 
 Path = tuple[str, ...]
@@ -240,8 +241,9 @@ class Context:
 
 
 def options_of(kind: str, name: str) -> type[Options]:
-    found = part(kind, name)
-    return found if issubclass(found, Options) else found.Options
+    found = find(kind, name)
+    chosen: type[Options] = found if issubclass(found, Options) else found.Options
+    return chosen
 
 
 def small(kind: str, name: str) -> dict[str, Any]:
@@ -362,3 +364,33 @@ def _settings_in(annotation: Any) -> Iterator[type[Settings]]:
         yield annotation
     for argument in get_args(annotation):
         yield from _settings_in(argument)
+
+
+def own_column(name: str, role: str, rows: Sequence[Row]) -> Document | None:
+    """A spec with a column of a type that no spec above has: it reads the first field whose values it accepts."""
+    made = find("column", name)
+    if role not in made.roles or (made.encoder if role == "inputs" else made.decoder) is None:
+        return None
+    for field in rows[0]:
+        found = document("class")
+        found[role] = {"mine": {"type": name, "field": field}}
+        found["encoder" if role == "inputs" else "decoder"] = {}
+        if _reads(found, role, [row[field] for row in rows if field in row]):
+            return found
+    return None
+
+
+def _reads(found: Document, role: str, values: Sequence[str]) -> bool:
+    """Whether the column accepts and encodes most of the values."""
+    try:
+        spec = Spec.parse(copy.deepcopy(found))
+        options = getattr(spec, role)["mine"]
+        column = options.part.build(options, "mine", spec, {})
+        known = [value for value in values if column.check_value(value) is None]
+        if len(known) * 2 <= len(values):
+            return False
+        column.learn(known)
+        usable = [value for value in known if column.check(value) is None]
+    except Exception:
+        return False  # these values are not for this column
+    return len(usable) * 2 > len(values)

@@ -13,8 +13,8 @@ from regard.describe.notation.grammar import Parser
 from regard.describe.notation.nodes import Call, Condition, Node, Symbol, symbols
 from regard.describe.notation.reading import BoardLines
 from regard.describe.notation.tokens import NotationError
-from tests.describe.listing import Chosen
-from tests.describe.values import FUNCTIONS, Family, Value, entry
+from regard.testing.board.listing import Chosen
+from regard.testing.board.values import FUNCTIONS, Family, Value, entry
 
 Known = dict[str, Value]
 """Values of the indices, parameters and structures that are in scope."""

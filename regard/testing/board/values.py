@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.describe.notation.tokens import NotationError
-from tests.describe.listing import Chosen
+from regard.testing.board.listing import Chosen
 
 Value = Any
 """A number, a Tensor, a Family, a Chosen structure, a label (str), or a tuple of them."""

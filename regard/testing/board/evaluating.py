@@ -34,7 +34,7 @@ of the name: the symbol of a weight names one tensor.
                                     structure
 
 `Board(lines, binding)` computes any symbol, with indices or without. Lines are parsed by
-`regard.describe.notation`; the values are computed by these tests alone. The binding supplies the tensors of
+`regard.describe.notation`; the values are computed here alone, in double precision. The binding supplies the tensors of
 the remaining symbols: {"W_r": W, "x_j": X}, where X holds an x for each j, or {"E": Family(E, (0,))}, where
 entries are counted from 0. Recurrences unroll by themselves, back to the given values.
 """
@@ -42,6 +42,7 @@ entries are counted from 0. Recurrences unroll by themselves, back to the given 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import torch
 
@@ -63,9 +64,9 @@ from regard.describe.notation.nodes import (
     symbols,
 )
 from regard.describe.notation.tokens import NotationError
-from tests.describe.listing import Chosen, sequences, trees
-from tests.describe.symbols import Known, Symbols, named, whole
-from tests.describe.values import (
+from regard.testing.board.listing import Chosen, sequences, trees
+from regard.testing.board.symbols import Known, Symbols, named, whole
+from regard.testing.board.values import (
     COMPARED,
     FUNCTIONS,
     OPERATIONS,
@@ -190,7 +191,7 @@ class Board(Symbols):
         given = self.ranges[letter]
         if given.trees is not None:
             return trees(given.trees[0], self.value(given.trees[1], known))
-        values = [self.item(value, known) for value in given.values]
+        values: list[Any] = [self.item(value, known) for value in given.values]
         if not given.listed:
             values = list(range(values[0], values[1] + 1))
         return values if given.power is None else sequences(values, self.value(given.power, known))

@@ -1,0 +1,73 @@
+"""Checks of worlds, data packages and readers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from regard.data import Row, read_rows
+from regard.testing.report import Report, Stop
+
+
+def check_provider(report: Report, options: Any) -> None:
+    """A world or a package."""
+    with report.calling("splits", "the rows of each split"):
+        splits, again = options.splits(), options.splits()
+    if not isinstance(splits, Mapping) or "train" not in splits:
+        report.add("splits", "a mapping with the split train", _named(splits))
+        raise Stop
+    for split, rows in splits.items():
+        held = list(rows)
+        for row in held:
+            if not isinstance(row, Row):
+                report.add("splits", f"rows of the class Row in {split}", type(row).__name__)
+                raise Stop
+            wrong = [field for field, value in row.items() if not isinstance(value, str)]
+            wrong += [field for field in row if field not in options.fields]
+            lacks = [field for field in held[0] if field not in row]
+            if wrong or lacks or not row:
+                told = f"a row with {', '.join(row) or 'nothing'}"
+                report.add(
+                    "splits", f"some of {', '.join(options.fields)} as texts, the same in every row", told
+                )
+                raise Stop
+        same = [dict(one) for one in held] == [dict(one) for one in again[split]]
+        if not same:
+            report.add("splits", "the same rows in every call", f"others in {split}")
+            raise Stop
+    report.is_true("splits", bool(len(splits["train"])), "rows in the split train", "none")
+
+
+def _named(found: Any) -> str:
+    return ", ".join(map(str, found)) if isinstance(found, Mapping) else type(found).__name__
+
+
+def check_reader(report: Report, options: Any, file: str | Path | None) -> None:
+    """file: a file of the format; without one only its declarations are checked."""
+    declared = bool(options.suffixes or options.prefix or options.folder or options.type)
+    report.is_true("suffixes", declared, "an extension, a prefix or a folder", "none")
+    if file is None:
+        return
+    with report.calling("files", "the files of a path"):
+        files = options.files(str(file))
+    with report.calling("read", "rows"):
+        rows, again = (list(options.read(files, options.fields)) for _ in range(2))
+    for row in rows:
+        if not isinstance(row, Row):
+            report.add("read", "rows of the class Row", type(row).__name__)
+            raise Stop
+        wrong = [field for field, value in row.items() if not isinstance(value, str)]
+        report.is_true("read", not wrong, "texts as values", f"{', '.join(wrong)} that is not a text")
+        report.is_true("read", bool(row.file), "the file of every row", "none")
+        unknown = [field for field in row if options.fields and field not in options.fields]
+        report.is_true("fields", not unknown, f"only {', '.join(options.fields)}", ", ".join(unknown))
+    report.is_true("read", bool(rows), "rows in the file", "none")
+    report.is_true("read", rows == again, "the same rows in every call", "others")
+    with report.calling("content", "the bytes that determine the rows"):
+        content = b"".join(options.content(files, options.fields))
+    report.is_true("content", bool(content), "the bytes that determine the rows", "none")
+    with report.calling("read", "rows, by `regard.data.read_rows`"):
+        fields = tuple(options.fields) or tuple(rows[0] if rows else ())
+        through = list(read_rows(str(file), fields=fields, format=options))
+    report.is_true("read", len(through) == len(rows), f"{len(rows)} rows by read_rows", len(through))

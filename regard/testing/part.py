@@ -1,0 +1,160 @@
+"""`check_part`: everything that regard expects of a registered part, tried on small inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import ValidationError
+
+from regard.data import Row
+from regard.errors import MissingExtra, RegardError
+from regard.parts import KINDS, find, nearest
+from regard.parts.contract import check_class
+from regard.testing import data, labs, layers, measures, models, training
+from regard.testing.report import Report, Stop
+from regard.testing.rows import rows as usual_rows
+from regard.testing.specs import Document, contexts, options_of, own_column, small
+
+LAYERS: dict[str, Callable[[Report, Any], None]] = {
+    "cell": layers.check_cell,
+    "composer": layers.check_composer,
+    "score": layers.check_score,
+    "selection": layers.check_selection,
+    "store": layers.check_store,
+    "network": layers.check_network,
+    "schedule": training.check_schedule,
+    "curriculum": training.check_curriculum,
+    "logger": training.check_logger,
+    "lab": labs.check_lab,
+    "world": data.check_provider,
+    "package": data.check_provider,
+}
+"""Kinds whose parts are checked alone, from their options."""
+MODELS = {
+    "column": (models.check_column, ("inputs", "outputs", "truth")),
+    "encoder": (models.check_encoder, ("encoder",)),
+    "decoder": (models.check_decoder, ("decoder",)),
+}
+"""Kinds whose parts are checked in a small model, and the sections of a spec that hold them."""
+FEW: list[dict[str, int]] = [{"train": 6, "dev": 3, "test": 3}, {"train": 48, "dev": 12, "test": 12}, {}]
+"""Numbers of rows with which a world is tried, until it accepts them."""
+
+
+def check_part(
+    kind: str,
+    name: str,
+    options: Mapping[str, Any] | None = None,
+    *,
+    spec: Mapping[str, Any] | None = None,
+    rows: Iterable[Mapping[str, str]] | None = None,
+    file: str | Path | None = None,
+) -> None:
+    """Raise a `RegardError` with everything that a part does otherwise than its kind promises, one sentence each.
+
+    Shapes, masks, NaN, gradients, equations, saving and loading, resumption, pickle and copy.
+
+    options   options of the part that differ from their defaults
+    spec      for a column, encoder or decoder: a spec that uses it, if none of ours can
+    rows      rows for this spec, or for a column whose values look like none of ours
+    file      for a reader: a file of the format
+    """
+    found = failures(kind, name, options, spec=spec, rows=rows, file=file)
+    if found:
+        raise RegardError("\n".join(found))
+
+
+def failures(
+    kind: str,
+    name: str,
+    options: Mapping[str, Any] | None = None,
+    *,
+    spec: Mapping[str, Any] | None = None,
+    rows: Iterable[Mapping[str, str]] | None = None,
+    file: str | Path | None = None,
+) -> list[str]:
+    """The sentences of `check_part`; empty if there are none. A part whose optional library is missing is skipped."""
+    if kind not in KINDS:
+        raise RegardError(f"there is no kind of part {kind!r}.", fix=nearest(kind, list(KINDS)))
+    made, report = find(kind, name), Report(kind, name)
+    check_class(kind, name, made)
+    given = usual_rows() if rows is None else tuple(Row(row, file="rows", line=1) for row in rows)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        try:
+            if kind == "metric":
+                measures.check_metric(report, made, given)
+            elif kind in MODELS:
+                _in_model(report, kind, name, dict(options or {}), spec, given)
+            elif kind == "reader":
+                data.check_reader(report, _made(report, kind, name, options), file)
+            else:
+                LAYERS[kind](report, _made(report, kind, name, options))
+        except (Stop, MissingExtra):
+            pass
+    return report.told
+
+
+def _made(report: Report, kind: str, name: str, options: Mapping[str, Any] | None) -> Any:
+    """The options of a part; sizes that are not given are small."""
+    chosen = options_of(kind, name)
+    sizes = small(kind, name) if issubclass(find(kind, name), torch.nn.Module) else {}
+    usual = {key: value for key, value in sizes.items() if key != "type"}
+    for rows in FEW if kind == "world" else [{}]:
+        few = {key: value for key, value in rows.items() if key in chosen.model_fields}
+        try:
+            return chosen(**{**usual, **few, **(options or {})})
+        except (ValidationError, RegardError) as error:
+            reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+    report.add("Options", "options with defaults", reason)
+    raise Stop
+
+
+def _in_model(
+    report: Report,
+    kind: str,
+    name: str,
+    options: dict[str, Any],
+    spec: Mapping[str, Any] | None,
+    rows: Sequence[Row],
+) -> None:
+    check, _ = MODELS[kind]
+    for made, place in _documents(kind, name, options, spec, rows):
+        check(report, models.Small(report, made, rows), place)
+        return
+    if kind == "column" and not find(kind, name).roles:
+        return  # made from another column, never by a spec
+    what = "a spec and rows that it can be tried with"
+    report.add("check_part", what, f"none; pass spec= with a {kind} of type {name}, and rows=")
+
+
+def _documents(
+    kind: str,
+    name: str,
+    options: dict[str, Any],
+    spec: Mapping[str, Any] | None,
+    rows: Sequence[Row],
+) -> Iterable[tuple[Document, str]]:
+    """Specs with the part, and the name of the input or output that it belongs to."""
+    if spec is not None:
+        for section in MODELS[kind][1]:
+            for place, one in (spec.get(section) or {}).items():
+                if one == name or (isinstance(one, Mapping) and one.get("type") == name):
+                    yield dict(spec), place
+        return
+    for context in contexts(kind, name):
+        yield context.changed(options).document, context.path[1]
+    made = find(kind, name)
+    if kind == "column":
+        for role in ("inputs", "outputs"):
+            if (found := own_column(name, role, rows)) is not None:
+                found[role]["mine"].update(options)
+                yield found, "mine"
+    else:
+        role, types = ("inputs", made.reads) if kind == "encoder" else ("outputs", made.writes)
+        for one in types:
+            if (found := own_column(one, role, rows)) is not None:
+                found[kind] = {"mine": {**small(kind, name), **options}}
+                yield found, "mine"

@@ -1,0 +1,105 @@
+"""Checks of schedules, curricula and loggers."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from regard.testing.report import Report
+from regard.training.schedules import make_schedule
+
+STEPS = 40
+
+
+def check_schedule(report: Report, options: Any) -> None:
+    def made() -> Any:
+        with report.calling("__init__", "a schedule"):
+            return make_schedule(options, 0.5, total=STEPS)
+
+    whole = made()
+    rates = []
+    for step in range(1, STEPS + 1):
+        with report.calling("after_warmup", "the rate of a step"):
+            rates.append(whole.rate(step))
+        with report.calling("observe", "nothing"):
+            whole.observe(improved=step % 7 < 3)
+    wrong = [rate for rate in rates if not math.isfinite(rate) or rate < 0]
+    report.is_true("after_warmup", not wrong, "a rate of 0 or more", wrong[:1])
+    first = made()
+    for step in range(1, STEPS // 2 + 1):
+        first.rate(step)
+        first.observe(improved=step % 7 < 3)
+    second = made()
+    with report.calling("state", "the state as JSON"):
+        second.restore(json.loads(json.dumps(first.state())))
+    resumed = []
+    for step in range(STEPS // 2 + 1, STEPS + 1):
+        resumed.append(second.rate(step))
+        second.observe(improved=step % 7 < 3)
+    same = np.allclose(resumed, rates[STEPS // 2 :])
+    report.is_true("state", same, "the same rates after a resumption", "other rates")
+    with report.calling("described", "a text"):
+        told = options.part.described(options)
+    report.is_true("described", isinstance(told, str), "a text", type(told).__name__)
+
+
+def check_curriculum(report: Report, options: Any) -> None:
+    stages = np.repeat(np.arange(4), 5)
+    for epochs in (8, 1):
+        with report.calling("__init__", "a curriculum"):
+            made, again = (options.part(options, stages, epochs) for _ in range(2))
+        for epoch in range(epochs):
+            with report.calling("shares", "the share of each stage"):
+                shares = made.shares(epoch)
+                drawn = made.draw(epoch, np.random.default_rng(epoch))
+                same = again.draw(epoch, np.random.default_rng(epoch))
+            holds = np.shape(shares) == (4,)
+            report.is_true("shares", holds, "(stages,) = (4,)", np.shape(shares))
+            report.is_true(
+                "shares", bool(np.array_equal(drawn, same)), "the same rows for the same epoch", "others"
+            )
+            report.is_true("shares", len(drawn) == 20, "an epoch of 20 rows", len(drawn))
+    with report.calling("described", "a text"):
+        told = options.part.described(options)
+    report.is_true("described", isinstance(told, str), "a text", type(told).__name__)
+
+
+def check_logger(report: Report, options: Any) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        run, moved = Path(folder) / "run", Path(folder) / "moved"
+        run.mkdir()
+        with report.calling("__init__", "a logger"):
+            logger = options.part(options, run, 0)
+        with report.calling("write", "nothing"):
+            logger.write({"step": 1, "epoch": 0, "loss": 1.5})
+            logger.write({"step": 2, "epoch": 1, "loss": 0.5, "dev.loss": 1.0})
+        _check_files(report, options, run)
+        run.rename(moved)
+        with report.calling("move", "nothing"):
+            logger.move(moved)
+        with report.calling("write", "nothing, after the folder was moved"):
+            logger.write({"step": 3, "epoch": 1, "loss": 0.25})
+        report.is_true("move", not run.exists(), "nothing written to the old folder", "a new file there")
+        with report.calling("close", "nothing"):
+            logger.close()
+        with report.calling("__init__", "a logger of a resumed run"):
+            resumed = options.part(options, moved, 2)
+            resumed.write({"step": 3, "epoch": 1, "loss": 0.25})
+            resumed.close()
+        _check_files(report, options, moved)
+
+
+def _check_files(report: Report, options: Any, run: Path) -> None:
+    """Every file in the folder is declared, so that `--overwrite` can replace it."""
+    from fnmatch import fnmatchcase
+
+    declared = options.part.files
+    found = [path.relative_to(run).as_posix() for path in run.rglob("*") if path.is_file()]
+    other = [name for name in found if not any(fnmatchcase(name, one) for one in declared)]
+    told = f"{', '.join(other)}, which it does not declare"
+    report.is_true("files", not other, "every file that it writes to be declared in `files`", told)

@@ -1,0 +1,21 @@
+"""What a test registers is forgotten after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from regard.parts import KINDS, names, registry
+
+
+@pytest.fixture(autouse=True)
+def only_here() -> Iterator[None]:
+    for kind in KINDS:
+        names(kind)
+    parts = {kind: dict(known) for kind, known in registry._PARTS.items()}
+    former = {kind: dict(known) for kind, known in registry._FORMER.items()}
+    yield
+    for kind in KINDS:
+        registry._PARTS[kind] = parts[kind]
+        registry._FORMER[kind] = former[kind]

@@ -1,0 +1,29 @@
+"""Every part of regard passes the check that authors of parts use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from regard.parts import KINDS, names
+from regard.testing import check_part
+from tests.lab.settings import SMALL
+
+SLOW = {
+    ("network", "vgg16"): "15 million weights",
+    ("package", "cldr"): "reads all of CLDR",
+    ("package", "cmudict"): "reads all of CMUdict",
+    ("package", "python-docs"): "imports the standard library",
+}
+"""Parts whose check takes longer than all others together."""
+OURS = [(kind, name) for kind in KINDS for name in names(kind) if (kind, name) not in SLOW]
+
+
+def options(kind: str, name: str) -> dict[str, Any]:
+    return dict(SMALL.get(name, {})) if kind == "lab" else {}
+
+
+@pytest.mark.parametrize(("kind", "name"), OURS, ids=lambda one: one)
+def test_it_passes(kind: str, name: str) -> None:
+    check_part(kind, name, options(kind, name))
