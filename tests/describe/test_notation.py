@@ -71,6 +71,10 @@ def both(module: nn.GRU) -> dict[str, Any]:
 # Against torch.
 
 
+def test_a_denominator_in_parentheses_may_be_a_product() -> None:
+    assert float(Board(["a = 12 / (d u)"], {"d": torch.tensor(2.0), "u": torch.tensor(3.0)})("a")) == 2.0
+
+
 def test_a_gru_in_both_directions() -> None:
     module, x = nn.GRU(D, H, bidirectional=True).double(), normal(S, D)
     board = Board(BOTH + GRU, both(module) | {"x_j": x, "S": S, "H": H})

@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 import torch
+from tests.parts.contexts import Document, contexts, options_of, small
+from tests.parts.rows import rows
 from torch import Tensor, nn
 
 from regard.data import Dataset
@@ -30,9 +32,7 @@ from regard.nn import Embedding
 from regard.nn.search import Beam, Greedy, Limits
 from regard.parts import names, part
 from regard.spec import Spec
-from tests.parts.contexts import Document, contexts, options_of, small
 from tests.parts.effects import _set_weights
-from tests.parts.rows import rows
 
 KINDS = ("cell", "composer", "score", "selection", "store", "network", "encoder", "decoder")
 WITHIN = {"selection": 2, "score": 2}

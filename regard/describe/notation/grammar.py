@@ -149,11 +149,20 @@ class Parser:
         found = self.product()
         while self.at("·", "⊙", "*", "⋆", "/"):
             sign = self.take("·", "⊙", "*", "⋆", "/")
+            start = self.place
             right = self.product()
-            if sign.kind == "/" and isinstance(right, Operation) and right.sign == "times":
+            if sign.kind == "/" and self._factors(start) > 1:
                 refuse(self.line, sign.place, "the denominator must be one factor: put it in parentheses")
             found = Operation(sign.kind, found, right)
         return found
+
+    def _factors(self, start: int) -> int:
+        """The number of juxtaposed factors of the product that begins at a token and has just been read."""
+        end, self.place, count = self.place, start, 0
+        while self.place < end:
+            self.factor()
+            count += 1
+        return count
 
     def product(self) -> Node:
         """Juxtaposed factors: W U x is W (U x)."""
