@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import torch
+from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
 
 from regard.errors import RegardError
@@ -59,7 +60,7 @@ class Judge:
         snapshots = self.state.snapshots
         best = snapshots.best
         metrics, name = (best.metrics, f"step {best.step}") if best else ({}, "the first weights")
-        self.state.accelerator.wait_for_everyone()
+        _wait_for_everyone(self.state.accelerator)
         if average and len(snapshots.kept) > 1:
             snapshots.load_average(self.state.network)
             averaged = self._measure()
@@ -99,3 +100,13 @@ class Judge:
                 fix="Name a metric that it computes.",
             )
         return metrics
+
+
+def _wait_for_everyone(accelerator: Accelerator) -> None:
+    """Wait for the other processes. Accelerate names a GPU for each, even if all of them compute on the CPU,
+    and fails on a machine with fewer GPUs than processes.
+    """
+    if accelerator.num_processes > 1 and accelerator.device.type == "cpu":
+        torch.distributed.barrier()
+    else:
+        accelerator.wait_for_everyone()

@@ -25,10 +25,11 @@ HEAVY += [
 
 SCRIPT = """
 import json, resource, sys
-import torch
 def seconds():
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
+start = seconds()
+import torch
 before = seconds()
 from regard.cli.main import main
 folders, *arguments = sys.argv[1:]
@@ -38,12 +39,14 @@ for folder in json.loads(folders):
         main()
     except SystemExit as stop:
         assert not stop.code
-print(json.dumps({"modules": sorted({name.partition(".")[0] for name in sys.modules}), "seconds": seconds() - before}))
+modules = sorted({name.partition(".")[0] for name in sys.modules})
+print(json.dumps({"modules": modules, "ratio": (seconds() - before) / (before - start)}))
 """
 
 
 def predict(folders: list[Path], *arguments: str) -> dict[str, Any]:
-    """The modules that a process imports to predict with each of some models, and the time it takes."""
+    """The modules that a process imports to predict with each of some models, and its CPU time beyond
+    that of importing torch, by that of importing torch."""
     command = [sys.executable, "-c", SCRIPT, json.dumps([*map(str, folders)]), "--device", "cpu", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -56,13 +59,15 @@ def test_one_word_is_predicted_without_what_it_does_not_need(tmp_path: Path) -> 
     for folder in folders:
         cell = folder.name
         build(spec(encoder={"size": 8, "cell": cell}, decoder={"size": 10, "cell": cell})).save(folder)
-    for _ in range(2):
+    ratios = []
+    for _ in range(3):
         found = predict(folders, "abc")
         assert not set(HEAVY) & set(found["modules"])
-        if found["seconds"] < 1.8:
+        ratios.append(found["ratio"])
+        if ratios[-1] < 1.5:
             break
-    # CPU time beyond torch, with a second attempt: other tests on the machine matter little.
-    assert found["seconds"] < 1.8
+    # CPU time of two predictions by that of `import torch` in the same process: about 0.6 on an idle machine.
+    assert min(ratios) < 1.5
 
 
 def test_many_words_are_worth_a_compiler(tmp_path: Path) -> None:

@@ -207,6 +207,19 @@ class TestTimm:
         after = encoder.network.body.state_dict()
         assert all(torch.equal(before[name], after[name]) for name in before)
 
+    def test_weights_that_cannot_be_fetched_are_an_error_with_a_remedy(self, monkeypatch):
+        import timm
+
+        def offline(*_, pretrained, **__):
+            raise OSError("no network\nmore")
+
+        monkeypatch.setattr(timm, "create_model", offline)
+        with pytest.raises(
+            RegardError, match=r"weights of resnet18 could not be loaded: no network\..*Fetch"
+        ) as error:
+            Backbone("resnet18", (3, 64, 64), pretrained=True)
+        assert "encoder.network.pretrained" in str(error.value)
+
     def test_an_unknown_name_is_refused(self):
         with pytest.raises(RegardError, match="timm has no network 'resnet18x'"):
             Backbone("resnet18x", (3, 64, 64))

@@ -139,5 +139,15 @@ def _body(name: str, colors: int, pretrained: bool) -> tuple[Any, Any]:
             where="encoder.network",
             fix=f"Did you mean {', '.join(near)}?" if near else "See timm.list_models().",
         )
-    body = timm.create_model(name, pretrained=pretrained, features_only=True, in_chans=colors)
+    try:
+        body = timm.create_model(name, pretrained=pretrained, features_only=True, in_chans=colors)
+    except (OSError, RuntimeError, ValueError) as error:  # the hub's errors, and a network without weights
+        if not pretrained:
+            raise
+        raise RegardError(
+            f"the published weights of {name} could not be loaded: {str(error).splitlines()[0]}",
+            where="encoder.network.pretrained",
+            fix=f"Fetch them once with a network:  python -c \"import timm; timm.create_model('{name}', "
+            'pretrained=True)"  or set pretrained: false.',
+        ) from error
     return body, timm.get_pretrained_cfg(name, allow_unregistered=True)
