@@ -30,11 +30,18 @@ class _Cleaned:
         self.content = content
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        return _cleaned(console.render(self.content, options))
+        return _cleaned(console.render(self.content, options), console.encoding)
 
 
-def _cleaned(segments: Iterable[Segment]) -> Iterable[Segment]:
+def _cleaned(segments: Iterable[Segment], encoding: str) -> Iterable[Segment]:
     for text, style, control in segments:
         # a link is a control sequence too, with an address from the text
         style = style.update_link(None) if style is not None and style.link else style
-        yield Segment(text if control else printable(text, LINES), style, control)
+        yield Segment(text if control else _encodable(printable(text, LINES), encoding), style, control)
+
+
+def _encodable(text: str, encoding: str) -> str:
+    """The text with escapes for what the output cannot encode, such as … in ASCII."""
+    if encoding.startswith("utf"):
+        return text
+    return text.encode(encoding, "backslashreplace").decode(encoding)

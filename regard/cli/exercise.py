@@ -7,6 +7,8 @@ from typing import Annotated, Optional
 
 import typer
 
+from regard.cli.options import a_number
+
 
 def exercise(
     name: Annotated[
@@ -23,7 +25,15 @@ def exercise(
     ] = None,
     hint: Annotated[bool, typer.Option("--hint", help="Print a hint for each question.")] = False,
     seconds: Annotated[
-        float, typer.Option("--seconds", metavar="N", min=1.0, max=3600.0, help="Time limit for your file.")
+        float,
+        typer.Option(
+            "--seconds",
+            metavar="N",
+            min=1.0,
+            max=3600.0,
+            callback=a_number,
+            help="Time limit for your file.",
+        ),
     ] = 20.0,
 ) -> None:
     """Solve exercises of the lectures: write a template, fill it in, have it graded.

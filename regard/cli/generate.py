@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import Device, Output, Overwrite, Run, Seed
+from regard.cli.options import Device, Output, Overwrite, Run, Seed, a_number
 from regard.cli.outputs import outputs
 
 
@@ -28,6 +28,7 @@ def generate(
         typer.Option(
             "--temperature",
             metavar="T",
+            callback=a_number,
             help="Below 1, likely tokens become likelier; 0 always draws the likeliest. Default: from the spec.",
         ),
     ] = None,
@@ -38,7 +39,10 @@ def generate(
     top_p: Annotated[
         Optional[float],  # noqa: UP045
         typer.Option(
-            "--top-p", metavar="P", help="Draw among the likeliest tokens that together have probability P."
+            "--top-p",
+            metavar="P",
+            callback=a_number,
+            help="Draw among the likeliest tokens that together have probability P.",
         ),
     ] = None,
     output: Output = None,

@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import Device, Overwrite
+from regard.cli.options import Device, Overwrite, a_number
 from regard.cli.outputs import outputs
 from regard.errors import RegardError
 
@@ -28,6 +28,7 @@ def matrix(
             metavar="N",
             min=0.1,
             max=10_000.0,
+            callback=a_number,
             help="Time for all rows together. It decides how many updates each row gets.",
         ),
     ] = 10.0,

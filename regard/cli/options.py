@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
+
+
+def a_number(value: Optional[float]) -> Optional[float]:  # noqa: UP045
+    """Refuse nan, which no range excludes."""
+    if value is not None and math.isnan(value):
+        raise typer.BadParameter("nan is not a number.")
+    return value
+
 
 Overrides = Annotated[
     Optional[list[str]],  # noqa: UP045  (typer reads this form on every supported Python)

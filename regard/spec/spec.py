@@ -150,7 +150,16 @@ def read_data(document: dict[str, Any], overrides: Sequence[str]) -> DataSpec:
     try:
         return DataSpec.model_validate(apply_overrides(Document(document), wanted).data.get("data"))
     except ValidationError:
+        pass
+    try:
         return DataSpec.model_validate(document.get("data"))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise RegardError(
+            f"{first['msg']}.",
+            where=".".join(["data", *map(str, first["loc"])]),
+            fix="If the name of a file is not UTF-8, rename the file.",
+        ) from None
 
 
 class _Dumper(yaml.SafeDumper):

@@ -30,7 +30,7 @@ CHATS = [
         "chat", "a turn of 200,000 letters", "head -c 200000 /dev/zero | tr '\\0' a | regard chat runs/dialog"
     ),
     Attack("chat", "broken UTF-8", "printf 'h\\xff\\xfei\\n' | regard chat runs/dialog"),
-    Attack("chat", "not a model of dialogs", "echo hi | regard chat runs/words", "refused", "dialog"),
+    Attack("chat", "not a model of dialogs", "echo hi | regard chat runs/caption", "refused"),
     Attack("chat", "an unknown slash command", "printf '/quit now\\n' | regard chat runs/dialog"),
 ]
 GENERATED = [

@@ -292,7 +292,8 @@ SPECS = {
         "lr",
     ),
     "a huge number": (
-        "inputs: {a: {type: text}}\noutputs: {c: {type: text}}\nencoder: {size: 99999999999999999999999}\n",
+        "inputs: {a: {type: text}}\noutputs: {c: {type: text}}\nencoder: {size: 9999999999999}\n"
+        "data: {train: words.tsv}\n",
         "refused",
         "size",
     ),
@@ -420,7 +421,7 @@ TABLES = [
         "dev is train",
         f"regard train words.tsv --set data.dev=words.tsv {TRAIN}",
         "answered",
-        "(?i)also in|overlap|same rows|both",
+        "also occur in train",
     ),
     Attack(
         "data",

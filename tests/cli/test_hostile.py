@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
 import sys
 from pathlib import Path
+from typing import Annotated, get_args, get_type_hints
 
 import pytest
 import torch
 
 from regard import Model
+from regard.cli.main import COMMANDS
+from regard.console import safe_console
 from tests.model.small import build, rows, spec
 
 EVIL = "\x1b]52;c;aGVsbG8=\x07\u202e"
@@ -134,3 +138,46 @@ def test_a_pipe_gets_texts_unchanged(regard, tmp_path: Path) -> None:
     _evil(tmp_path / "model")
     _, out, _ = regard("predict", str(tmp_path / "model"), "abc")
     assert EVIL in out and out.rstrip("\n") == Model.load(tmp_path / "model").predict("abc").text
+
+
+def numeric_options() -> list[tuple[str, str]]:
+    """(command, option) of every option that takes a number with a fraction."""
+    return [
+        # typer takes the first name of an annotated option as its default
+        (name, (*hint.__metadata__[0].param_decls, hint.__metadata__[0].default)[0])
+        for commands in COMMANDS.values()
+        for name, command in commands.items()
+        for hint in get_type_hints(command, include_extras=True).values()
+        if hint.__class__ is Annotated[int, 0].__class__
+        and float in (hint.__origin__, *get_args(hint.__origin__))
+    ]
+
+
+@pytest.mark.parametrize(("command", "option"), numeric_options())
+def test_nan_is_not_a_number(regard, command: str, option: str) -> None:
+    code, _, err = regard(command, "x", option, "nan")
+    assert code == 2 and "nan is not " in " ".join(err.split())  # a number, or in the range
+
+
+def test_there_are_numeric_options() -> None:
+    assert ("matrix", "--minutes") in numeric_options()
+
+
+def test_a_file_whose_name_is_not_unicode_is_refused_with_the_reason(
+    regard, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = os.fsdecode(b"caf\xe9.tsv")
+    try:
+        Path(name).write_text("a\tb\n" * 60)
+    except OSError:
+        pytest.skip("this file system refuses such names")
+    code, _, err = regard("train", name, "-o", "run")
+    assert code == 2 and "not UTF-8, rename the file" in " ".join(err.split()) and "Traceback" not in err
+
+
+def test_what_an_output_cannot_encode_is_escaped() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    safe_console(file=stream, width=80).print("rows … é")
+    stream.flush()
+    assert stream.buffer.getvalue() == b"rows \\u2026 \\xe9\n"  # type: ignore[attr-defined]
