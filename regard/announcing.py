@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ class Announcer:
 
     def __init__(self, spec: Spec, run: Path, *, silent: bool = False) -> None:
         self.spec, self.run = spec, run
+        self.wording: Callable[[str], str] = str
+        """How settings are named: as options of the command line, or as arguments in Python."""
         self.console = safe_console(quiet=silent)
 
     def data(self, columns: Mapping[str, Any], datasets: Mapping[str, Dataset]) -> None:
@@ -40,17 +42,17 @@ class Announcer:
         """Each inferred setting with the option that changes it, how the files are read, and warnings."""
         width = max((len(note.decided) for note in notes), default=0)
         for note in notes:
-            line = f"  {note.what:<9}{note.decided:<{min(width, 70)}}   {note.change}"
+            line = f"  {note.what:<9}{note.decided:<{min(width, 70)}}   {self.wording(note.change)}"
             self.console.print(line, highlight=False, markup=False, soft_wrap=True)
         for remark in dict.fromkeys(remark for rows in splits.values() for remark in remarks(rows)):
-            self.console.print(f"  {remark}", highlight=False, markup=False, soft_wrap=True)
+            self.console.print(f"  {self.wording(remark)}", highlight=False, markup=False, soft_wrap=True)
         for warning in warnings:
-            self.warn(warning)
+            self.warn(self.wording(warning))
         if not notes and not self.spec.data.provider and not self.spec.data.dev and self.spec.inputs:
             group = self.spec.data.group
             of = "distinct inputs" if group in (None, "none") else f"distinct values of {group}"
             share = f"{100 * self.spec.data.hold_out:g} % of the {of}"
-            change = "--set data.dev=FILE, --set data.hold_out=0.1"
+            change = self.wording("--set data.dev=FILE, --set data.hold_out=0.1")
             self.console.print(f"  split    dev: {share} are held out   {change}", highlight=False)
 
     def rejected(self, dataset: Dataset, split: str, listed: Path) -> None:

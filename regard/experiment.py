@@ -19,6 +19,7 @@ from regard.model import Model
 from regard.model.columns import fit_columns, make_columns, refuse_unseen
 from regard.model.model import DEFAULT_BATCH_COST
 from regard.model.store import COLUMNS, read_columns, read_metrics, versions, write_columns
+from regard.pair_model import refuse_model
 from regard.pairs import Inferred, Note, infer, is_data_file, name_of_file
 from regard.run import RunFolder
 from regard.sources import (
@@ -137,6 +138,7 @@ class Experiment:
         cls, run: Path, *, overrides: Sequence[str] = (), device: str | None = None, quiet: bool = False
     ) -> Experiment:
         """Go on with an interrupted run; overrides may prolong it."""
+        refuse_model(overrides, str(run))
         folder = RunFolder.resume(run)
         try:
             spec = load_spec(folder.path, overrides)
@@ -388,6 +390,7 @@ def inferred(
     """The spec of a file of pairs, a spec file or a zoo system, with the settings that were inferred from the data."""
     if is_data_file(what):
         return infer(what, overrides, source=source, target=target)
+    refuse_model(overrides, what)
     if source is not None or target is not None:
         raise RegardError(
             "--source and --target work only with a data file, not with a spec.",

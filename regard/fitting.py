@@ -16,12 +16,14 @@ from regard.experiment import Experiment, inferred, name_of_run
 from regard.model import Model
 from regard.model.columns import make_columns
 from regard.model.inputs import given_rows
+from regard.pair_model import MODEL, refuse_model
 from regard.pairs import Inferred
 from regard.parts import as_data
 from regard.run import RunFolder
 from regard.spec import Spec
 from regard.training import Callback
-from regard.wording import in_python
+from regard.training.callbacks import check_callbacks
+from regard.wording import for_python, in_python
 from regard.zoo import find
 
 OF_FILES = ("fields", "format", "images", "where")
@@ -37,9 +39,12 @@ def fit(
     dev: Any = None,
     test: Any = None,
     epochs: int | None = None,
+    lr: float | None = None,
+    batch: int | None = None,
     seed: int | None = None,
     start_from: str | PathLike[str] | Mapping[str, Any] | None = None,
     spec: str | PathLike[str] | Spec | Mapping[str, Any] | None = None,
+    model: str | None = None,
     name: str | None = None,
     inputs: Mapping[str, Any] | None = None,
     outputs: Mapping[str, Any] | None = None,
@@ -48,7 +53,7 @@ def fit(
     decoder: Any = None,
     search: Any = None,
     training: Any = None,
-    metrics: Sequence[str] | None = None,
+    metrics: str | Sequence[str] | None = None,
     callbacks: Sequence[Callback] = (),
     run: str | PathLike[str] | None = None,
     overwrite: bool = False,
@@ -59,6 +64,7 @@ def fit(
     """Train a model and save it in a folder.
 
         model = regard.fit("words.tsv")                              # a file of pairs
+        model = regard.fit("words.tsv", model="transformer")
         model = regard.fit(frame, source="text", target="label")     # pandas, Polars, pyarrow, datasets.Dataset
         model = regard.fit({"source": […], "target": […]}, epochs=5)
         model = regard.fit(X, y, dev=(X_dev, y_dev), encoder={"size": 64}, training={"lr": 3e-4})
@@ -73,11 +79,14 @@ def fit(
                      or the only two
     dev, test        data to choose the weights and to evaluate them: a file, rows as in `data`, or a pair (X,
                      y)
-    epochs, seed     of `training`
+    epochs, lr, seed   of `training`
+    batch            rows of a batch, `batch_rows` of `training`
     start_from       the folder of a trained model to start from; `{"run": folder, "vocabulary": "keep"}` keeps
                      its vocabularies
     spec             the model to train: a file, a system of the zoo, a `Spec` or a mapping; default: inferred
                      from the pairs
+    model            for pairs without a spec: the encoder, and the decoder of this name if there is one, such as
+                     "transformer"; default: "recurrent"
     inputs, …        changes to the spec. A mapping changes single values, or replaces the part if it has a
                      `type`: `encoder={"size": 64}`, `encoder={"type": "transformer", "layers": 2}`
     callbacks        called after updates and evaluations; see `regard.training.Callback`
@@ -86,17 +95,19 @@ def fit(
     overwrite        replace the run in this folder instead
     overrides        `key.path=value`, as with --set
     """
+    direct = {"epochs": epochs, "lr": lr, "batch_rows": batch, "seed": seed}
     changes = [
         *_changes(
             name=name, inputs=inputs, outputs=outputs, encoder=encoder, attention=attention, decoder=decoder,
             search=search, training=training, metrics=metrics,
         ),
-        *([] if epochs is None else [f"training.epochs={epochs}"]),
-        *([] if seed is None else [f"training.seed={seed}"]),
+        *_changes(training={key: value for key, value in direct.items() if value is not None} or None),
         *_changes(training=None if start_from is None else {"start_from": _start(start_from)}),
+        *([] if model is None else [f"{MODEL}={model}"]),
         *overrides,
     ]  # fmt: skip
     with in_python():
+        checked = check_callbacks(callbacks)
         splits = {
             **splits_of(data),
             **({} if dev is None else {"dev": dev}),
@@ -115,7 +126,8 @@ def fit(
         except BaseException:
             folder.close()
             raise
-        experiment.callbacks = tuple(callbacks)
+        experiment.callbacks = checked
+        experiment.announcer.wording = for_python
         return experiment.train()
 
 
@@ -153,6 +165,7 @@ class _Rows:
             more = [f"data.{split}={json.dumps(file)}" for split, file in kept.items() if split != "train"]
             named = ["name=pairs"] if self.given else []
             return inferred(kept["train"], [*named, *more, *changes])
+        refuse_model(changes, "model")
         if "train" in kept:
             said = base.written().get("data") or {}
             options = {

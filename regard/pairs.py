@@ -13,6 +13,7 @@ from regard.data.readers import FileRows
 from regard.data.readers.reader import joined
 from regard.data.readers.table import TableReader
 from regard.pair_columns import SAMPLE, SOURCE, TARGET, fields_of_sides, first_rows
+from regard.pair_model import alternatives, choose_parts, without_model
 from regard.parts import part
 from regard.sources.grouping import with_group
 from regard.spec import Spec
@@ -75,6 +76,7 @@ def infer(
     source, target   the columns, by name or by number from 1; default: columns with these names, or the only
                      two
     """
+    overrides, model = without_model(overrides)
     data = read_data({"data": {"train": path}}, overrides)
     fields = fields_of_sides(path, data.format, source, target)
     rows, read = first_rows(path, data.format, fields)
@@ -91,7 +93,7 @@ def infer(
         "name": name_of_file(path),
         "inputs": inputs,
         "outputs": {TARGET: output},
-        "encoder": {"type": "recurrent", "cell": "gru", "size": 128, "embedding": 128, "dropout": 0.2},
+        "encoder": {"type": "recurrent", **part("encoder", "recurrent").small},
     }
     training: dict[str, Any] = {"epochs": 20, "patience": 5}
     if "training.batch_tokens" not in asked:  # few rows need many small steps
@@ -99,25 +101,13 @@ def infer(
     if inputs[SOURCE]["unit"] == "char":
         training["bucket"] = 1
     document |= _model(output, targets, training)
-    for kind in ("encoder", "decoder"):
-        _keep_known(document, kind, asked.get(f"{kind}.type", "").strip())
     document["training"] = training
     document["data"] = {"train": path}
+    choose_parts(document, overrides, model)
     spec = Spec.parse(document, overrides)
     spec = with_group(spec)
-    return Inferred(spec, _notes(spec, fields, read), _warnings(output, targets))
-
-
-def _keep_known(document: dict[str, Any], kind: str, name: str) -> None:
-    """Keep only those inferred options that the encoder or decoder of the user's choice has too."""
-    wanted = part(kind, name)
-    if wanted is None:  # none is chosen, or the spec reports the mistake
-        return
-    known = {"type", *wanted.Options.model_fields}
-    if kind in document:
-        document[kind] = {key: value for key, value in document[kind].items() if key in known}
-    if kind == "decoder" and "attention" not in known:
-        document.pop("attention", None)
+    notes = [*_notes(spec, fields, read), _model_note(spec, document)]
+    return Inferred(spec, notes, _warnings(output, targets))
 
 
 def _output(targets: Sequence[str], wanted: str) -> dict[str, Any]:
@@ -156,7 +146,7 @@ def _model(output: dict[str, Any], targets: Sequence[str], training: dict[str, A
         return {**attention, "decoder": {"type": "label", "dropout": 0.2}}
     if output["type"] == "text":
         training["schedule"] = {"type": "plateau"}
-        decoder = {"type": "recurrent", "cell": "gru", "size": 256, "embedding": 128, "dropout": 0.2}
+        decoder = {"type": "recurrent", **part("decoder", "recurrent").small}
         return {
             **attention,
             "decoder": decoder,
@@ -215,6 +205,17 @@ def _notes(spec: Spec, fields: dict[str, str], read: FileRows) -> list[Note]:
         ),
     ]
     return notes if len(read.files) < 2 else notes[1:]
+
+
+def _model_note(spec: Spec, document: dict[str, Any]) -> Note:
+    """Encoder and decoder, and the names of others that suit."""
+    encoder, decoder = spec.encoder[SOURCE], spec.decoder[TARGET]
+    looking = " with attention" if getattr(decoder, "attention", None) else ""
+    return Note(
+        "model",
+        f"{encoder.type} encoder, {decoder.type} decoder{looking}",
+        f"--model {'|'.join(alternatives(document))}",
+    )
 
 
 def _warnings(output: dict[str, Any], targets: Sequence[str]) -> list[str]:

@@ -16,6 +16,7 @@ from regard.cli.describe import describe
 from regard.cli.evaluate import evaluate
 from regard.cli.exercise import exercise
 from regard.cli.generate import generate
+from regard.cli.hinting import HintingCommand
 from regard.cli.lab import lab
 from regard.cli.lecture import lecture
 from regard.cli.matrix import matrix
@@ -54,7 +55,7 @@ COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
 """Commands by their heading in `regard --help`."""
 for _heading, _commands in COMMANDS.items():
     for _name, _command in _commands.items():
-        app.command(_name, rich_help_panel=_heading)(_command)
+        app.command(_name, cls=HintingCommand, rich_help_panel=_heading)(_command)
 
 
 def _print_version(asked: bool) -> None:

@@ -9,12 +9,21 @@ from typing import Annotated, Optional
 
 import typer
 
+MAX_SEED = 2**63 - 1
+
 
 def a_number(value: Optional[float]) -> Optional[float]:  # noqa: UP045
     """Refuse nan, which no range excludes."""
     if value is not None and math.isnan(value):
         raise typer.BadParameter("nan is not a number.")
     return value
+
+
+def _checked_seed(seed: int | None) -> int | None:
+    """Refuse a seed here rather than by a range of the option, which would fill half of every help page."""
+    if seed is not None and not 0 <= seed <= MAX_SEED:
+        raise typer.BadParameter(f"{seed} is not in the range 0 to {MAX_SEED}.")
+    return seed
 
 
 Overrides = Annotated[
@@ -29,7 +38,12 @@ Device = Annotated[
 ]
 Seed = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option("--seed", min=0, max=2**63 - 1, help="Seed of all random numbers. Default: from the spec."),
+    typer.Option(
+        "--seed",
+        metavar="N",
+        callback=_checked_seed,
+        help="Seed of all random numbers. Default: from the spec.",
+    ),
 ]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained model.", show_default=False)]
 Output = Annotated[
@@ -45,7 +59,9 @@ Overwrite = Annotated[
 ]
 Beam = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option("--beam", min=1, help="Beam search of this size; 1 is greedy. Default: from the spec."),
+    typer.Option(
+        "--beam", min=1, metavar="N", help="Beam search of this size; 1 is greedy. Default: from the spec."
+    ),
 ]
 With = Annotated[
     Optional[list[Path]],  # noqa: UP045
@@ -93,6 +109,10 @@ def spec_changes(
     n_best: int = 1,
     seed: int | None = None,
     bad_rows: str | None = None,
+    epochs: int | None = None,
+    lr: float | None = None,
+    batch: int | None = None,
+    model: str | None = None,
 ) -> tuple[str, ...]:
     """The options above as `key.path=value`; --set comes last."""
     changes = []
@@ -104,4 +124,6 @@ def spec_changes(
         changes.append(f"training.seed={seed}")
     if bad_rows is not None:
         changes.append(f"data.bad_rows={bad_rows}")
+    given = {"model": model, "training.epochs": epochs, "training.lr": lr, "training.batch_rows": batch}
+    changes += [f"{path}={value}" for path, value in given.items() if value is not None]
     return (*changes, *(overrides or []))

@@ -28,6 +28,27 @@ def train(
         Optional[str],  # noqa: UP045
         typer.Option("--target", metavar="COLUMN", help="The column of FILE with the outputs."),
     ] = None,
+    model: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="With FILE: the encoder, and the decoder of this name if there is one, such as transformer. "
+            "Default: recurrent.",
+        ),
+    ] = None,
+    epochs: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("--epochs", metavar="N", help="Passes over the data: training.epochs of the spec."),
+    ] = None,
+    lr: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option("--lr", "--learning-rate", metavar="RATE", help="Learning rate: training.lr."),
+    ] = None,
+    batch: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("--batch", "--batch-size", metavar="N", help="Rows of a batch: training.batch_rows."),
+    ] = None,
     output: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
@@ -55,8 +76,9 @@ def train(
 
     \b
     regard train reverse
-    regard train my.yaml --set training.epochs=20
+    regard train my.yaml --epochs 20 --set encoder.size=512
     regard train words.tsv
+    regard train words.tsv --model transformer
     regard train reviews.csv --source text --target label
     regard train --resume runs/my
     """
@@ -68,7 +90,9 @@ def train(
             "name what to train, or a run to resume.",
             fix="regard train NAME   or   regard train --resume RUN",
         )
-    changes = spec_changes(overrides, seed=seed, bad_rows=bad_rows)
+    changes = spec_changes(
+        overrides, seed=seed, bad_rows=bad_rows, epochs=epochs, lr=lr, batch=batch, model=model
+    )
     if resume is not None:
         if source is not None or target is not None:
             raise RegardError("a resumed run keeps its columns.", fix="Leave out --source and --target.")

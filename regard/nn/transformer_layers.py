@@ -31,6 +31,13 @@ SHORT = 32 * 32
 """Number of pairs of positions up to which plain products are faster on CUDA than torch's attention."""
 
 
+SMALL = {"size": 128, "embedding": 128, "layers": 2, "heads": 4}
+"""Options for some thousand rows."""
+WARMUP = 200
+"""Number of updates over which the learning rate rises at first: without them, four epochs on 1,500 words to reverse
+end at a token error of 0.71, with them at 0.16."""
+
+
 class TransformerOptions(Options):
     """Options that encoder and decoder share."""
 

@@ -13,6 +13,9 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 from regard.parts.options import Options
 from regard.parts.registry import names, new_name, part
 
+FEW = 6
+"""Largest number of names to suggest instead of an unknown one."""
+
 
 @dataclass(frozen=True)
 class OneOf:
@@ -90,10 +93,13 @@ def suggestion(kind: str, name: str) -> str:
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    """`Did you mean size?`, or the whole list if no name is close; empty if no names are known."""
+    """`Did you mean size?`: the closest name, or the few that contain the word; else all names. Empty without names."""
     match = difflib.get_close_matches(word, known, n=1, cutoff=0.55)
     if match:
         return f"Did you mean {match[0]}?"
+    containing = sorted(name for name in known if len(word) > 1 and word.lower() in name.lower())
+    if 0 < len(containing) <= FEW:
+        return f"Did you mean {' or '.join(containing)}?"
     return f"Known: {', '.join(sorted(known))}." if known else ""
 
 

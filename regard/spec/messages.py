@@ -96,8 +96,9 @@ def _sentence(mistake: dict[str, Any], root: type[BaseModel], full: Mapping[str,
         others = _others_with(str(last), mistake["loc"][:-1], root, full)
         if others:
             return f"unknown key {last!r}.", others
-        keys = list(dict.fromkeys(key for model in known for key in model.model_fields))
-        return f"unknown key {last!r}.", nearest(str(last), keys) if keys else "No options are known here."
+        fields = [item for model in known for item in model.model_fields.items()]
+        keys = list(dict.fromkeys(field.alias or key for key, field in fields))
+        return f"unknown key {last!r}.", _instead(str(last), keys)
     if kind == "unknown_part":
         name = received.get("type") if isinstance(received, Mapping) else received
         return f"{name!r} is not a known {context['kind']}.", suggestion(context["kind"], str(name))
@@ -119,6 +120,20 @@ def _sentence(mistake: dict[str, Any], root: type[BaseModel], full: Mapping[str,
         return (cause.what, cause.fix) if isinstance(cause, RegardError) else (str(cause), "")
     message = mistake["msg"].replace("Input should be", "expected").rstrip(".")
     return f"{message[0].lower()}{message[1:]}, received {received!r}.", ""
+
+
+def _instead(key: str, known: Sequence[str]) -> str:
+    """The nearest of the known keys, or the paths at which this key is an option."""
+    from regard.spec.keys import SYNONYMS, paths_of
+
+    if ":" in key:
+        return f"Write a space after the colon:  {key.replace(':', ': ')}"
+    if SYNONYMS.get(key) in known:
+        return f"Did you mean {SYNONYMS[key]}?"
+    near, elsewhere = nearest(key, known), paths_of(key)
+    if elsewhere:
+        return f"Did you mean {' or '.join(elsewhere)}?"
+    return near or "No options are known here."
 
 
 def _add(key: str, known: Sequence[type[BaseModel]]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr, ValidationError, field_validator
 
 from regard.errors import RegardError
 from regard.parts import Mistakes, Settings, as_data, one_of
@@ -17,7 +17,7 @@ from regard.spec.document import Document, Place, parse, parse_file
 from regard.spec.messages import as_written, explain
 from regard.spec.search import SearchSpec
 from regard.spec.shorthand import expand
-from regard.spec.training import TrainingSpec
+from regard.spec.training import ALTERNATIVES, TrainingSpec
 
 AnyColumn = Annotated[Any, one_of("column")]
 AnyEncoder = Annotated[Any, one_of("encoder")]
@@ -52,6 +52,11 @@ class Spec(Settings):
     metrics: tuple[str, ...] = ()
     """Metrics that `evaluate` prints; default: those of the type of each output."""
 
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
     _written: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     def __init__(
@@ -66,7 +71,7 @@ class Spec(Settings):
         search: SearchSpec | Mapping[str, Any] | None = None,
         training: TrainingSpec | Mapping[str, Any] | None = None,
         data: DataSpec | Mapping[str, Any] | None = None,
-        metrics: Sequence[str] | None = None,
+        metrics: str | Sequence[str] | None = None,
         name: str | None = None,
         description: str | None = None,
         **unknown: Any,
@@ -170,7 +175,10 @@ class _Dumper(yaml.SafeDumper):
 
 
 def apply_overrides(document: Document, overrides: Sequence[str]) -> Document:
-    """Apply `encoder.size=512`: the value is YAML, missing mappings are created, short forms become mappings."""
+    """Apply `encoder.size=512`: the value is YAML, missing mappings are created, short forms become mappings.
+
+    A value replaces the one that it excludes: `training.batch_rows` replaces `training.batch_tokens`.
+    """
     if not overrides:
         return document
     data: dict[str, Any] = _copy(document.data)
@@ -201,6 +209,9 @@ def apply_overrides(document: Document, overrides: Sequence[str]) -> Document:
             target = following
         target[steps[-1]] = value
         origins[tuple(steps)] = override
+        other = ALTERNATIVES.get(tuple(steps))
+        if other is not None and other not in origins:
+            target.pop(other[-1], None)
     return Document(data, document.name, document.lines, origins)
 
 

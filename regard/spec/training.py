@@ -13,6 +13,13 @@ SPAN, STREAMS = 35, 20
 """For a stream: default number of tokens per row in one update, and default number of rows."""
 
 
+ALTERNATIVES: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("training", "batch_rows"): ("training", "batch_tokens"),
+    ("training", "batch_tokens"): ("training", "batch_rows"),
+}
+"""Paths of which only one can be given: setting the first replaces the second."""
+
+
 class DistillOptions(Settings):
     """Distillation: learn texts also from the mean distribution of trained models."""
 

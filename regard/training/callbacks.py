@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from regard.errors import RegardError
+from regard.parts import nearest
+
 
 class Callback:
     """Base class of callbacks. Override the methods that you need; each receives a plain dict.
@@ -28,6 +31,38 @@ class Callback:
 
     def on_end(self, figures: dict[str, Any]) -> None:
         """Called at the end of training, with steps, epochs, seconds, kept, stopped_because, metrics."""
+
+
+def check_callbacks(callbacks: Any) -> tuple[Any, ...]:
+    """The callbacks as a tuple. Refuses one that would never be called: a function, a class, a misspelled method."""
+    events = [name for name in vars(Callback) if name.startswith("on_")]
+    given = (callbacks,) if isinstance(callbacks, Callback) else callbacks
+    if not isinstance(given, list | tuple):
+        raise RegardError(f"expected a list of callbacks, received {given!r}.", where="callbacks")
+    for callback in given:
+        if isinstance(callback, type):
+            raise RegardError(
+                f"received the class {callback.__name__}, expected an object of it.",
+                where="callbacks",
+                fix=f"Write {callback.__name__}().",
+            )
+        methods = [
+            name for name in dir(callback) if name.startswith("on_") and callable(getattr(callback, name))
+        ]
+        unknown = [name for name in methods if name not in events]
+        if unknown:
+            raise RegardError(
+                f"{type(callback).__name__}.{unknown[0]} would never be called.",
+                where="callbacks",
+                fix=f"{nearest(unknown[0], events)} The methods are {', '.join(events)}.",
+            )
+        if not methods:
+            raise RegardError(
+                f"{callback!r} has none of the methods {', '.join(events)}.",
+                where="callbacks",
+                fix="Derive a class from regard.training.Callback, write one of them, and pass an object of it.",
+            )
+    return tuple(given)
 
 
 def tell(callbacks: Sequence[Any], event: str, figures: Mapping[str, Any]) -> None:

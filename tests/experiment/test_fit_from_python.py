@@ -99,7 +99,7 @@ def test_settings_and_the_model_of_a_spec() -> None:
     ("settings", "told"),
     [
         ({"encoder": {"sise": 4}}, r"^encoder=\{'sise': 4\}: unknown key 'sise'"),
-        ({"epochs": "x"}, "^epochs=x: expected"),
+        ({"epochs": "x"}, "^epochs='x': expected"),
         ({"source": "words"}, r"^data, row 1: there is no column 'words'. There are word, said"),
         ({"y": SAID[:3]}, r"^y: there are 60 inputs and 3 targets"),
         ({"dev": [("a", None)]}, r"^dev, row 1: the target is missing"),

@@ -74,6 +74,8 @@ class Decoder(nn.Module):
 
     writes     the types of columns it can write
     stepwise   whether a search writes the output, one step after another
+    small      options for some thousand rows, which `regard train FILE` chooses
+    warmup     number of updates over which the learning rate should rise at first, if `regard train FILE` chooses it
     looks      number of looks of an answer; None: one for each output token
     reading    the attentions, by the name of the memory; None without attention
     by_words   the memories of sentences whose words are attended to
@@ -96,6 +98,8 @@ class Decoder(nn.Module):
 
     writes: ClassVar[tuple[str, ...]] = ()
     stepwise: ClassVar[bool] = False
+    small: ClassVar[Mapping[str, Any]] = {}
+    warmup: ClassVar[int] = 0
     looks: int | None = None
     reading: Reading | None
     by_words: tuple[str, ...] = ()

@@ -78,6 +78,7 @@ class RecurrentDecoder(RecurrentSteps):
     """
 
     in_strides = True
+    small = {"cell": "gru", "size": 256, "embedding": 128, "dropout": 0.2}
 
     class Options(StepwiseDecoder.Options, EmbeddingOptions):
         """s_t = cell(s_{t−1}, [e(y_{t−1}); …]); p(y_t) = softmax(V s_t + b)."""

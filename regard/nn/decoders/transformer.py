@@ -44,6 +44,8 @@ from regard.nn.transformer_board import (
     sizes_line,
 )
 from regard.nn.transformer_layers import (
+    SMALL,
+    WARMUP,
     Norm,
     Positions,
     PositionVectors,
@@ -62,6 +64,8 @@ class TransformerDecoder(StepwiseDecoder):
     """p(y_t | y_<t, x) = softmax(V x_t + b); with `tied`, V is the embedding."""
 
     in_strides = True
+    small = SMALL
+    warmup = WARMUP
 
     class Options(StepwiseDecoder.Options, EmbeddingOptions, TransformerOptions):
         """Every token attends to the tokens before it and to the memories (Vaswani 2017)."""

@@ -40,6 +40,8 @@ class Encoder(nn.Module):
     for_hops whether it returns a key and a value for each sentence, as a memory network needs them
     keyed   whether the memory has keys apart from its values, of `key_size` features
     gain    factor that scales the features of the values to a magnitude of about one
+    small   options for some thousand rows, which `regard train FILE` chooses; empty: it is not suggested there
+    warmup  number of updates over which the learning rate should rise at first, if `regard train FILE` chooses it
     """
 
     class Options(parts.Options):
@@ -49,6 +51,8 @@ class Encoder(nn.Module):
     by_word: ClassVar[bool] = False
     of_words: ClassVar[bool] = False
     for_hops: ClassVar[bool] = False
+    small: ClassVar[Mapping[str, Any]] = {}
+    warmup: ClassVar[int] = 0
     keyed: bool = False
     key_size: int
     value_size: int

@@ -45,6 +45,8 @@ class RecurrentEncoder(TextEncoder):
              not.
     """
 
+    small = {"cell": "gru", "size": 128, "embedding": 128, "dropout": 0.2}
+
     class Options(TextEncoder.Options):
         """h_t = cell(h_{t−1}, e(x_t)), in one direction or both."""
 

@@ -36,6 +36,8 @@ from regard.nn.transformer_board import (
     sizes_line,
 )
 from regard.nn.transformer_layers import (
+    SMALL,
+    WARMUP,
     FeedForward,
     MultiHead,
     Norm,
@@ -76,6 +78,9 @@ class EncoderLayer(nn.Module):
 @register("encoder", "transformer")
 class TransformerEncoder(TextEncoder):
     """The states of the last layer as memory, their mean as summary."""
+
+    small = SMALL
+    warmup = WARMUP
 
     class Options(TextEncoder.Options, TransformerOptions):
         """In each layer every position attends to all positions (Vaswani 2017)."""

@@ -1,0 +1,57 @@
+"""Where a key of a spec belongs, for messages about keys that were written elsewhere or under another name."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from pydantic import BaseModel
+
+from regard.parts import names, part
+from regard.spec.data import DataSpec
+from regard.spec.search import SearchSpec
+from regard.spec.training import TrainingSpec
+
+SECTIONS: dict[str, type[BaseModel]] = {"training": TrainingSpec, "search": SearchSpec, "data": DataSpec}
+SYNONYMS = {
+    "learning_rate": "lr",
+    "batch": "batch_rows",
+    "batch_size": "batch_rows",
+    "num_epochs": "epochs",
+    "max_epochs": "epochs",
+    "num_steps": "steps",
+    "max_steps": "steps",
+    "early_stopping": "patience",
+    "grad_clip": "clip",
+    "beam_size": "beam",
+    "num_beams": "beam",
+    "hidden_size": "size",
+    "hidden_dim": "size",
+    "num_layers": "layers",
+    "n_layers": "layers",
+    "embedding_size": "embedding",
+    "embedding_dim": "embedding",
+    "num_heads": "heads",
+    "n_heads": "heads",
+}
+"""Names of options in other toolkits."""
+
+
+def paths_of(key: str) -> list[str]:
+    """The paths of a spec at which this key, or else its synonym, is an option: `training.epochs`."""
+    found = [f"{section}.{key}" for section, model in SECTIONS.items() if key in model.model_fields]
+    chosen = {kind: [part(kind, name).Options for name in names(kind)] for kind in ("encoder", "decoder")}
+    found += [
+        f"{kind}.{key}"
+        for kind, all_options in chosen.items()
+        if any(key in options.model_fields for options in all_options)
+    ]
+    looks = [options.model_fields.get("attention") for options in chosen["decoder"]]
+    if any(key in model.model_fields for field in looks if field for model in _models(field.annotation)):
+        found.append(f"attention.{key}")
+    return found if found or key not in SYNONYMS else paths_of(SYNONYMS[key])
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for one in get_args(annotation) for model in _models(one)]
