@@ -15,6 +15,8 @@ from regard.structures.semirings import LogSemiring, Semiring
 
 Backend = Literal["auto", "reference"]
 Shape = Sequence[int]
+FAST = ("_fast_log_partition", "_fast_marginals", "_fast_mode", "_folded")
+"""Methods that compute the same as `_inside` with kernels."""
 
 
 class Program(Distribution):
@@ -26,12 +28,22 @@ class Program(Distribution):
     event_dims   number of trailing axes of each potential that are not batch axes
     options      other settings that distinguish structures of this class; comparisons require equal options
     lengths      None, or tensors that broadcast to the batch shape
-    backend      "auto": a fast path where one exists; "reference": always the semiring program
+    backend      "auto": a fast path where one exists; "reference": always the semiring program, as for a subclass
+                 that changes what the fast paths of its parent compute
     event_shape  of a value, if the subclass's `potentials` creates its potential on demand
     """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
     value_index: ClassVar[int] = 0
+    _outdated: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        own = vars(cls)
+        if any(name in own for name in FAST):
+            cls._outdated = False
+        elif "_inside" in own or "potentials" in own:
+            cls._outdated = any(name in vars(one) for one in cls.__mro__[1:] for name in FAST)
 
     def __init__(
         self,
@@ -48,7 +60,7 @@ class Program(Distribution):
             raise ValueError(f'backend must be "auto" or "reference", not {backend!r}.')
         self._given = tuple(potentials)
         self.event_dims = tuple(event_dims)
-        self.backend: Backend = backend
+        self.backend: Backend = "reference" if self._outdated else backend
         self.options = options
         self._lengths = lengths
         if event_shape is None:
