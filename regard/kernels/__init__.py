@@ -15,6 +15,7 @@ from regard.kernels.projective import (
     projective_marginals,
     projective_mode,
 )
+from regard.kernels.replacing import without_fast_paths
 from regard.kernels.segments import segment_marginals
 from regard.kernels.spanning import spanning_log_partition, spanning_marginals
 
@@ -30,4 +31,5 @@ __all__ = [
     "segment_marginals",
     "spanning_log_partition",
     "spanning_marginals",
+    "without_fast_paths",
 ]
