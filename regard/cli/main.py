@@ -20,6 +20,7 @@ from regard.cli.hinting import HintingCommand
 from regard.cli.lab import lab
 from regard.cli.lecture import lecture
 from regard.cli.matrix import matrix
+from regard.cli.new import new
 from regard.cli.predict import predict
 from regard.cli.push import push
 from regard.cli.score import score
@@ -47,6 +48,7 @@ COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "matrix": matrix,
         "list": list_systems,
         "init": init,
+        "new": new,
     },
     "Use": {"predict": predict, "generate": generate, "chat": chat, "score": score, "push": push},
     "Look inside": {"show": show, "compare": compare, "describe": describe},

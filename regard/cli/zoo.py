@@ -15,28 +15,46 @@ if TYPE_CHECKING:
 
 def list_systems(
     what: Annotated[
-        str, typer.Argument(metavar="systems|runs", help="Systems of the zoo, or trained models.")
+        str,
+        typer.Argument(
+            metavar="systems|runs|parts",
+            help="Systems of the zoo, trained models, or parts that specs are made of.",
+        ),
     ] = "systems",
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="With runs: the folder they are in.")
-    ] = Path("runs"),
+    of: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FOLDER|KIND", help="With runs: the folder they are in. With parts: a kind of part."
+        ),
+    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="With parts: one part.")] = None,
 ) -> None:
-    """List the systems of the zoo by what they read and write, or trained models with their scores.
+    """List the systems of the zoo by what they read and write, trained models with their scores, or parts.
 
     \b
     regard list
     regard list runs
     regard list runs experiments/
+    regard list parts cell
+    regard list parts cell gru
     """
+    if what == "parts":
+        from regard.cli.parts import list_parts
+
+        list_parts(of, name)
+        return
+    if what not in ("systems", "runs") or name is not None or (what == "systems" and of is not None):
+        received = " ".join(one for one in (what, of, name) if one is not None)
+        raise RegardError(
+            f"expected systems, runs or parts, received {received!r}.",
+            where="list",
+            fix="regard list runs FOLDER",
+        )
     if what == "runs":
         from regard.cli.runs import list_runs
 
-        list_runs(folder)
+        list_runs(Path(of or "runs"))
         return
-    if what != "systems":
-        raise RegardError(
-            f"expected systems or runs, received {what!r}.", where="list", fix="regard list runs FOLDER"
-        )
     from rich.table import Table
     from rich.text import Text
 

@@ -159,6 +159,14 @@ def options_table(settings: type[BaseModel]) -> list[str]:
     if not settings.model_fields:
         return ["No options."]
     lines = ["| key | value | default | |", "|---|---|---|---|"]
+    for key, *others in option_cells(settings):
+        cells = (f"`{key}`", *others)
+        lines.append(f"| {' | '.join(cell.replace('|', PIPE) for cell in cells)} |")
+    return lines
+
+
+def option_cells(settings: type[BaseModel]) -> Iterator[tuple[str, str, str, str]]:
+    """Key, values, default and words of each option."""
     words = field_words(settings)
     for name, field in settings.model_fields.items():
         about = " ".join((field.description or words.get(name, "")).split())
@@ -166,9 +174,7 @@ def options_table(settings: type[BaseModel]) -> list[str]:
             (mark.kind for mark in _of(field.annotation, field.metadata) if isinstance(mark, OneOf)), None
         )
         shown = f"a {kind}" if kind else _type(field.annotation)
-        cells = (f"`{field.alias or name}`", shown, _default(field), about)
-        lines.append(f"| {' | '.join(cell.replace('|', PIPE) for cell in cells)} |")
-    return lines
+        yield field.alias or name, shown, _default(field), about
 
 
 def _type(annotation: Any) -> str:

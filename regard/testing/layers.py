@@ -204,7 +204,7 @@ def check_store(report: Report, options: Any) -> None:
         holds = isinstance(look, Tensor) and look.ndim == 3 and len(look) == ROWS
         report.is_true("step", holds, f"looks[{name!r}] (B, heads, slots)", tuple(getattr(look, "shape", ())))
     make = lambda: options.part.build(options, SIZE)  # noqa: E731
-    check_module(report, "step", make, call, list(controls))
+    check_module(report, "step", make, call, list(controls), reaching=1)
     with report.calling("equations", "lines of the notation"):
         lines = options.part.equations(options, "j", "s_j", "S")
     check_lines(report, "equations", ["j = 1 … S", *lines])

@@ -18,26 +18,41 @@ Call = Callable[[Any, Sequence[Tensor]], Tensor]
 
 
 def check_module(
-    report: Report, method: str, make: Callable[[], nn.Module], call: Call, inputs: Sequence[Tensor]
+    report: Report,
+    method: str,
+    make: Callable[[], nn.Module],
+    call: Call,
+    inputs: Sequence[Tensor],
+    reaching: int | None = None,
 ) -> None:
-    """make: builds the module with new weights. Inputs and the output have the rows of a batch first."""
+    """Inputs and the output have the rows of a batch first.
+
+    make       builds the module with new weights
+    reaching   the number of inputs of which the output must depend; default: all
+    """
     module = make().eval()
     with torch.no_grad():
         found = call(module, inputs)
         report.same(method, call(module, inputs), found, "the same output for the same input")
-        _rows(report, method, module, call, inputs, found)
+        _rows(report, method, module, call, inputs, found, reaching)
         _copies(report, module, call, inputs, found)
     _gradients(report, method, module, call, inputs)
     _resumed(report, make, module, call, inputs)
 
 
 def _rows(
-    report: Report, method: str, module: nn.Module, call: Call, inputs: Sequence[Tensor], found: Tensor
+    report: Report,
+    method: str,
+    module: nn.Module,
+    call: Call,
+    inputs: Sequence[Tensor],
+    found: Tensor,
+    reaching: int | None,
 ) -> None:
     """A row does not depend on the others, and NaN in a row reaches its output."""
     alone = call(module, [one[1:] for one in inputs])
     report.same(method, alone, found[1:], "a row's output not to depend on the other rows")
-    for place, one in enumerate(inputs):
+    for place, one in enumerate(inputs[:reaching]):
         if not one.is_floating_point():
             continue
         bad = one.clone()
