@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.parts.rows import REPLIES, rows
 
 from regard import Spec
 from regard.data.arrays import array_uri
+from regard.testing.rows import REPLIES, rows
 
 FIELDS = {
     "alignment": "alignment",
