@@ -19,6 +19,7 @@ from regard.model import Model
 from regard.model.columns import fit_columns, make_columns, refuse_unseen
 from regard.model.model import DEFAULT_BATCH_COST
 from regard.model.store import COLUMNS, read_columns, read_metrics, versions, write_columns
+from regard.pair_columns import Sources
 from regard.pair_model import refuse_model
 from regard.pairs import Inferred, Note, infer, is_data_file, name_of_file
 from regard.run import RunFolder
@@ -119,12 +120,12 @@ class Experiment:
         device: str | None = None,
         overwrite: bool = False,
         quiet: bool = False,
-        source: str | None = None,
+        source: Sources = None,
         target: str | None = None,
     ) -> Experiment:
         """A fresh run of a zoo system, a spec file, or a file of pairs.
 
-        source, target   the columns of a file of pairs, by name or by number from 1
+        source, target   the columns of a file of pairs, by name or by number from 1; several sources are several inputs
 
         The folder is locked until the run ends or is closed. A run that is overwritten stays until the new one has its
         first checkpoint.
@@ -385,7 +386,7 @@ def name_of_run(what: str, spec: Spec | None = None) -> str:
 
 
 def inferred(
-    what: str, overrides: Sequence[str], *, source: str | None = None, target: str | None = None
+    what: str, overrides: Sequence[str], *, source: Sources = None, target: str | None = None
 ) -> Inferred:
     """The spec of a file of pairs, a spec file or a zoo system, with the settings that were inferred from the data."""
     if is_data_file(what):
@@ -400,7 +401,8 @@ def inferred(
     folder = Path(what)
     if what not in names() and folder.is_dir() and not (folder / "spec.yaml").is_file():
         raise RegardError(
-            "this is a folder, expected a file of pairs, a spec (my.yaml) or a system of the zoo.",
+            "this is a folder without class folders of images (.png, .jpg, …) or texts (.txt); expected data, a spec "
+            "(my.yaml) or a system of the zoo.",
             where=what,
             fix=f"Name a file in it: {folder / 'FILE'}",
         )

@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from regard.data.columns import TextColumn
-from regard.data.columns.number import NumberColumn, is_decimal_comma
 from regard.data.readers import FileRows
 from regard.data.readers.reader import joined
+from regard.data.readers.rows import reader_of
 from regard.data.readers.table import TableReader
-from regard.pair_columns import SAMPLE, SOURCE, TARGET, fields_of_sides, first_rows
+from regard.errors import RegardError
+from regard.pair_columns import (
+    SAMPLE,
+    SOURCE,
+    TARGET,
+    Chosen,
+    Sources,
+    choose_columns,
+    first_rows,
+    recognized,
+)
 from regard.pair_model import alternatives, choose_parts, without_model
+from regard.pair_types import (
+    alike_labels,
+    is_code,
+    is_thousands,
+    of_type,
+    series_or_symbols,
+    target_column,
+    text_column,
+    with_spans,
+)
 from regard.parts import part
 from regard.sources.grouping import with_group
 from regard.spec import Spec
-from regard.spec.spec import read_data
+from regard.spec.document import Document
+from regard.spec.spec import apply_overrides, read_data
 from regard.zoo import names
 
 SPECS = (".yaml", ".yml")
-MANY_WORDS = 20000
-COMMON, FAR = 0.95, 10
-"""A text is too long if it is FAR times as long as the share COMMON of all texts."""
-CODE_LENGTH = 3.0
-"""Average length below which the symbols of a text are a code (phonemes, tags) and not words."""
 
 
 class Note(NamedTuple):
@@ -45,11 +60,35 @@ class Inferred(NamedTuple):
 
 
 def is_data_file(name: str) -> bool:
-    """Whether this names data, not a spec, a run or a system of the zoo: words.tsv, d/a.en+e/b.de, hf:…"""
+    """Whether this names data, not a spec, a run or a system of the zoo: words.tsv, d/a.en+e/b.de, hf:…, a folder of
+    images or texts in one folder per class."""
     path = Path(name)
-    if name in names() or path.suffix in SPECS or path.is_dir():
+    if name in names() or path.suffix in SPECS:
         return False
+    if path.is_dir():
+        return not (path / "spec.yaml").is_file() and recognized(name) is not None
     return path.is_file() or "+" in name or name.startswith("hf:") or path.suffix != ""
+
+
+def parallel(files: Sequence[str]) -> str:
+    """One file, or parallel text files as one name: a.en a.de → a.en+a.de."""
+    if len(files) < 2:
+        return files[0]
+    known = [name for name in files if not Path(name).is_file()]
+    if known:
+        raise RegardError(
+            f"received {len(files)} names, {', '.join(files)}; {known[0]} is not a file.",
+            fix="Name one system, spec or file, or the two files of a parallel text: regard train a.en a.de",
+        )
+    tables = [name for name in files if reader_of(name, None, [SOURCE]).type != "text" or recognized(name)]
+    if tables or len(files) > 2:
+        raise RegardError(
+            f"received {len(files)} files; only the two sides of a parallel text can be named together.",
+            where=(tables or files)[-1],
+            fix=f"To train on several files: regard train {files[0]} --set 'data.train=[{', '.join(files)}]'; "
+            f"for dev: --set data.dev={files[-1]}",
+        )
+    return "+".join(files)
 
 
 def name_of_file(path: str) -> str:
@@ -59,83 +98,145 @@ def name_of_file(path: str) -> str:
 
 
 def pairs_spec(
-    path: str, overrides: Sequence[str] = (), *, source: str | None = None, target: str | None = None
+    path: str, overrides: Sequence[str] = (), *, source: Sources = None, target: str | None = None
 ) -> Spec:
     """A spec for a file whose rows are pairs; see `infer`."""
     return infer(path, overrides, source=source, target=target).spec
 
 
 def infer(
-    path: str, overrides: Sequence[str] = (), *, source: str | None = None, target: str | None = None
+    path: str, overrides: Sequence[str] = (), *, source: Sources = None, target: str | None = None
 ) -> Inferred:
     """A spec for a file whose rows are pairs, with notes on what was inferred.
 
-    A side without spaces is read by characters, a side with spaces by words, or by subwords if it has very
-    many different words. A target side of few values that repeat is a label; other numbers are a number.
+    A format may determine the columns: words and tags, dialogs and responses, images and classes. In other files, a
+    side without spaces is read by characters, a side with spaces by words, or by subwords if it has very many different
+    words; prose with its punctuation split off. A target side of few values that repeat is a label; other numbers are a
+    number. Lists of measurements are series.
 
-    source, target   the columns, by name or by number from 1; default: columns with these names, or the only
-                     two
+    source, target   the columns, by name or by number from 1; several sources are several inputs; FIRST..LAST is a
+                     range of columns that hold one series. Default: columns with these names, or the only two
     """
     overrides, model = without_model(overrides)
     data = read_data({"data": {"train": path}}, overrides)
-    fields = fields_of_sides(path, data.format, source, target)
-    rows, read = first_rows(path, data.format, fields)
-    treebank = read.reader.type == "conllu"
-    sources, targets = ([row[field] for row in rows] for field in fields.values())
+    format = recognized(path) if data.format is None else None
+    chosen = choose_columns(path, data.format or format, source, target)
+    rows, read = first_rows(path, data.format or format, chosen.fields)
+    targets = [row[chosen.target] for row in rows]
     asked = {key.strip(): value for key, _, value in (override.partition("=") for override in overrides)}
-    wanted = asked.get(f"outputs.{TARGET}.type", "").strip()
-    output = _tree_output(fields[TARGET]) if treebank else _output(targets, wanted)
-    inputs = {SOURCE: {"type": "text", "unit": "word"} if treebank else _text(sources)}
-    for side, column in ((SOURCE, inputs[SOURCE]), (TARGET, output)):
-        if fields[side] != side:
-            column["field"] = fields[side]
-    document: dict[str, Any] = {
-        "name": name_of_file(path),
-        "inputs": inputs,
-        "outputs": {TARGET: output},
-        "encoder": {"type": "recurrent", **part("encoder", "recurrent").small},
-    }
+    wishes = _wishes(overrides)
+    inputs = {name: _input(name, field, rows, chosen, wishes) for name, field in chosen.inputs.items()}
+    output = _output(targets, chosen, wishes)
+    if "of" in output:  # it refers to the words as they stand
+        inputs[output["of"]].pop("split", None)
+    document: dict[str, Any] = {"name": name_of_file(path), "inputs": inputs, "outputs": {TARGET: output}}
+    if chosen.truth:
+        document["truth"] = {name: dict(column) for name, column in chosen.truth.items()}
+    document |= _encoders(inputs)
     training: dict[str, Any] = {"epochs": 20, "patience": 5}
     if "training.batch_tokens" not in asked:  # few rows need many small steps
         training["batch_rows"] = 64 if len(rows) == SAMPLE else 16
-    if inputs[SOURCE]["unit"] == "char":
+    if any(column.get("unit") == "char" for column in inputs.values()):
         training["bucket"] = 1
     document |= _model(output, targets, training)
     document["training"] = training
-    document["data"] = {"train": path}
+    document["data"] = {"train": path, **({} if format is None else {"format": format})}
     choose_parts(document, overrides, model)
     spec = Spec.parse(document, overrides)
     spec = with_group(spec)
-    notes = [*_notes(spec, fields, read), _model_note(spec, document)]
+    notes = [*_notes(spec, chosen, read, format), _model_note(spec, document)]
     return Inferred(spec, notes, _warnings(output, targets))
 
 
-def _output(targets: Sequence[str], wanted: str) -> dict[str, Any]:
-    """The column of the targets, of the wanted type if one is given."""
-    if wanted:
-        return _text(targets) if wanted == "text" else _of_type(wanted)
-    label, commas = (
-        _is_label(targets),
-        any(is_decimal_comma(one) and not _is_thousands(one) for one in targets),
+def _wishes(overrides: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """What the overrides say of each column, by name: {"target": {"type": "tags", …}}."""
+    said = [one for one in overrides if one.strip().startswith(("inputs", "outputs"))]
+    document = apply_overrides(Document({}), said).data
+    columns = [document.get(section) for section in ("inputs", "outputs")]
+    pairs = [pair for one in columns if isinstance(one, dict) for pair in one.items()]
+    return {name: column for name, column in pairs if isinstance(column, dict)}
+
+
+def _known_options(column: dict[str, Any]) -> dict[str, Any]:
+    """The options that the type of a column has."""
+    known = part("column", column["type"])
+    return (
+        column
+        if known is None
+        else {
+            key: value for key, value in column.items() if key == "type" or key in known.Options.model_fields
+        }
     )
-    column = {"type": "number", **({"decimal": "comma"} if commas else {})}
-    reader = NumberColumn(TARGET, decimal="comma" if commas else "point")
-    numbers = all(reader.check_value(value) is None for value in targets)
-    whole = all(value.strip().lstrip("+-").isdecimal() for value in targets)
-    if label and (whole or not numbers):
-        return {"type": "label"}
-    return column if numbers else _text(targets)
 
 
-def _of_type(name: str) -> dict[str, Any]:
-    """A column of this type; if it must refer to another column, such as tags to words, it refers to the source."""
-    column = part("column", name)
-    of = column.Options.model_fields.get("of") if column is not None else None
-    return {"type": name, "of": SOURCE} if of is not None and of.is_required() else {"type": name}
+def _input(
+    name: str, field: str, rows: Sequence[Mapping[str, str]], chosen: Chosen, wishes: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The column of an input, of the type that the user, the format or the values determine."""
+    values, wish = [row[field] for row in rows], wishes.get(name, {})
+    column = dict(chosen.columns.get(field, {}))
+    if not column:
+        column = (
+            series_or_symbols(values)
+            if field in chosen.numbers
+            else text_column(values, wish.get("unit", ""))
+        )
+    elif "split" in _options(column["type"]) and "unit" not in column:
+        column |= {key: value for key, value in text_column(values).items() if key == "split"}
+    if "type" in wish and wish["type"] != column["type"]:
+        column = _known_options({**column, "type": wish["type"]})
+    return column if field == name else {**column, "field": field}
 
 
-def _tree_output(field: str) -> dict[str, Any]:
-    return {"type": "tree" if field == "tree" else "tags", "of": SOURCE}
+def _options(type: str) -> Collection[str]:
+    known = part("column", type)
+    return () if known is None else known.Options.model_fields
+
+
+def _output(targets: Sequence[str], chosen: Chosen, wishes: Mapping[str, Any]) -> dict[str, Any]:
+    """The column of the targets, of the type that the user, the format or the values determine."""
+    first, wish = next(iter(chosen.inputs)), wishes.get(TARGET, {})
+    wanted, known = wish.get("type"), chosen.columns.get(chosen.target, {})
+    if wanted is not None and wanted != known.get("type"):
+        column = (
+            text_column(targets, wish.get("unit", "")) if wanted == "text" else of_type(str(wanted), first)
+        )
+    elif known == {"type": "text"}:
+        column = text_column(targets, wish.get("unit", ""))
+    elif known:
+        column = {**of_type(known["type"], first), **known}
+    elif chosen.target in chosen.numbers:
+        column = series_or_symbols(targets)
+        if column["type"] != "text":
+            raise RegardError(
+                f"the targets are lists of numbers, such as {targets[0][:40]!r}; a model writes one number.",
+                where=chosen.target,
+                fix="Put each number into a column of its own and choose one with --target, or, to write the digits as "
+                f"text: --set outputs.{TARGET}.type=text",
+            )
+    else:
+        column = target_column(targets, f"outputs.{TARGET}.type", wish.get("unit", ""))
+    column = with_spans(column, targets)
+    return column if chosen.target == TARGET else {**column, "field": chosen.target}
+
+
+def _encoders(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The section `encoder`: one for all inputs if they are texts, else one for each."""
+    recurrent = {"type": "recurrent", **part("encoder", "recurrent").small}
+    made: dict[str, Any] = {}
+    for name, column in inputs.items():
+        known = part("column", column["type"])
+        if column["type"] == "text":
+            made[name] = recurrent
+        elif known is not None and known.of_sentences:
+            words = {"size": 128, "embedding": 128, "dropout": 0.2}
+            made[name] = {"type": "hierarchical", "words": words, "sentences": {"size": 128, "dropout": 0.2}}
+        else:
+            made[name] = {}
+    if len(inputs) == 1 or all(one is recurrent for one in made.values()):
+        shared = next(iter(made.values()))
+        return {"encoder": shared} if shared else {}
+    return {"encoder": made}
 
 
 def _model(output: dict[str, Any], targets: Sequence[str], training: dict[str, Any]) -> dict[str, Any]:
@@ -156,30 +257,35 @@ def _model(output: dict[str, Any], targets: Sequence[str], training: dict[str, A
     column = part("column", output["type"])
     if column is None or not column.decoder:
         return {}  # the spec reports the mistake
-    if column.usual:
+    measured: dict[str, Any] = {}
+    if "scheme" in output:  # tags that mark spans are measured by the spans
+        training["metric"] = "chunk_f1"
+        measured = {"metrics": ["chunk_f1", *column.usual]}
+    elif column.usual:
         training["metric"] = column.usual[0]
     takes = "attention" in part("decoder", column.decoder).Options.model_fields
-    return attention if takes else {}
+    return {**measured, **(attention if takes else {})}
 
 
 def _metrics(targets: Sequence[str], unit: str) -> list[str]:
     """Error rates of the output's unit, or BLEU and chrF for sentences."""
     if unit == "char":
         return ["cer", "exact"]
-    return ["token_error", "exact"] if _is_code(targets) else ["bleu", "chrf"]
+    return ["token_error", "exact"] if is_code(targets) else ["bleu", "chrf"]
 
 
-def _notes(spec: Spec, fields: dict[str, str], read: FileRows) -> list[Note]:
+def _notes(spec: Spec, chosen: Chosen, read: FileRows, format: str | None) -> list[Note]:
     """Notes on what was inferred, after changes by --set."""
-    source, target = spec.inputs[SOURCE], spec.outputs[TARGET]
+    target = spec.outputs[TARGET]
     known = [field.name for field in read.found()]
     headed = isinstance(read.reader, TableReader) and not all(name.isdecimal() for name in known)
+    sides = {**chosen.inputs, TARGET: chosen.target}
     places = {
         side: field if field in known or field != side else str(place)
-        for place, (side, field) in enumerate(fields.items(), 1)
+        for place, (side, field) in enumerate(sides.items(), 1)
     }
     columns = ", ".join(f"{side}: {'column ' * place.isdecimal()}{place}" for side, place in places.items())
-    units = [f"{side}: {_unit(column)}" for side, column in ((SOURCE, source), (TARGET, target))]
+    units = [f"{side}: {_unit(column)}" for side, column in {**spec.inputs, TARGET: target}.items()]
     measured = ", ".join(spec.metrics or part("column", target.type).usual or ("loss",))
     group = spec.data.group
     of = "distinct inputs" if group in (None, "none") else f"values of {group}, with all their rows,"
@@ -190,12 +296,7 @@ def _notes(spec: Spec, fields: dict[str, str], read: FileRows) -> list[Note]:
             columns + (" (the first line is a header)" if headed else ""),
             "--source NAME --target NAME",
         ),
-        Note(
-            "units",
-            "; ".join(units),
-            f"--set inputs.{SOURCE}.unit=word|char|subword|byte, --set outputs.{TARGET}."
-            + ("unit=…" if target.type == "text" else "type=text"),
-        ),
+        Note("units", "; ".join(units), _changes(spec)),
         Note("metrics", measured, f"--set metrics=[{measured.split(', ')[0]}]"),
         Note(
             "split",
@@ -204,25 +305,47 @@ def _notes(spec: Spec, fields: dict[str, str], read: FileRows) -> list[Note]:
             "--set data.dev=FILE --set data.test=FILE",
         ),
     ]
-    return notes if len(read.files) < 2 else notes[1:]
+    if len(read.files) > 1:
+        notes = notes[1:]
+    if format is not None:
+        notes.insert(0, Note("format", f"{format} ({read.reader.about})", "--set data.format=NAME"))
+    return notes
+
+
+def _changes(spec: Spec) -> str:
+    """The settings that change the units."""
+    name, column = next(iter(spec.inputs.items()))
+    changes = []
+    if column.type == "text":
+        changes.append(f"--set inputs.{name}.unit=word|char|subword|byte")
+    if getattr(column, "split", "space") != "space":
+        changes.append(f"--set inputs.{name}.split=space")
+    changes.append(
+        f"--set outputs.{TARGET}." + ("unit=…" if spec.outputs[TARGET].type == "text" else "type=text")
+    )
+    return ", ".join(changes)
 
 
 def _model_note(spec: Spec, document: dict[str, Any]) -> Note:
-    """Encoder and decoder, and the names of others that suit."""
-    encoder, decoder = spec.encoder[SOURCE], spec.decoder[TARGET]
+    """Encoders and decoder, and the names of others that suit."""
+    encoders, decoder = dict.fromkeys(one.type for one in spec.encoder.values()), spec.decoder[TARGET]
     looking = " with attention" if getattr(decoder, "attention", None) else ""
+    others = alternatives(document)
     return Note(
         "model",
-        f"{encoder.type} encoder, {decoder.type} decoder{looking}",
-        f"--model {'|'.join(alternatives(document))}",
+        f"{' and '.join(encoders)} encoder, {decoder.type} decoder{looking}",
+        f"--model {'|'.join(others)}" if others else "--set encoder.type=NAME",
     )
 
 
 def _warnings(output: dict[str, Any], targets: Sequence[str]) -> list[str]:
     """Inferred types that a user may not expect."""
+    if output["type"] == "label":
+        alike = alike_labels(targets)
+        return [] if alike is None else [alike]
     if output["type"] == "text" and all(value.strip().endswith("%") for value in targets):
         return ["The targets are percentages and are read as text. To predict numbers, remove the % signs."]
-    plain = [value for value in targets if not _is_thousands(value)]
+    plain = [value for value in targets if not is_thousands(value)]
     if (
         output["type"] == "text"
         and len(plain) < len(targets)
@@ -235,45 +358,7 @@ def _warnings(output: dict[str, Any], targets: Sequence[str]) -> list[str]:
     return []
 
 
-def _is_thousands(value: str) -> bool:
-    """Whether a number may have commas between thousands: 1,234."""
-    return re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+", value.strip()) is not None
-
-
 def _unit(column: Any) -> str:
-    return f"text by {column.unit}" if column.type == "text" else column.type
-
-
-def _text(values: Sequence[str]) -> dict[str, Any]:
-    if _words(values) < 1.5:
-        return {"type": "text", "unit": "char", **_length([len(value) for value in values])}
-    distinct = {word for value in values for word in value.split()}
-    length = _length([len(value.split()) for value in values])
-    if len(distinct) > MANY_WORDS * len(values) / SAMPLE and len(distinct) > 8000:
-        return {"type": "text", "unit": "subword", "vocabulary": 8000, **length}
-    return {"type": "text", "unit": "word", **length}
-
-
-def _length(lengths: Sequence[int]) -> dict[str, int]:
-    """A larger limit for long texts, so that documents are read whole, also in rows beyond the sample.
-
-    A text that is far longer than nearly all others is not meant: a whole file in one cell is a bad row.
-    """
-    usual = TextColumn.Options.model_fields["max_length"].default
-    longest, common = max(lengths), sorted(lengths)[int(COMMON * (len(lengths) - 1))]
-    limit = min(4 * longest, FAR * common)
-    return {} if 2 * longest <= usual or limit <= usual else {"max_length": limit}
-
-
-def _words(values: Sequence[str]) -> float:
-    return sum(len(value.split()) for value in values) / max(len(values), 1)
-
-
-def _is_label(values: Sequence[str]) -> bool:
-    return len(set(values)) <= min(100, len(values) // 10)
-
-
-def _is_code(values: Sequence[str]) -> bool:
-    """Whether the values consist of symbols (phonemes, tags): few different ones, and short."""
-    written = [word for value in values for word in value.split()]
-    return len(set(written)) <= 100 and sum(map(len, written)) < CODE_LENGTH * len(written)
+    if column.type == "text":
+        return f"text by {column.unit}" + (", punctuation split off" if column.split == "punctuation" else "")
+    return f"{column.type} ({column.scheme} spans)" if getattr(column, "scheme", None) else str(column.type)

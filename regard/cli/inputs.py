@@ -10,18 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from regard.data import Row
-from regard.data.columns import AudioColumn, ImageColumn, SeriesColumn, VideoColumn
+from regard.data.readers.json_documents import refuse_constant
 from regard.data.readers.json_values import as_text, dig, has_half_pair
-from regard.data.readers.jsonl import refuse_constant
 from regard.data.readers.lines import stream_lines
-from regard.data.readers.opening import kind
+from regard.data.readers.opening import find, opened
 from regard.errors import RegardError
 from regard.model import Model
 from regard.model.inputs import INPUT_REMEDY
+from regard.sources import open_inputs
 
 ADVICE = "`--bad-rows skip` answers the rest."
 MOST_SHOWN = 5
-JSON_LINES = (".jsonl", ".ndjson", ".json")
 
 
 def as_inputs(model: Model, words: Sequence[str]) -> list[Any]:
@@ -32,7 +31,7 @@ def as_inputs(model: Model, words: Sequence[str]) -> list[Any]:
     by_name = [model.columns[name] for name in model.spec.inputs]
     if len(by_name) > 1 and len(words) == len(by_name):
         return [dict(zip(model.spec.inputs, words, strict=True))]
-    if len(by_name) == 1 and isinstance(by_name[0], ImageColumn | VideoColumn | AudioColumn | SeriesColumn):
+    if len(by_name) == 1 and by_name[0].perceived:
         return list(words)
     return [parse_line(" ".join(words), "the text", model)] if words else []
 
@@ -90,24 +89,35 @@ class BadInputs:
 
 
 def read_inputs(model: Model, file: Path | None, bad: BadInputs) -> Iterator[Row]:
-    """One input per line, JSON lines by input names, or a table; from standard input if no file is named.
+    """The inputs of a file in any format that `train` reads; lines of plain text from other files and standard input.
 
     Each is a row whose fields are the inputs, with its location.
     """
-    from regard.cli.tables import is_table, table_inputs
-
-    if file is not None and is_table(file):
-        yield from table_inputs(model, file, bad)
-        return
-    if file is None and sys.stdin.isatty():
-        print("Reading inputs from the terminal, one per line; end with Ctrl-D.", file=sys.stderr)
     if file is None:
+        if sys.stdin.isatty():
+            print("Reading inputs from the terminal, one per line; end with Ctrl-D.", file=sys.stderr)
         yield from _line_inputs(sys.stdin.buffer, "standard input", model, bad)
-    else:
-        from regard.data.readers.opening import find, opened
-
+        return
+    found = open_inputs(model.spec, str(file))
+    if found is None:
+        if model.spec.data.format is not None:
+            print(f"{file}: read as one text per line", file=sys.stderr)
         with opened(find(file)) as stream:
             yield from _line_inputs(stream, str(file), model, bad)
+        return
+    for remark in found.rows.remarks():
+        print(remark.partition(" To change that")[0], file=sys.stderr)
+    for row in found.rows.with_problems():
+        missing = next((field for field in found.fields.values() if field not in row), None)
+        if row.problem is not None or missing is not None:
+            what = f"the row {row.problem}" if row.problem is not None else f"{missing} is missing"
+            fix = (
+                "Correct the row." if row.problem else f"Every row needs {', '.join(found.fields.values())}."
+            )
+            bad.refuse(RegardError(f"{what}.", where=row.where, fix=fix))
+            continue
+        values = {name: row[field] for name, field in found.fields.items()}
+        yield Row(values, file=row.file, line=row.line, folder=row.folder)
 
 
 def _line_inputs(stream: Any, name: str, model: Model, bad: BadInputs) -> Iterator[Row]:
@@ -116,7 +126,7 @@ def _line_inputs(stream: Any, name: str, model: Model, bad: BadInputs) -> Iterat
         try:
             if line.problem:
                 raise RegardError(f"the line {line.problem}.", where=where)
-            value = parse_line(line.text, where, model, records=kind(name) in JSON_LINES)
+            value = parse_line(line.text, where, model)
         except RegardError as error:
             bad.refuse(error)
             continue
@@ -124,11 +134,8 @@ def _line_inputs(stream: Any, name: str, model: Model, bad: BadInputs) -> Iterat
         yield Row(values, file=name, line=line.number)
 
 
-def parse_line(line: str, where: str, model: Model, *, records: bool = False) -> Any:
-    """The text of a line, or a mapping by input names if the line is JSON that contains them, or has cells for them.
-
-    records   whether all lines are JSON; a line without the input is then an error, not a text that looks like JSON
-    """
+def parse_line(line: str, where: str, model: Model) -> Any:
+    """The text of a line, or a mapping by input names if the line is JSON that contains them, or has cells for them."""
     if not line.strip():
         raise RegardError("the line is empty.", where=where, fix="Remove it, or put an input there.")
     if not line.lstrip().startswith("{"):
@@ -137,7 +144,7 @@ def parse_line(line: str, where: str, model: Model, *, records: bool = False) ->
         # Numbers keep their notation.
         record = json.loads(line, parse_int=str, parse_float=str, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
-        if len(model.spec.inputs) == 1 and not records:
+        if len(model.spec.inputs) == 1:
             return line
         raise RegardError(f"this is not JSON: {error}.", where=where) from None
     found: dict[str, Any] = {}
@@ -146,7 +153,7 @@ def parse_line(line: str, where: str, model: Model, *, records: bool = False) ->
         keys = [key for key in (field, name) if key in record or dig(record, key) is not None]
         if keys:
             found[name] = json_text(dig(record, keys[0]), keys[0], where)
-    if not found and len(model.spec.inputs) == 1 and not records:
+    if not found and len(model.spec.inputs) == 1:
         return line  # a text that happens to be JSON
     missing = [name for name in model.spec.inputs if name not in found]
     if missing:

@@ -46,9 +46,10 @@ def score_pairs(
             )
         pairs = [(texts[0], texts[1])]
     elif file is not None:
-        from regard.sources import file_fields, open_files
+        from regard.sources import open_files
 
-        pairs = _pairs(open_files(model.spec, [str(file)]), file_fields(model.spec)[:2])
+        sides = [model.columns[name].field for name in (*model.spec.inputs, *model.spec.outputs)]
+        pairs = _pairs(open_files(model.spec, [str(file)]), sides)
     else:
         raise RegardError("no pair to score.", fix="Give a source and a target, or --file PAIRS.tsv")
     stepwise = any(decoder.stepwise for decoder in model.network.decoders.values())

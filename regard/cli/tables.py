@@ -1,6 +1,5 @@
-"""Tables as input: their rows as inputs, or one column answered and the answers added as a new column.
+"""One column of a table answered, and the answers added as a new column.
 
-regard predict runs/g2p -f words.csv
 regard predict runs/parser -f pairs.tsv --column premise --as premise_tree -o parsed.tsv
 """
 
@@ -15,73 +14,33 @@ from pathlib import Path
 from typing import IO, Any
 
 from regard.cli.answering import CHUNK
-from regard.cli.inputs import JSON_LINES, BadInputs
+from regard.cli.inputs import BadInputs
 from regard.cli.loading import load_together
 from regard.cli.options import Loading
 from regard.cli.outputs import written
 from regard.cli.unknown import UnknownUnits
-from regard.data.readers import FileRows, Row
+from regard.data.readers import Row
 from regard.data.readers.header import looks_like_header
 from regard.data.readers.json_values import as_text, dig
-from regard.data.readers.jsonl import parse
+from regard.data.readers.jsonl import JsonLinesReader, parse
 from regard.data.readers.layout import SIGNS, Delimiter, Layout, Record, find_layout, records, sample_of
 from regard.data.readers.lines import BLANK, read_lines
-from regard.data.readers.opening import find, kind
-from regard.data.readers.rows import read_rows
-from regard.data.readers.table import ROWS_BELOW, is_blank
+from regard.data.readers.opening import find
+from regard.data.readers.rows import reader_of
+from regard.data.readers.table import ROWS_BELOW, TableReader, is_blank
 from regard.errors import RegardError
 from regard.files import check_apart
-from regard.model import Model
-from regard.sources import file_fields
 
 Answers = Callable[[list[Row]], list[str]]
-TABLES = (".tsv", ".tab", ".csv", ".psv", ".dat", ".parquet")
-TEXTS = (".txt", "")
-"""Extensions of files with one text per line, or of tables if they contain tabs."""
 
 
-def is_table(file: str | Path) -> bool:
-    if kind(file) not in TEXTS:
-        return kind(file) in TABLES
-    layout = layout_of(find(file), ())
-    return layout.found and layout.delimiter == "tab"
+def layout_of(path: Path, fields: Sequence[str], usual: Delimiter | None) -> Layout:
+    """The layout of a table.
 
-
-def layout_of(path: Path, fields: Sequence[str]) -> Layout:
-    """The layout of a table."""
+    usual   the delimiter to assume if none is found
+    """
     sample, whole = sample_of(read_lines(path))
-    usual: Delimiter = "comma" if kind(path) == ".csv" else "tab"
-    return find_layout(sample, fields, whole=whole, usual=usual)
-
-
-def table_inputs(model: Model, file: Path, bad: BadInputs) -> Iterator[Row]:
-    """The inputs of each row, by a header or by position. The table may also contain the model's other columns."""
-    fields = {name: model.columns[name].field for name in model.spec.inputs}
-    rows = _opened(file, list(dict.fromkeys(fields.values())), file_fields(model.spec))
-    for remark in rows.remarks():
-        print(remark.partition(" To change that")[0], file=sys.stderr)
-    for row in rows.with_problems():
-        missing = next((field for field in fields.values() if row.problem is None and field not in row), None)
-        if row.problem is not None or missing is not None:
-            what = f"the row {row.problem}" if row.problem is not None else f"{missing} is missing"
-            bad.refuse(RegardError(f"{what}.", where=row.where, fix="Correct the row."))
-            continue
-        yield Row({name: row[field] for name, field in fields.items()}, file=row.file, line=row.line)
-
-
-def _opened(file: Path, wanted: Sequence[str], every: Sequence[str]) -> FileRows:
-    """The table with the wanted fields or, if these are not found, with all fields of the model's data."""
-    format = "table" if kind(file) in TEXTS else None
-    errors = []
-    for fields in (wanted, every):
-        rows = read_rows(file, fields=fields, format=format)
-        assert isinstance(rows, FileRows)
-        try:
-            next(rows.with_problems(), None)
-            return rows
-        except RegardError as error:
-            errors.append(error)
-    raise errors[0]
+    return find_layout(sample, fields, whole=whole, usual=usual or "tab")
 
 
 def add_column(
@@ -120,25 +79,33 @@ def add_column(
         return [known.get(row.line, "") for row in rows]
 
     source = next(iter(model.spec.inputs))
-    if kind(path) == ".parquet":
+    reader = reader_of(str(path), None, (source, new))
+    if not isinstance(reader, TableReader | JsonLinesReader):
         raise RegardError(
             "a column can be added only to tables of text and JSON lines.",
             where=str(path),
             fix="Convert the file to .tsv.",
         )
     with written(output) as target:
-        if kind(path) in JSON_LINES:
+        if isinstance(reader, JsonLinesReader):
             _json_lines(answers, column, new, source, target, path, bad)
         else:
-            _table(answers, column, new, source, target, path, bad)
+            _table(answers, column, new, source, target, path, bad, reader.usual)
     unknown.tell()
     bad.report()
 
 
 def _table(
-    answers: Answers, column: str, name: str, source: str, target: IO[str], path: Path, bad: BadInputs
+    answers: Answers,
+    column: str,
+    name: str,
+    source: str,
+    target: IO[str],
+    path: Path,
+    bad: BadInputs,
+    usual: Delimiter | None,
 ) -> None:
-    layout = layout_of(path, [column])
+    layout = layout_of(path, [column], usual)
     rows = records(read_lines(path), layout.delimiter, layout.quotes)
     write = _writer(layout, target)
     first = next((row for row in rows if not is_blank(row, layout.width)), None)

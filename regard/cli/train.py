@@ -12,16 +12,20 @@ from regard.cli.options import BadRows, Device, Overrides, Seed, spec_changes
 
 def train(
     what: Annotated[
-        Optional[str],  # noqa: UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Argument(
             metavar="NAME | SPEC.yaml | FILE",
-            help="A system of the zoo, a spec, or a file of pairs: a table, JSON lines, or parallel files A.en+B.de.",
+            help="A system of the zoo, a spec, or data: a table, JSON lines, chats, a CoNLL file, parallel files A.en "
+            "B.de, or a folder with one folder of images or texts per class.",
         ),
     ] = None,
     source: Annotated[
-        Optional[str],  # noqa: UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option(
-            "--source", metavar="COLUMN", help="The column of FILE with the inputs, by name or number from 1."
+            "--source",
+            metavar="COLUMN",
+            help="The column of FILE with the inputs, by name or number from 1. Can be repeated for several inputs. "
+            "FIRST..LAST: a series of numbers in several columns.",
         ),
     ] = None,
     target: Annotated[
@@ -80,12 +84,14 @@ def train(
     regard train words.tsv
     regard train words.tsv --model transformer
     regard train reviews.csv --source text --target label
+    regard train sentences.en sentences.de
     regard train --resume runs/my
     """
     from regard.errors import RegardError
     from regard.experiment import Experiment
+    from regard.pairs import parallel
 
-    if (what is None) == (resume is None):
+    if bool(what) == (resume is not None):
         raise RegardError(
             "name what to train, or a run to resume.",
             fix="regard train NAME   or   regard train --resume RUN",
@@ -94,7 +100,7 @@ def train(
         overrides, seed=seed, bad_rows=bad_rows, epochs=epochs, lr=lr, batch=batch, model=model
     )
     if resume is not None:
-        if source is not None or target is not None:
+        if source or target is not None:
             raise RegardError("a resumed run keeps its columns.", fix="Leave out --source and --target.")
         if output is not None or overwrite:
             raise RegardError(
@@ -106,13 +112,13 @@ def train(
         experiment = Experiment.resume(resume, overrides=changes, device=device, quiet=quiet)
     else:
         experiment = Experiment.start(
-            str(what),
+            parallel(what or []),
             run=output,
             overrides=changes,
             device=device,
             overwrite=overwrite,
             quiet=quiet,
-            source=source,
+            source=source or None,
             target=target,
         )
     experiment.train()

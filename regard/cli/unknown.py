@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from regard.data.columns import DocumentColumn, TextColumn
 from regard.data.turns import shortened
 from regard.errors import RegardError
 from regard.model import Model
@@ -88,7 +87,4 @@ class UnknownUnits:
         if copying is None:
             return set()
         column = self.model.columns[copying.source]
-        text = self.model.row(given)[column.field]
-        if isinstance(column, DocumentColumn):
-            return {word for sentence in column.pieces(text) for word in sentence}
-        return set(column.pieces(text)) if isinstance(column, TextColumn) else set()
+        return set(column.copied(self.model.row(given)[column.field]))

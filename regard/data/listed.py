@@ -8,6 +8,8 @@ from typing import Any
 
 LISTED = "\ufdd0"
 """Follows each text of a list. This code point is a Unicode noncharacter, reserved for internal use."""
+WITHIN = "\x1f"
+"""Separates the words of a text that is a list itself. It is white space to `str.split`."""
 
 
 def listed_texts(value: Any) -> str | None:
@@ -39,4 +41,4 @@ def listed_turns(value: Any) -> str | None:
 def _words(value: Any) -> str | None:
     if not isinstance(value, Sequence) or isinstance(value, bytes):
         return None
-    return " ".join(value) if all(isinstance(word, str) for word in value) else None
+    return WITHIN.join(value) if all(isinstance(word, str) for word in value) else None

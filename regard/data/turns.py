@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from regard.data.listed import LISTED
+from regard.data.listed import LISTED, WITHIN
 
 MARK = "|"
 """Default separator between turns."""
@@ -46,6 +46,8 @@ def read_turns(text: str, mark: str = MARK) -> list[Turn]:
     """Parse a dialog in either form."""
     if text.lstrip().startswith("["):
         return _from_json(text.replace(LISTED, ""))
+    if LISTED in text and WITHIN in text:  # a list of pairs, as a reader holds it
+        return turns_of([pair.split(WITHIN) for pair in text.split(LISTED) if pair])
     pieces = [piece for line in re.split(LINES, text) for piece in _between(line, mark)]
     turns = [_turn(piece, number) for number, piece in enumerate(pieces, start=1)]
     if not turns:

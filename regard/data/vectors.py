@@ -1,6 +1,7 @@
 """Vectors in time: numbers in the row itself, or files with NumPy arrays, text with a vector per line, or skeletons.
 
-a list           [0.5, -1, 2] or [[1, 2], [3, 4]], as JSON; in a flat list, each number is a vector
+a list           [0.5, -1, 2] or [[1, 2], [3, 4]], as JSON; in a flat list, each number is a vector. Without brackets,
+                 as a row holds lists of numbers: 0.5 -1 2, or 1 2; 3 4
 an array         .npy, .npz or a data URI: numbers (T, D), or (T, points, coordinates)
 a skeleton file  named aAA_sSS_eEE_skeleton.txt (`regard.data.skeletons`)
 other text       a vector per line, numbers separated by spaces, tabs, commas or semicolons; a first line without
@@ -21,6 +22,8 @@ from regard.data.ragged import Array
 from regard.data.skeletons import SkeletonName, joints_of
 
 BETWEEN = re.compile(r"[\s,;]+")
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBERS = re.compile(rf"\s*{_NUMBER}(?:(?:\s+|\s*;\s*){_NUMBER})*\s*")
 
 
 def vectors_of(value: str, contents: Contents) -> Array:
@@ -42,18 +45,24 @@ def vectors_of(value: str, contents: Contents) -> Array:
 
 def is_list(value: str) -> bool:
     """Whether the value is a list of numbers, not a path."""
-    return value.lstrip().startswith("[")
+    return value.lstrip().startswith("[") or _NUMBERS.fullmatch(value) is not None
 
 
 def _of_list(value: str) -> Array:
     name = f"is the list {value[:40]!r}"
     try:
-        array = np.array(json.loads(value))
+        array = np.array(json.loads(value) if value.lstrip().startswith("[") else _bare(value))
     except ValueError:  # not JSON, or vectors of different lengths
         raise Unreadable(
             f"{name}, expected numbers, or lists of equally many numbers: [1, 2] or [[1, 2], [3, 4]]"
         ) from None
     return _of_array(array[:, None] if array.ndim == 1 else array, name)
+
+
+def _bare(value: str) -> list[float] | list[list[float]]:
+    """The numbers of a list without brackets."""
+    vectors = [[float(number) for number in vector.split()] for vector in value.split(";")]
+    return vectors if len(vectors) > 1 else vectors[0]
 
 
 def _of_array(array: Array, shown: str) -> Array:

@@ -75,7 +75,7 @@ def input_row(value: Input, columns: Mapping[str, Column], number: int = 0) -> R
     return (
         Row(values, file="input", line=number)
         if read is None
-        else Row(values, file=read.file, line=read.line)
+        else Row(values, file=read.file, line=read.line, folder=read.folder)
     )
 
 

@@ -5,15 +5,18 @@ holding     hold out some inputs of train if no dev is named
 stretches   hold out the end of a continuous text
 memory      the record of a run's files: absolute paths and hashes
 datasets    rows → a Dataset, cached
+inputs      files of inputs for a trained model
 """
 
 from regard.sources.datasets import build_dataset
 from regard.sources.grouping import with_group
+from regard.sources.inputs import InputFile, open_inputs
 from regard.sources.memory import changes, digests, with_absolute_paths
 from regard.sources.repeated import repeated_inputs
 from regard.sources.splits import Splits, file_fields, has_test, is_stream, open_files, open_splits, remarks
 
 __all__ = [
+    "InputFile",
     "Splits",
     "build_dataset",
     "changes",
@@ -22,6 +25,7 @@ __all__ = [
     "has_test",
     "is_stream",
     "open_files",
+    "open_inputs",
     "open_splits",
     "remarks",
     "repeated_inputs",

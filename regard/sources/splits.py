@@ -8,11 +8,16 @@ from typing import Any
 
 from regard.data import Row, read_rows
 from regard.data.filtered import FilteredRows
+from regard.data.readers import FileRows, ManyRows, Reader
+from regard.data.readers.opening import kind
+from regard.data.readers.reader import joined
 from regard.data.readers.rows import reader_of
 from regard.errors import RegardError
+from regard.parts import names, part
 from regard.sources.holding import hold_out
 from regard.sources.stretches import parted
 from regard.spec import Spec
+from regard.spec.data import SPLITS
 
 Splits = dict[str, Iterable[Row]]
 
@@ -66,13 +71,26 @@ def open_files(
 ) -> Iterable[Row]:
     """The rows of some files, with the fields of this spec and `extra` ones; images are those of the split."""
     data, fields = spec.data, list(dict.fromkeys([*file_fields(spec), *extra]))
-    return read_rows(
-        list(files),
-        fields=fields,
-        format=_stream_reader(files, fields) if is_stream(spec) else data.format,
-        bad_rows=data.bad_rows,
-        images=data.images_of(split),
-    )
+    formats: list[str | Reader | None]
+    if is_stream(spec):
+        formats = [_stream_reader(files, fields)] * len(files)
+    else:
+        formats = [format_for(spec, file) for file in files]
+    opened = [
+        read_rows(file, fields=fields, format=format, bad_rows=data.bad_rows, images=data.images_of(split))
+        for file, format in zip(files, formats, strict=True)
+    ]
+    return ManyRows([rows for rows in opened if isinstance(rows, FileRows)])
+
+
+def format_for(spec: Spec, file: str) -> str | Reader | None:
+    """The format of a file: that of the spec's data, unless the extension is none of theirs and belongs to another."""
+    data = spec.data
+    known = {kind(name) for split in SPLITS for name in getattr(data, split)}
+    if data.format is None or not known or kind(file) in known or len(joined(file)) > 1:
+        return data.format
+    claimed = any(kind(file) in part("reader", name).suffixes for name in names("reader"))
+    return None if claimed and kind(file) else data.format
 
 
 def is_stream(spec: Spec) -> bool:

@@ -75,11 +75,15 @@ def test_metrics_are_named_by_what_is_written(here: Path, target: str, metrics: 
     assert infer("a.tsv").spec.metrics == metrics
 
 
-def test_lists_of_numbers_are_texts(here: Path) -> None:
-    rows = [{"word": "ab" * (n % 4 + 1), "sums": [n, n + 1, 4.5]} for n in range(40)]
+def test_lists_of_whole_numbers_are_symbols_and_other_targets_of_numbers_are_asked_about(here: Path) -> None:
+    rows = [{"word": "ab" * (n % 4 + 1), "sums": [n, n + 1, 4], "means": [n, 4.5]} for n in range(40)]
     Path("numbers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = infer("numbers.jsonl").spec
+    found = infer("numbers.jsonl", source="word", target="sums").spec
     assert (found.outputs["target"].field, found.outputs["target"].unit) == ("sums", "word")
+    with pytest.raises(RegardError, match=r"lists of numbers, such as '0 4.5'.*outputs.target.type=text"):
+        infer("numbers.jsonl", source="word", target="means")
+    written = infer("numbers.jsonl", ["outputs.target.type=text"], source="word", target="means").spec
+    assert written.outputs["target"].unit == "word"
 
 
 def test_a_batch_size_that_is_given_replaces_the_inferred_one(here: Path) -> None:

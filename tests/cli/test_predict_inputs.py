@@ -241,9 +241,9 @@ def dialogs(tmp_path_factory: pytest.TempPathFactory) -> str:
 BAD_DIALOGS = {
     "U: a | b": "dialog has a turn without a speaker, turn 2: 'b'; expected 'NAME: b'.",
     "": "dialog is empty.",
-    "\ud800": "'dialog' has an unpaired surrogate, which is not a character.",
-    (): "dialog: the dialog has no turn.",
-    (("U",),): "dialog: the dialog has a turn that is not a pair of speaker and text, turn 1.",
+    "\ud800": "the row has an unpaired surrogate in dialog, which is not a character.",
+    (): "dialog has no turn.",
+    (("U", "a"), ("U",)): "dialog has a turn that is not a pair of speaker and text, turn 2.",
 }
 
 

@@ -179,6 +179,10 @@ class Column(ABC):
         """The words or other units of a value that are outside the vocabulary and are read as the unknown one."""
         return []
 
+    def copied(self, value: str) -> list[str]:
+        """The pieces of a value that a decoder can copy, as written; for a `copyable` column."""
+        return []
+
     def unseen(self, value: str) -> list[str]:
         """Classes in a value that the training data lack: they count as errors and are left out of the loss."""
         return []

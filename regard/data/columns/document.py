@@ -129,6 +129,9 @@ class DocumentColumn(Column):
             found = sentences_by_rule(text)
         return [sentence for sentence in found if sentence]
 
+    def copied(self, value: str) -> list[str]:
+        return [word for sentence in self.pieces(value) for word in sentence]
+
     def pieces(self, text: str) -> list[list[str]]:
         """The words of each sentence; a sentence that is too long is split."""
         found = []

@@ -10,7 +10,7 @@ says so, or at a tag whose predecessor is not in a span of its kind. "O", and an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 Scheme = Literal["bio", "bioes"]
@@ -61,6 +61,21 @@ def write_spans(found: Sequence[Span], length: int, scheme: Scheme) -> list[str]
 def rewrite(tags: Sequence[str], scheme: Scheme) -> list[str]:
     """The same spans in another scheme."""
     return write_spans(spans(tags), len(tags), scheme)
+
+
+def is_span_tag(tag: str) -> bool:
+    """Whether a tag marks a part of a span: B-NP, I-PER, U-LOC."""
+    mark, dash, kind = tag.partition("-")
+    return bool(dash and kind) and mark in BEGINS | GOES_ON
+
+
+def scheme_of(sequences: Iterable[Sequence[str]]) -> Scheme | None:
+    """The scheme to which to convert the tags of a corpus: their own, or bio if they are IOB1; None if they do not mark
+    spans."""
+    tags = {tag for sequence in sequences for tag in sequence}
+    if not any(map(is_span_tag, tags)) or not all(tag == OUTSIDE or is_span_tag(tag) for tag in tags):
+        return None
+    return "bioes" if any(parts(tag)[0] in "ESLU" for tag in tags if is_span_tag(tag)) else "bio"
 
 
 def may_follow(before: str | None, after: str | None, scheme: Scheme) -> bool:

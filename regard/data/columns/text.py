@@ -267,6 +267,9 @@ class TextColumn(Column):
             return f"has {count} tokens, more than max_length {self.max_length}"
         return None if len(encoded) else "is empty"
 
+    def copied(self, value: str) -> list[str]:
+        return self.pieces(value)
+
     def pieces(self, text: str) -> list[str]:
         """The pieces of a text, including those outside the vocabulary."""
         return self.cutter.cut(self._compose(text))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
 from regard.data.readers.layout import Record
+from regard.data.readers.ranges import ends, ends_of
 from regard.data.readers.row import Row
 from regard.errors import RegardError
 
@@ -17,7 +19,7 @@ SHOWN = 30
 class Cells:
     """The assignment of cells to fields.
 
-    fields, places   each field and the index of its cell, from 0
+    fields, places   each field and the index of its cell, from 0; the first and last index for a range of cells
     width            number of cells of a row
     names            names of all cells: from the header, else the fields, else numbers from 1
     header           whether the first row is a header
@@ -25,7 +27,7 @@ class Cells:
     """
 
     fields: tuple[str, ...]
-    places: tuple[int, ...]
+    places: tuple[int | tuple[int, int], ...]
     width: int
     names: tuple[str, ...]
     header: bool
@@ -39,7 +41,17 @@ class Cells:
             problem = f"has {counted}, expected {self.width} ({', '.join(self.names)})"
         if problem is not None:
             return Row(file=file, line=record.number, problem=problem, source=record.text)
-        values = {field: record.cells[place] for field, place in zip(self.fields, self.places, strict=True)}
+        values = {}
+        for field, place in zip(self.fields, self.places, strict=True):
+            if isinstance(place, int):
+                values[field] = record.cells[place]
+                continue
+            cells = record.cells[place[0] : place[1] + 1]
+            empty = next((at for at, cell in enumerate(cells, place[0]) if not cell.strip()), None)
+            if empty is not None:
+                problem = f"has an empty cell {self.names[empty]} within {field}"
+                return Row(file=file, line=record.number, problem=problem, source=record.text)
+            values[field] = " ".join(cell.strip() for cell in cells)
         return Row(values, file=file, line=record.number)
 
 
@@ -58,6 +70,8 @@ def assign(
     order    names of all cells, for a table without a header that has more cells than fields
     """
     names = tuple(cell.strip() for cell in first)
+    if any(ends(field, names) for field in fields):
+        return _with_ranges(first, fields, width=width, header=header, where=where)
     # A decimal field is a column number, even if a cell of the first row equals it.
     lacking = [field for field in fields if field.isdecimal() or field not in names]
     if not lacking:
@@ -81,6 +95,22 @@ def assign(
         fix="Choose the columns by name or number from 1: `regard train FILE --source NAME --target NAME`; in a "
         "spec, set `field` of each column, or list all columns in data.fields.",
     )
+
+
+def _with_ranges(
+    first: Sequence[str], fields: Sequence[str], *, width: int, header: bool, where: str
+) -> Cells:
+    names = [cell.strip() for cell in first]
+    single = assign(first, ends_of(fields, names), width=width, header=header, where=where)
+    cells = dict(zip(single.fields, single.places, strict=True))
+    places: list[Any] = []
+    for field in fields:
+        both = ends(field, names)
+        place: Any = cells[field] if both is None else (cells[both[0]], cells[both[1]])
+        if both is not None and place[0] >= place[1]:
+            raise RegardError(f"the range {field} is empty.", where=where, fix="Write FIRST..LAST.")
+        places.append(place)
+    return Cells(tuple(fields), tuple(places), single.width, single.names, single.header, single.named)
 
 
 def _lacks(names: Sequence[str], lacking: Sequence[str], where: str) -> RegardError:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
 from regard.data.readers.opening import opened
-from regard.data.readers.reader import Reader
+from regard.data.readers.reader import Field, Reader, Sides
 from regard.data.readers.row import Row
 from regard.parts import register
 
@@ -22,6 +23,8 @@ CELLS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps
 FIELDS = {"words": 1, "lemmas": 2, "upos": 3, "tags": 3, "xpos": 4, "feats": 5, "deps": 8, "misc": 9}
 """Field of a row → its cell. `tree` is made of head and deprel; `tags` is another name for upos."""
 NEVER_MISSING = ("words", "lemmas", "feats", "deps", "misc")
+SAMPLE = 2000
+"""Number of lines that are inspected to recognize the format."""
 BLANK = "␣"
 """Replaces white space within a cell, because a row separates words by spaces."""
 
@@ -152,6 +155,24 @@ class ConlluReader(Reader):
     word."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".conllu",)
+    about: ClassVar[str] = "a treebank"
+
+    @classmethod
+    def recognizes(cls, path: Path) -> bool:
+        """Whether the sentences are words with ten cells; treebanks often have the extension .conll or .txt."""
+        if not path.is_file():
+            return False
+        with opened(path) as stream:
+            found = list(parse_conllu(islice(stream, SAMPLE)))[:-1]  # the sample may cut the last one
+        return any(one.words for one in found) and not any(one.problem for one in found)
+
+    def sides(self, files: Sequence[Path]) -> Sides | None:
+        tags = {name: {"type": "tags"} for name in FIELDS}
+        columns = {**tags, "words": {"type": "text", "unit": "word"}, "tree": {"type": "tree"}}
+        return Sides("words", "upos", columns)
+
+    def found(self, files: Sequence[Path]) -> list[Field]:
+        return [Field(name, "") for name in (*FIELDS, "tree")]
 
     def read(
         self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from regard.data.readers.lines import read_lines
-from regard.data.readers.reader import Reader
+from regard.data.readers.reader import Reader, Sides
 from regard.data.readers.row import Row
 from regard.data.turns import Turn, plain, write_turns
 from regard.parts import register
@@ -31,6 +31,9 @@ class DialogReader(Reader):
 
     about: ClassVar[str] = "a file of dialogs"
     fields: ClassVar[tuple[str, ...]] = ("dialog", "utterance", "response", "conversation")
+
+    def sides(self, files: Sequence[Path]) -> Sides | None:
+        return dialog_sides()
 
     def read(
         self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
@@ -61,6 +64,12 @@ class DialogReader(Reader):
                 group = f"the dialog of line {began}"
                 yield Row(values, file=str(path), line=line.number, group=group)
                 said.append(Turn(BOT, plain(response)))
+
+
+def dialog_sides() -> Sides:
+    """The response, learned from all turns before it; the rows of a conversation are a group."""
+    columns = {"dialog": {"type": "dialog"}, "response": {"type": "text"}}
+    return Sides("dialog", "response", columns, {"conversation": {"type": "group"}})
 
 
 def _problem(number: str, text: str) -> str | None:

@@ -21,9 +21,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from regard.data.readers.dialog import dialog_sides
 from regard.data.readers.json_values import dig
 from regard.data.readers.opening import opened
-from regard.data.readers.reader import Reader
+from regard.data.readers.reader import Reader, Sides
 from regard.data.readers.row import Row
 from regard.data.turns import Turn, plain, write_turns
 from regard.errors import RegardError
@@ -47,6 +48,9 @@ class DialogJsonReader(Reader):
     """Names of the speakers in the rows, by their names in the file; other speakers keep their names."""
     answers: str = "B"
     """The speaker whose turns are the responses, by the name in the rows."""
+
+    def sides(self, files: Sequence[Path]) -> Sides | None:
+        return dialog_sides()
 
     def read(
         self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from regard.data.readers.reader import Reader
+from regard.data.readers.reader import Reader, Sides
 from regard.data.readers.row import Row
 from regard.errors import RegardError
 from regard.parts import register
@@ -30,6 +30,14 @@ class FolderReader(Reader):
     about: ClassVar[str] = "a folder of images"
     fields: ClassVar[tuple[str, ...]] = ("image", "label")
     folder: ClassVar[bool] = True
+
+    @classmethod
+    def recognizes(cls, path: Path) -> bool:
+        """Whether images lie in at least two folders of a folder, or of an archive."""
+        return has_classes(path, ENDINGS)
+
+    def sides(self, files: Sequence[Path]) -> Sides | None:
+        return Sides("image", "label", {"image": {"type": "image"}, "label": {"type": "label"}})
 
     def read(
         self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
@@ -63,6 +71,13 @@ def names_below(path: Path, endings: tuple[str, ...]) -> list[str]:
     """Paths of the files with such extensions in a folder or an archive, sorted, with / as the separator."""
     every = _below(path) if path.is_dir() else _packed(path)
     return sorted(name for name in every if name.lower().endswith(endings) and not _hidden(name))
+
+
+def has_classes(path: Path, endings: tuple[str, ...]) -> bool:
+    """Whether files with such extensions lie in at least two folders of a folder or a zip archive."""
+    if not path.is_dir() and not (path.is_file() and zipfile.is_zipfile(path)):
+        return False
+    return len({name.partition("/")[0] for name in names_below(path, endings) if "/" in name}) > 1
 
 
 def _below(path: Path) -> list[str]:

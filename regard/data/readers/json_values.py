@@ -26,12 +26,14 @@ def fields_of(records: Iterable[Mapping[str, Any]]) -> list[Field]:
     for record in records:
         for name, value in _flat(record):
             text = as_text(value)
+            numbers = text is None and listed_numbers(value) is not None
             text = listed_numbers(value) if text is None else text
             listed = bool(value) and text is None
             if listed:
-                text = (listed_texts(value) or "").replace(LISTED, " ").strip()
+                text = " ".join((listed_texts(value) or "").replace(LISTED, " ").split())
             known = fields.get(name, Field(name, ""))
-            fields[name] = Field(name, known.example or text or "", known.listed or listed)
+            example = known.example or text or ""
+            fields[name] = Field(name, example, known.listed or listed, known.numbers or numbers)
     return list(fields.values())
 
 

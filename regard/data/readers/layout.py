@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from regard.data.readers.lines import Line
+from regard.data.readers.ranges import ends_of
 
 Delimiter = Literal["tab", "comma", "semicolon", "pipe"]
 SIGNS: dict[Delimiter, str] = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
@@ -153,7 +154,7 @@ class _Candidate:
 
     def names(self, fields: Sequence[str]) -> bool:
         """Whether the first row names all fields."""
-        named = [field for field in fields if not field.isdecimal()]
+        named = [field for field in ends_of(fields, self.first) if not field.isdecimal()]
         return len(self.first) > 1 and bool(named) and all(field in self.first for field in named)
 
     def merit(self, fields: Sequence[str], usual: Delimiter) -> tuple[bool | float, ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from regard.data.contents import inside
 from regard.data.readers.opening import find, opened
@@ -21,12 +21,27 @@ from regard.watching import open_watched
 class Field(NamedTuple):
     """A field of a file, by name or number, and its first value.
 
-    listed   whether its values are lists, other than of numbers
+    listed    whether its values are lists, other than of numbers
+    numbers   whether its values are lists of numbers
     """
 
     name: str
     example: str
     listed: bool = False
+    numbers: bool = False
+
+
+class Sides(NamedTuple):
+    """What `regard train FILE` learns from the rows of a format: the field `target` from the field `source`.
+
+    columns   types and options of the columns that read the fields; those of other fields are inferred from values
+    truth     additional columns that are used to split and to measure, by name
+    """
+
+    source: str
+    target: str
+    columns: Mapping[str, Mapping[str, Any]] = {}
+    truth: Mapping[str, Mapping[str, Any]] = {}
 
 
 @base("reader")
@@ -49,13 +64,25 @@ class Reader(Options):
     several: ClassVar[str] = ""
     """The files it reads, if several: "IMAGES+LABELS"."""
 
-    @optional("before `read`, for a path that is not one file")
     @classmethod
     def declared_wrong(cls) -> str | None:
         """Why the declarations of the class are not valid; None if they are. Asked when it is registered."""
         bare = [one for one in cls.suffixes if one and not one.startswith(".")]
         return f"declares the suffix {bare[0]!r}; an extension begins with a dot" if bare else None
 
+    @optional("when columns are inferred from a file")
+    @classmethod
+    def recognizes(cls, path: Path) -> bool:
+        """Whether the content of a file or folder is in this format, whatever its extension says. `regard train FILE`
+        asks this, and writes the format into the spec."""
+        return False
+
+    @optional("when columns are inferred from a file")
+    def sides(self, files: Sequence[Path]) -> Sides | None:
+        """The fields to learn, if the format determines them; None: the user or the names of the fields do."""
+        return None
+
+    @optional("before `read`, for a path that is not one file")
     def files(self, path: str) -> list[Path]:
         """The files, or the folder, that a path names. Raises an error if one does not exist."""
         if self.folder and Path(path).is_dir():

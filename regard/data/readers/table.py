@@ -13,6 +13,7 @@ from regard.data.readers.cells import Cells, assign
 from regard.data.readers.header import looks_like_header
 from regard.data.readers.layout import Delimiter, Layout, Record, find_layout, records, sample_of
 from regard.data.readers.lines import BLANK, read_lines
+from regard.data.readers.ranges import ends_of
 from regard.data.readers.reader import Field, Reader
 from regard.data.readers.row import Row
 from regard.errors import RegardError
@@ -79,7 +80,8 @@ class TableReader(Reader):
             return []
         told: list[str] = []
         first = self._beginning(path, tuple(fields)).first
-        if cells.header and (not cells.named or not set(fields) <= {name.strip() for name in first}):
+        known = [name.strip() for name in first]
+        if cells.header and (not cells.named or not set(ends_of(fields, known)) <= set(known)):
             told.append(f"the first line is read as a header ({', '.join(name.strip() for name in first)})")
         if not cells.header:
             told.append("the first line is read as a row, not as a header")

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
-from regard.data.readers.folder import names_below
+from regard.data.readers.folder import has_classes, names_below
 from regard.data.readers.opening import opened
-from regard.data.readers.reader import Reader
+from regard.data.readers.reader import Reader, Sides
 from regard.data.readers.row import Row
 from regard.errors import RegardError
 from regard.parts import register
@@ -32,6 +32,14 @@ class TextsReader(Reader):
     about: ClassVar[str] = "a folder of texts"
     fields: ClassVar[tuple[str, ...]] = ("text", "label", "name")
     folder: ClassVar[bool] = True
+
+    @classmethod
+    def recognizes(cls, path: Path) -> bool:
+        """Whether texts lie in at least two folders of a folder, or of an archive."""
+        return has_classes(path, (ENDING,))
+
+    def sides(self, files: Sequence[Path]) -> Sides | None:
+        return Sides("text", "label", {"label": {"type": "label"}})
 
     def read(
         self, files: Sequence[Path], fields: Sequence[str], *, images: str | None = None
