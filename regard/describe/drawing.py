@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from regard.describe.graph import graph
 from regard.describe.unrolling import unrolled
@@ -16,8 +18,9 @@ from regard.inspect.writing import shorten, text_width, wrap
 from regard.model.count_formula import CountFormula
 from regard.spec import Spec
 
-WIDE, SMALL, TEXT = 400.0, 300.0, 12.0
+WIDE, SMALL, TEXT = 400.0, 280.0, 12.0
 LINE = 15.0
+GAP = 40.0
 OPTION_LINES = 6
 """Maximum number of lines for the options of a part."""
 FIRM = "\u00a0"
@@ -35,11 +38,16 @@ def draw(spec: Spec, what: str = "", *, widest: float = WIDEST) -> Scene:
     """
     made = graph(spec, what)
     steps = unrolled(made)
+    rolled = _captioned("rolled", _rolled(made))
     beside = [] if steps is None else [_captioned("unrolled", steps)]
-    insides = [one for part in made.parts if part.count for one in part.insides]
-    beside += [_captioned(f"inside {one.name}", _inside(one, made.vocabularies)) for one in insides]
-    blocks = [_captioned("rolled", _rolled(made)), *([below(beside, gap=30)] if beside else [])]
-    block = below([flowing(blocks, widest=widest), _legend(made, widest)])
+    insides = [
+        _captioned(_inside_name(alike), _inside(alike[0], made.vocabularies))
+        for alike in _alike([one for part in made.parts if part.count for one in part.insides])
+    ]
+    room = max(widest - rolled.width - GAP, steps.width if steps is not None else 0.0)
+    beside += [flowing(insides, widest=room, gap=24, drop=30)] if insides else []
+    blocks = [rolled, *([below(beside, gap=30)] if beside else [])]
+    block = below([flowing(blocks, widest=widest, gap=GAP), _legend(made, widest)])
     total = _written(made, made.units())
     parts = "; ".join(f"{part.title}, {_written(made, part.units)} parameters" for part in made.parts)
     return frame(
@@ -56,8 +64,12 @@ def _written(made: Graph, units: Iterable[Vertex]) -> str:
 
 
 def _captioned(caption: str, block: Block) -> Block:
-    text = Text(0, 12, caption, size=13, bold=True, color="muted")
-    return below([Block((text,), text_width(caption, 13 * BOLDER), 14), block], gap=8)
+    lines = wrap(caption, max(block.width, 200.0), 13 * BOLDER)
+    texts = tuple(
+        Text(0, 12 + 17 * place, line, size=13, bold=True, color="muted") for place, line in enumerate(lines)
+    )
+    wide = max(text_width(line, 13 * BOLDER) for line in lines)
+    return below([Block(texts, wide, 17.0 * len(lines) - 3), block], gap=8)
 
 
 def _legend(made: Graph, widest: float) -> Block:
@@ -243,6 +255,28 @@ def _box(unit: Vertex, row: int, width: float, label: str, vocabularies: Mapping
 
 
 # Inside a cell
+
+
+def _alike(insides: Sequence[Inside]) -> list[list[Inside]]:
+    """Cells with the same equations and sizes, but for subscripts, are drawn once."""
+    found: dict[Any, list[Inside]] = {}
+    for one in insides:
+        lines = tuple(
+            (
+                unit.symbol,
+                unit.formula.terms,
+                *(re.sub(r"_\{[^}]*\}|_\w+[→←]?|′", "", line) for line in unit.lines),
+            )
+            for unit in one.units
+        )
+        key = (one.size, one.group, repr(lines))
+        found.setdefault(key, []).append(one)
+    return list(found.values())
+
+
+def _inside_name(alike: Sequence[Inside]) -> str:
+    first, *others = (one.name for one in alike)
+    return f"inside {first}" + (f"; {' and '.join(others)} alike" if others else "")
 
 
 def _inside(one: Inside, vocabularies: Mapping[str, int]) -> Block:

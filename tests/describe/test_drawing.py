@@ -421,3 +421,36 @@ def test_a_transformer_over_several_inputs_shares_only_its_queries() -> None:
     for unit in found.units():
         counted.update(unit.weights)
     assert dict(counted) == sizes
+
+
+@pytest.mark.parametrize("name", ["translation", "dialog-context", "two"])
+def test_a_drawing_is_not_half_empty(name: str) -> None:
+    two = {**TWO, "inputs": {"lemma": {"type": "text"}, "features": {"type": "text"}}}
+    two["encoder"] = {one: {"type": "recurrent", "cell": "gru", "size": 8} for one in two["inputs"]}
+    spec = (
+        Spec.parse({**two, "decoder": {"type": "recurrent", "cell": "gru", "size": 8}})
+        if name == "two"
+        else None
+    )
+    scene = draw(zoo.find(name), name) if spec is None else draw(spec, name)
+    (rolled,) = panel(scene, "rolled")
+    bottoms = {}
+    for mark, _, dy in inside(Group(scene.marks)):
+        if isinstance(mark, Group) and mark.kind in ("rolled", "unrolled", "inside"):
+            high = max(
+                (y + one.y + one.height for one, _, y in inside(mark, 0, dy) if isinstance(one, Rect)),
+                default=0,
+            )
+            bottoms[mark.kind] = max(bottoms.get(mark.kind, 0), high)
+    assert rolled.marks and bottoms["inside"] > bottoms["unrolled"]
+    # Both columns end at about the same height, so the whole is little taller than the network in words.
+    assert scene.height < 1.15 * bottoms["rolled"] + 250
+
+
+def test_cells_with_the_same_equations_are_drawn_once() -> None:
+    spec = zoo.find("dialog-context")  # three cells; those of words and turns have the same sizes
+    assert sum(len(part.insides) for part in graph(spec).parts) == 3
+    scene = draw(spec)
+    assert len(panel(scene, "inside")) == 2
+    captions = " ".join(one.text for one in scene.walk() if isinstance(one, Text) and one.bold)
+    assert "inside gru_wd; gru_d alike" in captions
