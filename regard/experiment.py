@@ -269,7 +269,7 @@ class Experiment:
 
     def _prepare(self) -> None:
         data = self.spec.data
-        self.folder.prepare([*data.train, *data.dev, *data.test])
+        self.folder.prepare([*data.train, *data.dev, *data.test], self.spec.training.loggers)
 
     def _rejected(self, split: str) -> Path | None:
         """The file that lists the bad rows of a split. None: they are errors, or another process writes it."""

@@ -3,7 +3,8 @@
     {"regard": "0.1.0", "files": ["spec.yaml", …, "state/kept/step-[0-9]*.safetensors"], "folders": ["state", …]}
 
 A name is listed before its file is first written, so that a killed process leaves no unlisted file. The names
-are a closed set: other entries, for example in a folder from elsewhere, are ignored.
+are a closed set, to which each logger adds the names of its files: other entries, for example in a folder from
+elsewhere, are ignored.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from regard.errors import RegardError
 from regard.files import read_json, sweep, write_text
+from regard.parts import names, part
 from regard.version import __version__
 
 MANIFEST = "manifest.json"
@@ -26,12 +28,22 @@ RUN_FILES = (
     "log.csv",
     "rejected.tsv",
     "rejected-*.tsv",
-    "tensorboard/events.out.tfevents.*",
     "state/kept/step-[0-9]*.safetensors",
     STATE_FILE,
 )
 DATA_FILES = tuple(f"{name}{number}.jsonl" for name in ("pairs", "dev", "test") for number in ("", "-[0-9]*"))
-FOLDERS = ("state/kept", "state", "tensorboard")
+FOLDERS = ("state/kept", "state")
+
+
+def logger_files() -> tuple[str, ...]:
+    """The files that the registered loggers declare."""
+    return tuple(entry for name in names("logger") for entry in getattr(part("logger", name), "files", ()))
+
+
+def folders() -> tuple[str, ...]:
+    """The subfolders that regard may create in the folder of a run, the innermost first."""
+    inside = [str(above) for entry in logger_files() for above in PurePosixPath(entry).parents if above.name]
+    return tuple(dict.fromkeys((*FOLDERS, *inside)))
 
 
 @dataclass(frozen=True)
@@ -62,7 +74,7 @@ def read(folder: Path) -> Manifest:
         if not _is_columns(folder / "columns.json"):
             return Manifest()
         old_run = (folder / STATE_FILE).is_file()
-        return Manifest(RUN_FILES, FOLDERS) if old_run else Manifest(MODEL_FILES)
+        return Manifest((*RUN_FILES, *logger_files()), folders()) if old_run else Manifest(MODEL_FILES)
     try:
         content = read_json(path)
         if "regard" not in content:
@@ -71,7 +83,7 @@ def read(folder: Path) -> Manifest:
                 where=str(path),
                 fix="Choose another folder, or move the file.",
             )
-        files, folders, moving = (list(content.get(key, ())) for key in ("files", "folders", "moving"))
+        files, made, moving = (list(content.get(key, ())) for key in ("files", "folders", "moving"))
     except (OSError, ValueError, TypeError, AttributeError) as error:
         if isinstance(error, RegardError):
             raise
@@ -80,10 +92,11 @@ def read(folder: Path) -> Manifest:
             where=str(path),
             fix="Choose another folder.",
         ) from None
+    known, possible = (*RUN_FILES, *DATA_FILES, *logger_files()), folders()
     return Manifest(
-        tuple(entry for entry in files if _is_known(entry)),
-        tuple(name for name in folders if name in FOLDERS),
-        tuple(name for name in moving if _is_known(name)),
+        tuple(entry for entry in files if _is_among(entry, known)),
+        tuple(name for name in made if name in possible),
+        tuple(name for name in moving if _is_among(name, known)),
     )
 
 
@@ -113,9 +126,9 @@ def claim(folder: Path, entries: Iterable[str]) -> None:
     manifest = read(folder)
     new = tuple(entry for entry in entries if entry not in manifest.files)
     if new or not (folder / MANIFEST).is_file():
-        made = tuple(name for name in FOLDERS if name in manifest.folders or not (folder / name).exists())
+        made = tuple(name for name in folders() if name in manifest.folders or not (folder / name).exists())
         write(folder, Manifest((*manifest.files, *new), made, manifest.moving))
-    for name in ("", *FOLDERS):
+    for name in ("", *folders()):
         if not (folder / name).is_symlink():
             sweep(folder / name)
 
@@ -144,9 +157,9 @@ def remove(folder: Path, manifest: Manifest, names: Iterable[str]) -> None:
             path.rmdir()
 
 
-def refuse_links(folder: Path, names: Iterable[str] = FOLDERS) -> None:
+def refuse_links(folder: Path, more: Iterable[str] = ()) -> None:
     """Raise an error if a folder in which regard removes files is a link."""
-    for name in names:
+    for name in (*folders(), *more):
         if (folder / name).is_symlink():
             raise RegardError(
                 "this is a symbolic link; regard removes old files here and needs a folder of its own.",
@@ -168,9 +181,8 @@ def is_data(name: str) -> bool:
     return any(fnmatchcase(name, entry) for entry in DATA_FILES)
 
 
-def _is_known(name: object) -> bool:
-    known = (*RUN_FILES, *DATA_FILES)
-    return isinstance(name, str) and (name in known or any(_matches(name, entry) for entry in known))
+def _is_among(name: object, known: Iterable[str]) -> bool:
+    return isinstance(name, str) and any(name == entry or _matches(name, entry) for entry in known)
 
 
 def _matches(name: str, entry: str) -> bool:

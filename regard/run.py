@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from regard import manifest
 from regard.errors import RegardError
 from regard.files import naming, sweep, write_text
 from regard.lock import Lock
-from regard.manifest import FOLDERS, MANIFEST, RUN_FILES, STATE_FILE, Manifest
+from regard.manifest import MANIFEST, RUN_FILES, STATE_FILE, Manifest
 from regard.spec.saved import nearest_run
 from regard.training.processes import process_rank
 
@@ -87,11 +88,17 @@ class RunFolder:
             _wait_for_recovery(folder.path)
         return folder
 
-    def prepare(self, inputs: Iterable[str] = ()) -> None:
-        """Claim the names of the run's files before the first is written; `inputs` are its training files."""
+    def prepare(self, inputs: Iterable[str] = (), loggers: Iterable[Any] = ()) -> None:
+        """Claim the names of the run's files before the first is written.
+
+        inputs    its training files
+        loggers   the options of its loggers, which declare further files
+        """
         own = manifest.read(self.path).present(self.path)
         used = [name for name in own if manifest.is_data(name) and _among(self.path / name, inputs)]
-        manifest.claim(self.work, (*RUN_FILES, *used))
+        logged = [entry for one in loggers for entry in one.part.files]
+        manifest.check_free(self.path, logged)  # a run that replaces another moves its files there
+        manifest.claim(self.work, (*RUN_FILES, *logged, *used))
 
     def add_rows(self, text: str, name: str = "pairs") -> Path:
         """Write rows given in Python as JSON lines into the folder, so that the run can be resumed and
@@ -155,7 +162,7 @@ class RunFolder:
                 where=str(self.path),
                 fix="Choose another folder with `-o`.",
             )
-        manifest.refuse_links(self.path, (*FOLDERS, NEXT))
+        manifest.refuse_links(self.path, (NEXT,))
         if contains_run(self.path) and not overwrite:
             raise RegardError(
                 "this folder already contains a run.",
@@ -180,7 +187,7 @@ class RunFolder:
                 where=str(self.path),
                 fix="Name the folder of a run to resume." if near is None else f"Did you mean {near}?",
             )
-        manifest.refuse_links(self.path, (*FOLDERS, NEXT))
+        manifest.refuse_links(self.path, (NEXT,))
         if not _is_resumable(self.path):
             weights = f", or start a new run from its weights: `--set training.start_from={self.path} -o NEW`"
             raise RegardError(
@@ -276,7 +283,7 @@ def _discard(folder: Path) -> None:
     if not folder.is_dir():
         return
     listed = manifest.read(folder)
-    for name in ("", *FOLDERS):
+    for name in ("", *manifest.folders()):
         sweep(folder / name)
     manifest.remove(folder, listed, listed.present(folder))
     (folder / MANIFEST).unlink(missing_ok=True)

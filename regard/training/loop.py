@@ -18,7 +18,7 @@ from regard.data.batches import Batches
 from regard.errors import RegardError
 from regard.files import sweep
 from regard.kernels.onednn import without_onednn
-from regard.manifest import FOLDERS, refuse_links
+from regard.manifest import folders, refuse_links
 from regard.spec.training import TrainingSpec
 from regard.training.callbacks import tell
 from regard.training.device import make_accelerator, precision_restored
@@ -159,7 +159,7 @@ class Training:
             self.progress.note(f"Resumed at step {self.state.position.step}")
         position = self.state.position
         if main:
-            for name in ("", *FOLDERS):
+            for name in ("", *folders()):
                 sweep(self.run / name)
         self.log = Log(
             self.run if main else None,

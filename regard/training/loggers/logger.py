@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
 from regard.parts import Options as PartOptions
@@ -24,8 +24,18 @@ class Logger(ABC):
         pass
 
     files: ClassVar[tuple[str, ...]] = ()
-    """The files that it writes to the folder of the run, as names or patterns: ("figures.csv", "plots/*.png"). Only
-    these are replaced by `--overwrite`; they may be one folder deep."""
+    """The files that it writes into the folder of the run, as names or patterns: `("figures.csv", "plots/*.png")`. They
+    belong to the run: they move with it, and only they are removed when it is overwritten."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for entry in cls.files:
+            folder = str(PurePosixPath(entry).parent)
+            if not entry[:1].isalnum() or ".." in entry or "\\" in entry or set(folder) & set("*?["):
+                raise TypeError(
+                    f"{cls.__name__}.files has {entry!r}, expected the name of a file in the folder of the run that "
+                    'begins with a letter or digit, such as "figures.csv" or "plots/*.png"'
+                )
 
     def __init__(self, options: Any, run: Path, step: int) -> None:
         self.options, self.run = options, run
