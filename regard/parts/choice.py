@@ -12,6 +12,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from regard.parts.options import Options
 from regard.parts.registry import names, new_name, part
+from regard.parts.saved import current_part, upgraded
 
 FEW = 6
 """Largest number of names to suggest instead of an unknown one."""
@@ -40,7 +41,11 @@ class OneOf:
         given = (
             {key: item for key, item in value.items() if key != "type"} if isinstance(value, Mapping) else {}
         )
-        return options.model_validate(given)
+        return options.model_validate(upgraded(options, self.kind, self._named(value), given))
+
+    def _named(self, value: Any) -> str:
+        """The name of the part, as a value writes it."""
+        return str(value.get("type", self.default) if isinstance(value, Mapping) else value)
 
     def options_of(self, value: Any) -> type[Options]:
         """The options class of the part that a value names; raises a ValidationError if there is none."""
@@ -55,7 +60,7 @@ class OneOf:
             raise _mistake(
                 "part_type", "expected a name or a mapping of options", (), value, self.kind, value
             )
-        found = part(self.kind, name) if isinstance(name, str) else None
+        found = current_part(self.kind, name) if isinstance(name, str) else None
         if found is None:
             raise _mistake("unknown_part", "{name} is not a known {kind}", place, value, self.kind, name)
         chosen: type[Options] = (

@@ -60,6 +60,16 @@ class Options(Settings):
     type: ClassVar[str] = ""
     part: ClassVar[Any] = None
 
+    @classmethod
+    def upgrade(cls, data: dict[str, Any], version: str) -> dict[str, Any]:
+        """The options that an older version saved, as this one names them.
+
+        Called when a saved model or run is read, before the options are validated.
+
+        version   of the distribution that saved them: of regard for its own parts; empty if it is not known
+        """
+        return data
+
 
 def as_data(value: Any, *, unset: bool = False) -> Any:
     """Options as plain data for YAML, with the name of the part as `type`.

@@ -7,6 +7,7 @@ the registered parts; it never imports anything that the file names.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -14,7 +15,7 @@ from typing import Any
 
 from regard.errors import RegardError
 from regard.parts.options import Options, Settings
-from regard.parts.registry import KINDS, failure, names, origin, part
+from regard.parts.registry import KINDS, failure, names, new_name, origin, part
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"[A-Za-z0-9.!+_-]+")
@@ -94,8 +95,9 @@ def _parts_in(value: Any) -> Iterator[Options]:
 
 def check_installed(parts: Sequence[Provenance], *, where: str = "") -> None:
     """Refuse parts that are not registered, with their origin and the remedy."""
-    missing = [one for one in parts if one.kind not in KINDS or part(one.kind, one.name) is None]
+    missing = [one for one in parts if one.kind not in KINDS or _registered(one) is None]
     if not missing:
+        _note_versions(parts, where)
         return
     listed = ", ".join(map(str, missing))
     used = "a part that is" if len(missing) == 1 else "parts that are"
@@ -104,6 +106,23 @@ def check_installed(parts: Sequence[Provenance], *, where: str = "") -> None:
         where=where,
         fix=" ".join(dict.fromkeys(map(_remedy, missing))),
     )
+
+
+def _registered(one: Provenance) -> Any:
+    """The part, under its present name."""
+    found = part(one.kind, one.name)
+    renamed = new_name(one.kind, one.name) if found is None else None
+    return part(one.kind, renamed) if renamed else found
+
+
+def _note_versions(parts: Sequence[Provenance], where: str) -> None:
+    """Warn if a distribution has another version than the one that the model was saved with."""
+    for one in {one.distribution: one for one in parts if one.distribution}.values():
+        found = origin(_registered(one))
+        if found.distribution and one.version and found.version != one.version:
+            place, installed = f"{where}: " if where else "", f"{found.distribution} {found.version}"
+            told = f"{place}saved with {one.distribution} {one.version}; {installed} is installed."
+            warnings.warn(told, stacklevel=3)
 
 
 def _remedy(missing: Provenance) -> str:

@@ -10,8 +10,11 @@ from pathlib import Path
 from regard.errors import RegardError
 from regard.files import read_json, write_text
 from regard.manifest import is_data
-from regard.parts import Provenance, check_installed, used_parts
+from regard.parts import Provenance, as_data, check_installed, used_parts
+from regard.parts.registry import new_name
+from regard.parts.saved import Saved, reading_saved
 from regard.spec.data import SPLITS
+from regard.spec.document import Document
 from regard.spec.spec import Spec
 from regard.version import __version__
 
@@ -33,10 +36,37 @@ def write_spec(folder: Path, spec: Spec) -> None:
 
 def load_spec(folder: Path, overrides: Sequence[str] = ()) -> Spec:
     """The spec in a folder; an unregistered part is refused with what to install."""
-    check_installed(read_parts(folder), where=str(folder))
-    spec = Spec.load(folder / SPEC, overrides)
+    parts = read_parts(folder)
+    check_installed(parts, where=str(folder))
+    versions = {(one.kind, one.name): one.version for one in parts}
+    with reading_saved(Saved(_version(folder), versions)) as saved:
+        spec = Spec.load(folder / SPEC, overrides)
+    if saved.changed:  # written anew, so that it can be changed and saved
+        spec = Spec.parse(Document(as_data(spec)))
+    spec = _with_present_metrics(spec)
     found = {split: _moved_rows(folder, getattr(spec.data, split)) for split in SPLITS}
     changes = [f"data.{split}={json.dumps(files)}" for split, files in found.items() if files]
+    return spec.changed(*changes) if changes else spec
+
+
+def _version(folder: Path) -> str:
+    """The version of regard that wrote the folder; empty if it does not say."""
+    path = folder / PARTS
+    found = read_json(path).get("regard", "") if path.is_file() else ""
+    return found if isinstance(found, str) else ""
+
+
+def _with_present_metrics(spec: Spec) -> Spec:
+    """The spec with metrics under their present names."""
+
+    def present(name: str) -> str:
+        output, dot, metric = name.rpartition(".")
+        return f"{output}{dot}{new_name('metric', metric) or metric}"
+
+    renamed = [present(name) for name in spec.metrics]
+    changes = [] if renamed == list(spec.metrics) else [f"metrics={json.dumps(renamed)}"]
+    steering = present(spec.training.metric)
+    changes += [] if steering == spec.training.metric else [f"training.metric={steering}"]
     return spec.changed(*changes) if changes else spec
 
 

@@ -1,0 +1,72 @@
+"""Options that an older version saved: they are upgraded while the folder of a model is read.
+
+class Options(Cell.Options):
+    @classmethod
+    def upgrade(cls, data, version):
+        if version.startswith("1."):  # "width" was called "size"
+            data["width"] = data.pop("size", 64)
+        return data
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from regard.errors import RegardError
+from regard.parts.options import Options
+from regard.parts.registry import new_name, part
+
+
+@dataclass
+class Saved:
+    """What a folder says of the versions it was written with.
+
+    regard     the version of regard
+    versions   (kind, name) → the version of the distribution of a part that is not regard's own
+    changed    whether a name or an option was changed since
+    """
+
+    regard: str = ""
+    versions: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    changed: bool = False
+
+
+_saved: ContextVar[Saved | None] = ContextVar("saved", default=None)
+
+
+@contextmanager
+def reading_saved(saved: Saved) -> Iterator[Saved]:
+    """While a saved spec is validated: former names of parts are accepted, and their options upgraded."""
+    token = _saved.set(saved)
+    try:
+        yield saved
+    finally:
+        _saved.reset(token)
+
+
+def current_part(kind: str, name: str) -> Any:
+    """The part of this name; in a saved spec also one that was called so formerly. None if there is none."""
+    found, saved = part(kind, name), _saved.get()
+    if found is None and saved is not None and (renamed := new_name(kind, name)) is not None:
+        saved.changed = True
+        return part(kind, renamed)
+    return found
+
+
+def upgraded(options: type[Options], kind: str, name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The options of a part, upgraded if they were saved."""
+    saved = _saved.get()
+    if saved is None or options.upgrade.__func__ is Options.upgrade.__func__:  # type: ignore[attr-defined]
+        return given
+    before = dict(given)
+    found = options.upgrade(dict(given), saved.versions.get((kind, name), saved.regard))
+    if not isinstance(found, Mapping):
+        raise RegardError(
+            f"the {kind} {name}: Options.upgrade returned a {type(found).__name__}, expected a mapping of options."
+        )
+    saved.changed = saved.changed or dict(found) != before
+    return dict(found)
