@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from regard.trace import Trace
@@ -26,7 +27,7 @@ class Prediction:
     text            the readable form of value
     score           log-probability of the answer
     trace           the attention of the model, if it was requested
-    alternatives    the n-best list, best first, this answer included
+    alternatives    the n-best list, best first, this answer included; of a label, the most probable labels
     probabilities   of each label, if the output is a label
     """
 
@@ -36,6 +37,12 @@ class Prediction:
     trace: Trace | None = None
     alternatives: Sequence[Alternative] = field(default_factory=list)
     probabilities: Mapping[str, float] = field(default_factory=dict)
+
+    def with_likely(self, count: int) -> Prediction:
+        """This answer with the most probable labels as alternatives, at most `count` of them."""
+        likely = sorted(self.probabilities.items(), key=lambda one: -one[1])[:count]
+        scores = [(label, math.log(share) if share > 0 else -math.inf) for label, share in likely]
+        return replace(self, alternatives=[Alternative(label, score) for label, score in scores])
 
     def __str__(self) -> str:
         return self.text

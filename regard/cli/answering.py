@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +20,7 @@ from regard.cli.unknown import UnknownUnits
 from regard.data import Row
 from regard.files import check_apart
 from regard.model import Model
+from regard.model.predicting import check_several
 from regard.prediction import Prediction
 from regard.terminal import say
 
@@ -37,10 +39,12 @@ def answer(
     others: Sequence[Path],
     how: Loading,
     bad_rows: str | None = None,
+    n_best: int = 1,
 ) -> None:
     from regard.cli.treebanks import annotate, is_treebank
 
     model, ensemble = load_together(run, others, how)
+    model = model if n_best == 1 else model.searching(n_best=n_best)
     named = Path(texts[0]) if len(texts) == 1 and is_treebank(texts[0]) else file
     check_apart({"--output": output, "--json": json_file}, [named])
     if named is not None and is_treebank(named) and json_file is None:
@@ -64,6 +68,8 @@ def answer(
             for name in model.spec.outputs if usable else ():
                 with bad.advised():
                     answers = model.predict(usable, output=name, trace=trace, ensemble=ensemble)
+                if n_best > 1 and len(model.spec.outputs) == 1:
+                    check_several(answers, name)
                 for one, found in zip(usable, answers, strict=True):
                     if lines is not None:
                         print(json_line(as_shown(one), found, name, model), file=lines)
@@ -116,7 +122,8 @@ def json_line(given: Any, found: Prediction, output: str, model: Model) -> str:
 def lines_of(found: Prediction, output: str, model: Model) -> Iterator[str]:
     if found.alternatives and model.spec.search.n_best > 1:
         for alternative in found.alternatives:
-            yield f"{alternative.score:.4f}\t{alternative.text}"
+            figure = math.exp(alternative.score) if found.probabilities else alternative.score
+            yield f"{figure:.4f}\t{alternative.text}"
         yield ""
     elif len(model.spec.outputs) > 1:
         yield f"{output}\t{found.text}"

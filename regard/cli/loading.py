@@ -17,7 +17,7 @@ def load(run: Path, how: Loading) -> Model:
         raise RegardError(
             f"{searched[0]} has no effect: this model answers without a search.",
             where=str(run),
-            fix="Leave out --beam, --n-best and --set search.…",
+            fix="Leave out --beam and --set search.…",
         )
     return model
 

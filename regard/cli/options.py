@@ -106,7 +106,6 @@ def spec_changes(
     overrides: list[str] | None,
     *,
     beam: int | None = None,
-    n_best: int = 1,
     seed: int | None = None,
     bad_rows: str | None = None,
     epochs: int | None = None,
@@ -118,8 +117,6 @@ def spec_changes(
     changes = []
     if beam is not None:
         changes += ["search.method=greedy"] if beam == 1 else ["search.method=beam", f"search.beam={beam}"]
-    if n_best > 1:
-        changes.append(f"search.n_best={n_best}")
     if seed is not None:
         changes.append(f"training.seed={seed}")
     if bad_rows is not None:

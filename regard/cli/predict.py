@@ -66,7 +66,16 @@ def predict(
         typer.Option("--json", metavar="FILE", help="Write JSON lines with scores here; -: standard output."),
     ] = None,
     trace: Annotated[bool, typer.Option("--trace", help="With --json: also write the attention.")] = False,
-    n_best: Annotated[int, typer.Option("--n-best", min=1, help="Number of answers for each input.")] = 1,
+    n_best: Annotated[
+        int,
+        typer.Option(
+            "--n-best",
+            min=1,
+            metavar="N",
+            help="Print the N best texts with their log-probabilities, or the N most probable labels with their "
+            "probabilities.",
+        ),
+    ] = 1,
     beam: Beam = None,
     others: With = None,
     overwrite: Overwrite = False,
@@ -95,7 +104,13 @@ def predict(
     """
     from regard.cli.answering import answer
 
-    how = Loading(spec_changes(overrides, beam=beam, n_best=n_best, seed=seed), device)
+    how = Loading(spec_changes(overrides, beam=beam, seed=seed), device)
+    if beam is not None and beam < n_best:
+        raise RegardError(
+            f"a beam of {beam} cannot give {n_best} answers.",
+            where="--n-best",
+            fix=f"Use --beam {n_best} or more.",
+        )
     texts = [] if texts == ["-"] else texts or []
     file = None if file == Path("-") else file
     _check_read(texts, file, trace=trace, json_lines=json_file is not None)
@@ -128,6 +143,7 @@ def predict(
             others=others or [],
             how=how,
             bad_rows=bad_rows,
+            n_best=n_best,
         )
 
 

@@ -51,6 +51,16 @@ class PredictOptions(TypedDict, total=False):
     replace_unknown: bool | None
 
 
+def check_several(answers: Sequence[Prediction], output: str) -> None:
+    """Refuse to give several answers where there is only one: tags, a tree, a number."""
+    if answers and not any(answer.alternatives for answer in answers):
+        raise RegardError(
+            f"the output {output!r} has one answer for each input.",
+            where="n_best",
+            fix="Leave it out. Texts have several answers, and labels, which have probabilities.",
+        )
+
+
 class PredictingModel:
     """The methods of a `Model` with inputs. A language model refuses them."""
 
@@ -103,6 +113,7 @@ class PredictingModel:
         seed          of all random draws; default: `training.seed` of the spec. With `method="sample"`, the
                       same input and seed give the same answer, whatever else is in the call. Equal inputs in
                       one call, and the `n_best` samples of one input, are drawn independently.
+        n_best        number of answers in `alternatives`: of the search, or the most probable labels
         method, …     the search for a text, as in the spec's `search`; default: from the spec.
                       `max_length=None`: the longest that the input's length allows
         """
@@ -134,6 +145,8 @@ class PredictingModel:
             ensemble=ensemble,
             look=look,
         )
+        if (n_best or 1) > 1:
+            check_several(answers, self.output_name(output))
         return answers[0] if single else answers
 
     def _predict(
@@ -283,6 +296,9 @@ class PredictingModel:
             inference = self._inference(batch, name, look)
             found = inference.find(prefix, [other._inference(part, name) for other, part in ensemble], keys)
             answers = inference.answers(found, trace=trace)
+            count = self.spec.search.n_best
+            if count > 1 and not self.network.decoders[name].stepwise:
+                answers = [one.with_likely(count) if one.probabilities else one for one in answers]
             if not trace:
                 return answers
             answers = inference.seen(answers)

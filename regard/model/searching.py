@@ -17,10 +17,12 @@ Search = Greedy | Beam | Sample
 
 def searched(spec: Spec, changes: Mapping[str, Any]) -> Spec:
     """The spec with other search options (`max_length=None`: the default) and another `seed`
-    (`training.seed`). A beam or a length penalty selects beam search; an `n_best` above the beam size widens
-    the beam."""
+    (`training.seed`). A beam, a length penalty or several best answers select beam search; an `n_best` above
+    the beam size widens the beam."""
     wanted = dict(changes)
     if set(wanted) & {"beam", "length_penalty"} and "method" not in wanted:
+        wanted["method"] = "beam"
+    if (wanted.get("n_best") or 1) > 1 and "method" not in wanted and spec.search.method == "greedy":
         wanted["method"] = "beam"
     if "n_best" in wanted and "beam" not in wanted and (wanted["n_best"] or 0) > spec.search.beam:
         wanted["beam"] = wanted["n_best"]

@@ -166,3 +166,28 @@ def test_a_callback_that_would_never_be_called_is_refused(given: Any, message: s
     with pytest.raises(RegardError, match=f"^callbacks: .*{message}"):
         package.fit("words.tsv", callbacks=given, device="cpu")
     assert not Path("runs").exists()
+
+
+def test_the_most_probable_labels_are_printed_with_their_probabilities(regard: Run) -> None:
+    model = package.fit("classes.tsv", run="labels", overrides=["training.steps=2"], device="cpu", quiet=True)
+    likely = model.predict("abc").probabilities
+    code, out, err = regard("predict", "labels", "abc", "--n-best", "5", "--device", "cpu")
+    assert code == 0, err
+    rows = [line.split("\t") for line in out.splitlines() if line]
+    assert {label: pytest.approx(float(share), abs=1e-4) for share, label in rows} == likely
+    assert [label for _, label in rows] == sorted(likely, key=lambda label: -likely[label])
+    assert [one.text for one in model.predict("abc", n_best=1 + 1).alternatives] == [label for _, label in rows]
+
+
+def test_several_answers_need_a_beam_or_labels(regard: Run) -> None:
+    changes = ["training.steps=1", "encoder.size=8", "decoder.size=8", "search.method=greedy", "search.max_length=4"]
+    model = package.fit("words.tsv", run="texts", overrides=changes, device="cpu", quiet=True)
+    assert len(model.predict("abc", n_best=3).alternatives) == 3
+    code, _, err = regard("predict", "texts", "abc", "--n-best", "3", "--beam", "2")
+    assert code == 2 and "a beam of 2 cannot give 3 answers" in err
+    Path("numbers.tsv").write_text("\n".join(f"{'ab' * n}\t{n}.5" for n in range(1, 60)))
+    model = package.fit("numbers.tsv", run="numbers", overrides=["training.steps=1"], device="cpu", quiet=True)
+    with pytest.raises(RegardError, match="^n_best: the output 'target' has one answer for each input"):
+        model.predict("abab", n_best=3)
+    code, _, err = regard("predict", "numbers", "abab", "--n-best", "3", "--device", "cpu")
+    assert code == 2 and "has one answer for each input" in err
