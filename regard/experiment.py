@@ -21,7 +21,7 @@ from regard.model.model import DEFAULT_BATCH_COST
 from regard.model.store import COLUMNS, read_columns, read_metrics, versions, write_columns
 from regard.pair_columns import Sources
 from regard.pair_model import refuse_model
-from regard.pairs import Inferred, Note, infer, is_data_file, name_of_file
+from regard.pairs import Inferred, Note, in_a_path, infer, is_data_file, name_of_file
 from regard.run import RunFolder
 from regard.sources import (
     Splits,
@@ -378,11 +378,15 @@ def _as_environment_says(spec: Spec) -> tuple[Spec, str]:
 
 
 def name_of_run(what: str, spec: Spec | None = None) -> str:
-    """The default name of a run: the stem of a file (my.yaml → my), or the name of a zoo system."""
+    """The default name of a run: the `name` of its spec, unless it was copied from a system of the zoo; else the stem
+    of the file (my.yaml → my)."""
     stem = name_of_file(what)
-    if spec is None and not is_data_file(what) and Path(what).suffix not in (".yaml", ".yml"):
+    if spec is None and not is_data_file(what):
         spec = find(what)
-    return stem if spec is None or Path(what).suffix in (".yaml", ".yml") else spec.name or stem
+    if spec is None:
+        return stem
+    copied = Path(what).suffix in (".yaml", ".yml") and spec.name in names()
+    return stem if copied or not spec.name else in_a_path(spec.name) or stem
 
 
 def inferred(

@@ -94,7 +94,12 @@ def parallel(files: Sequence[str]) -> str:
 def name_of_file(path: str) -> str:
     """The stem of a file, or of the first of parallel files, in characters that need no quotes in a shell."""
     stem = Path(joined(path)[0]).name.split(".")[0]
-    return re.sub(r"[^\w-]+", "-", stem).strip("-") or "data"
+    return in_a_path(stem) or "data"
+
+
+def in_a_path(name: str) -> str:
+    """A name in characters that need no quotes in a shell; empty if none remain."""
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.")
 
 
 def pairs_spec(

@@ -45,8 +45,14 @@ def compare(
         ),
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The figure (.svg .png .pdf .html).")
-    ] = Path("compare.svg"),
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write one figure here (.svg .png .pdf .html). Default: print a figure for each run.",
+        ),
+    ] = None,
     across: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option("--across", help="Panels in a row of the figure. Default: all."),
@@ -57,6 +63,7 @@ def compare(
     """See where several models looked at the same input, side by side, with the truth where it is known.
 
     \b
+    regard compare runs/simple runs/sigmoid --text 'the small cat sleeps'
     regard compare runs/simple runs/sigmoid runs/segments --row 3 -o panels.svg
     """
     from regard.cli.comparing import draw_side_by_side

@@ -9,6 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from regard.cli.looking import LookRequest
+from regard.console import safe_console
 from regard.errors import RegardError
 from regard.evaluation import Evaluation
 from regard.metrics import Comparison, compare
@@ -99,17 +100,22 @@ def draw_side_by_side(
     *,
     of: str | None,
     names: Sequence[str],
-    output: Path,
+    output: Path | None,
     across: int | None,
     device: str | None,
 ) -> None:
-    """One figure with a panel per run for the same input, preceded by the truth if it is known."""
+    """One figure with a panel per run for the same input, preceded by the truth if it is known; without a file, a
+    figure per run in the terminal."""
     from regard.inspect import compare as draw
-    from regard.inspect import save
+    from regard.inspect import figure, save
 
     if output == Path("-"):
         raise RegardError(
             "a figure cannot be written to standard output.", where="-o", fix="Name a file: -o compare.svg"
+        )
+    if output is None and across is not None:
+        raise RegardError(
+            "--across arranges the panels of a figure.", where="--across", fix="Add -o FILE, or leave it out."
         )
     if names and len(names) != len(runs):
         raise RegardError(
@@ -128,8 +134,14 @@ def draw_side_by_side(
     looked = looked.on_split_of(models[0])
     traces = [_traced(looked.by(model, of or common[0])) for model in models]
     titles = names or [run.name for run in runs]
-    save(draw(list(zip(titles, traces, strict=True)), across=across), output)
-    say(str(output))
+    if output is not None:
+        save(draw(list(zip(titles, traces, strict=True)), across=across), output)
+        say(str(output))
+        return
+    screen = safe_console()
+    for title, trace in zip(titles, traces, strict=True):
+        screen.print(title, style="bold", highlight=False, markup=False)
+        screen.print(figure(trace))
 
 
 def _traced(found: Prediction) -> Trace:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,22 +19,28 @@ def list_systems(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="systems|runs|parts",
-            help="Systems of the zoo, trained models, or parts that specs are made of.",
+            metavar="WORD|runs|parts",
+            help="Only systems with this word: what they read or write, a part, a data set, an author. Or: trained "
+            "models, or the parts that specs are made of.",
         ),
     ] = "systems",
     of: Annotated[
         str | None,
         typer.Argument(
-            metavar="FOLDER|KIND", help="With runs: the folder they are in. With parts: a kind of part."
+            metavar="WORD|FOLDER|KIND",
+            help="Another word. With runs: the folder they are in. With parts: a kind of part.",
         ),
     ] = None,
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="With parts: one part.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="WORD|NAME", help="Another word. With parts: one part.")
+    ] = None,
 ) -> None:
     """List the systems of the zoo by what they read and write, trained models with their scores, or parts.
 
     \b
     regard list
+    regard list image
+    regard list label attention
     regard list runs
     regard list runs experiments/
     regard list parts cell
@@ -42,31 +50,43 @@ def list_systems(
         from regard.cli.parts import list_parts
 
         list_parts(of, name)
-        return
-    if what not in ("systems", "runs") or name is not None or (what == "systems" and of is not None):
-        received = " ".join(one for one in (what, of, name) if one is not None)
-        raise RegardError(
-            f"expected systems, runs or parts, received {received!r}.",
-            where="list",
-            fix="regard list runs FOLDER",
-        )
-    if what == "runs":
+    elif what == "runs":
+        if name is not None:
+            raise RegardError(
+                f"expected one folder, received {of!r} and {name!r}.",
+                where="list runs",
+                fix="regard list runs FOLDER",
+            )
         from regard.cli.runs import list_runs
 
         list_runs(Path(of or "runs"))
-        return
+    else:
+        words = [word for word in (what, of, name) if word is not None]
+        show_systems(words[1:] if what == "systems" else words)
+
+
+def show_systems(words: Sequence[str]) -> None:
+    """The systems that have all words, by task; without words all of them, in a line each."""
     from rich.table import Table
     from rich.text import Text
 
     from regard import zoo
     from regard.console import safe_console
+    from regard.parts import nearest
 
+    specs = {name: zoo.find(name) for name in zoo.names()}
+    found = {name: spec for name, spec in specs.items() if set(words) <= _with_beginnings(name, spec, words)}
+    if not found:
+        known = ["runs", "parts", *specs, *{word for one in specs.items() for word in _words(*one)}]
+        hint = nearest(words[0], known) if len(words) == 1 else ""
+        raise RegardError(
+            f"no system of the zoo has {' and '.join(map(repr, words))}.",
+            where="list",
+            fix=hint if hint.startswith("Did") else "`regard list` shows them all.",
+        )
     groups: dict[str, list[tuple[str, str, str]]] = {}
-    for name in zoo.names():
-        spec = zoo.find(name)
-        provider = spec.data.provider
-        data = f"{provider.kind} {provider.type}" if provider else ", ".join(spec.data.train)
-        groups.setdefault(task(spec), []).append((name, spec.description, data))
+    for name, spec in found.items():
+        groups.setdefault(task(spec), []).append((name, spec.description, _data(spec)))
     console = safe_console()
     widths = [max(len(row[i]) for rows in groups.values() for row in rows) for i in range(3)]
     for title, rows in sorted(groups.items()):
@@ -74,16 +94,53 @@ def list_systems(
             box=None, show_header=False, pad_edge=False, title=Text(title, style="bold"), title_justify="left"
         )
         table.add_column(style="cyan", no_wrap=True, width=widths[0])
-        table.add_column()
-        table.add_column(style="dim", no_wrap=True)
+        table.add_column(no_wrap=not words, overflow="fold" if words else "ellipsis")
+        if words:
+            table.add_column(style="dim", no_wrap=True)
         for row in rows:
-            table.add_row(*map(Text, row))
+            table.add_row(*map(Text, row if words else row[:2]))
         console.print(table)
         console.print()
     console.print(
-        "[dim]regard train NAME[/dim] trains one, [dim]regard init NAME > my.yaml[/dim] gives you its spec to change; "
-        "[dim]regard list runs[/dim] shows what you have trained."
+        "[dim]regard list WORD[/dim] shows those with this word in full, [dim]regard train NAME[/dim] trains one, "
+        "[dim]regard init NAME > my.yaml[/dim] gives you its spec to change, [dim]regard list runs[/dim] shows what "
+        "you have trained. Your own pairs need none: [dim]regard train FILE --model transformer[/dim]."
     )
+
+
+def _data(spec: Spec) -> str:
+    provider = spec.data.provider
+    return f"{provider.kind} {provider.type}" if provider else ", ".join(spec.data.train)
+
+
+def _words(name: str, spec: Spec) -> set[str]:
+    """The words by which a system is found: its name, description, columns, parts and data."""
+    chosen = [
+        one for part in (*spec.encoder.values(), *spec.decoder.values()) for one in (part.type, _cell(part))
+    ]
+    looks = [
+        one.select.type
+        for part in spec.decoder.values()
+        for one in part.part.attentions(part)
+        if _selects(one)
+    ]
+    text = " ".join([name, spec.description, task(spec), _data(spec), *chosen, *looks])
+    text += " attention" * bool(looks)
+    return {name, *chosen, *re.findall(r"\w+", text.lower())}
+
+
+def _cell(part: Any) -> str:
+    return getattr(getattr(part, "cell", None), "type", "")
+
+
+def _selects(attention: Any) -> bool:
+    return hasattr(attention, "select")
+
+
+def _with_beginnings(name: str, spec: Spec, wanted: Sequence[str]) -> set[str]:
+    """The wanted words with which a word of the system begins."""
+    known = _words(name, spec)
+    return {one for one in wanted if any(word.startswith(one.lower()) for word in known)}
 
 
 def task(spec: Spec) -> str:

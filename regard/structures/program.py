@@ -193,7 +193,9 @@ class Program(Distribution):
         dims = len(self.event_shape)
         if value.shape[value.dim() - dims :] != self.event_shape or value.dim() < dims:
             wanted = ", ".join(["...", *map(str, self.event_shape)])
+            states = hasattr(self, "value_of") and not value.is_floating_point()
             raise ValueError(
                 f"{name} must have shape ({wanted}), the shape of a value, but has {tuple(value.shape)}."
+                + " Convert states or tags with value_of(states)." * states
             )
         return value != 0

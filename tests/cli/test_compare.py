@@ -192,3 +192,14 @@ def test_mistakes_are_told(arguments: list[object], expected: str, regard: Run, 
     code, _, err = regard(*(runs[word] if isinstance(word, int) else str(word) for word in arguments))
     assert code == 2
     assert expected in " ".join(err.split())
+
+
+def test_without_a_file_compare_prints(
+    regard: Run, runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = regard("compare", *runs, "--text", "the cat sleeps")
+    assert code == 0, err
+    assert "softmax" in out and "segments" in out and not list(tmp_path.iterdir())
+    code, _, err = regard("compare", *runs, "--text", "the cat sleeps", "--across", "2")
+    assert code == 2 and "--across arranges the panels of a figure" in err

@@ -28,7 +28,6 @@ COMMANDS = {
     "score -o": ["score", "RUN", "abc", "A B", "-o", "scores.txt"],
     "show -o": ["show", "RUN", "abc", "-o", "look.svg"],
     "compare -o": ["compare", "RUN", "RUN", "--text", "abc", "-o", "both.svg"],
-    "compare": ["compare", "RUN", "RUN", "--text", "abc"],
     "evaluate --json": ["evaluate", "RUN", "--data", "PAIRS", "--json", "found.json"],
     "evaluate --predictions": ["evaluate", "RUN", "--data", "PAIRS", "--predictions", "found.tsv"],
     "evaluate --plot": ["evaluate", "RUN", "--data", "PAIRS", "--plot", "found.svg"],
@@ -68,7 +67,7 @@ def test_a_file_of_the_user_stays_and_ours_is_replaced(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     command = [names.get(one, one) for one in arguments]
-    file = tmp_path / (arguments[-1] if "." in arguments[-1] else "compare.svg")
+    file = tmp_path / arguments[-1]
     file.write_text(MINE, encoding="utf-8")
     code, out, err = regard(*command)
     assert code == 2 and not out and file.name in err and "--overwrite" in err

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import regard as package
 from regard import RegardError, Spec
 from regard.pairs import infer
+from regard.structures import LinearChain
 from regard.training import Callback
 
 Run = Callable[..., tuple[int, str, str]]
@@ -176,18 +178,46 @@ def test_the_most_probable_labels_are_printed_with_their_probabilities(regard: R
     rows = [line.split("\t") for line in out.splitlines() if line]
     assert {label: pytest.approx(float(share), abs=1e-4) for share, label in rows} == likely
     assert [label for _, label in rows] == sorted(likely, key=lambda label: -likely[label])
-    assert [one.text for one in model.predict("abc", n_best=1 + 1).alternatives] == [label for _, label in rows]
+    assert [one.text for one in model.predict("abc", n_best=1 + 1).alternatives] == [
+        label for _, label in rows
+    ]
 
 
 def test_several_answers_need_a_beam_or_labels(regard: Run) -> None:
-    changes = ["training.steps=1", "encoder.size=8", "decoder.size=8", "search.method=greedy", "search.max_length=4"]
+    changes = [
+        "training.steps=1",
+        "encoder.size=8",
+        "decoder.size=8",
+        "search.method=greedy",
+        "search.max_length=4",
+    ]
     model = package.fit("words.tsv", run="texts", overrides=changes, device="cpu", quiet=True)
     assert len(model.predict("abc", n_best=3).alternatives) == 3
     code, _, err = regard("predict", "texts", "abc", "--n-best", "3", "--beam", "2")
     assert code == 2 and "a beam of 2 cannot give 3 answers" in err
     Path("numbers.tsv").write_text("\n".join(f"{'ab' * n}\t{n}.5" for n in range(1, 60)))
-    model = package.fit("numbers.tsv", run="numbers", overrides=["training.steps=1"], device="cpu", quiet=True)
-    with pytest.raises(RegardError, match="^n_best: the output 'target' has one answer for each input"):
+    model = package.fit(
+        "numbers.tsv", run="numbers", overrides=["training.steps=1"], device="cpu", quiet=True
+    )
+    with pytest.raises(RegardError, match=r"^n_best: the output 'target' has one answer for each input"):
         model.predict("abab", n_best=3)
     code, _, err = regard("predict", "numbers", "abab", "--n-best", "3", "--device", "cpu")
     assert code == 2 and "has one answer for each input" in err
+
+
+def test_systems_are_listed_by_their_words(regard: Run) -> None:
+    everything = regard("list")[1]
+    some = regard("list", "image", "label")[1]
+    assert "image-class" in some and "image-qa" in some and "translation" not in some
+    assert len(everything.splitlines()) < 2 * len(package.zoo.names())
+    assert "caption" in regard("list", "Xu")[1]
+    code, _, err = regard("list", "imge")
+    assert code == 2 and "no system of the zoo has 'imge'" in err and "Did you mean image?" in err
+
+
+def test_states_are_pointed_to_value_of() -> None:
+    chain = LinearChain(torch.zeros(2, 3, 4, 4))
+    tags = torch.tensor([[0, 1, 2, 3], [1, 1, 0, 2]])
+    with pytest.raises(ValueError, match=r"Convert states or tags with value_of\(states\)"):
+        chain.log_prob(tags)
+    assert chain.log_prob(chain.value_of(tags)).exp().sum() == pytest.approx(2 / 4**4)

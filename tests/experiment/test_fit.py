@@ -140,3 +140,9 @@ def test_a_spec_file_gives_its_run_its_own_name(tmp_path: Path, monkeypatch: pyt
     experiment = Experiment.start("my.yaml", overrides=[*sizes, "training.steps=1"], quiet=True)
     experiment.close()
     assert experiment.run == Path("runs/my")
+    Path("my.yaml").write_text(
+        zoo.text("reverse").replace("name: reverse", "name: my chat"), encoding="utf-8"
+    )
+    experiment = Experiment.start("my.yaml", overrides=[*sizes, "training.steps=1"], quiet=True)
+    experiment.close()
+    assert experiment.run == Path("runs/my-chat")  # a name of one's own decides
