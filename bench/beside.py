@@ -110,15 +110,42 @@ def arguments(description: str) -> argparse.ArgumentParser:
     return parser
 
 
+def same_torch() -> list[str]:
+    """Arguments of pip that install the version of torch that our side runs with."""
+    import torch
+
+    version = str(torch.__version__)
+    _, _, build = version.partition("+")  # such as cpu or cu126, which PyPI does not have
+    found = ["--extra-index-url", f"https://download.pytorch.org/whl/{build}"] if build else []
+    return [f"torch=={version}", *found]
+
+
 def make_environment(folder: Path, *steps: Sequence[str]) -> None:
     """Create a virtual environment and run pip install once for each of `steps`."""
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    for step in steps:
-        subprocess.run([str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *step], check=True)
+    commands = [[sys.executable, "-m", "venv", str(folder)]]
+    commands += [[str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *step] for step in steps]
+    for command in commands:
+        if code := subprocess.run(command, check=False).returncode:
+            raise SystemExit(f"{' '.join(command)}: exit status {code}. The reason is above.")
 
 
-def _measure(script: str, python: str, role: str, folder: Path, options: argparse.Namespace) -> Rates:
-    """Run one round in a separate process with the same options; its last line of output is the result."""
+def check_peer(parser: argparse.ArgumentParser, python: str, module: str) -> None:
+    """Exit with status 2 if the interpreter does not run or does not have the peer."""
+    remedy = "Give PEER/bin/python of an environment that --make-peer PEER made."
+    try:
+        done = subprocess.run([python, "-c", f"import {module}, torch"], capture_output=True, text=True)
+    except OSError as error:
+        parser.error(f"--peer-python: {python} cannot be run: {error.strerror}. {remedy}")
+    if done.returncode:
+        *_, reason = ["no message", *done.stderr.strip().splitlines()]
+        parser.error(f"--peer-python: {python} cannot import {module} and torch: {reason}. {remedy}")
+
+
+def _measure(
+    script: str, python: str, role: str, folder: Path, options: argparse.Namespace
+) -> tuple[str, Rates]:
+    """Run one round in a separate process with the same options; its last line of output is the result: the
+    version of torch, and the rates."""
     passed = [argument for argument in sys.argv[1:] if argument]
     command = [python, script, *passed, "--role", role, "--data", str(folder)]
     threads = {name: str(options.threads) for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")}
@@ -126,8 +153,8 @@ def _measure(script: str, python: str, role: str, folder: Path, options: argpars
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"The {role} side failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
-    result: Rates = json.loads(done.stdout.strip().splitlines()[-1])
-    return result
+    version, rates = json.loads(done.stdout.strip().splitlines()[-1])
+    return version, rates
 
 
 def _medians(rounds: Sequence[Rates]) -> Rates:
@@ -146,11 +173,20 @@ def _report(ours: Rates, peer: Rates, name: str, bars: Mapping[str, float], unit
             print(row, flush=True)
 
 
+def _report_versions(versions: Mapping[str, str], name: str) -> None:
+    print(f"torch: {versions['ours']} (ours), {versions['peer']} ({name})", flush=True)
+    if versions["ours"] != versions["peer"]:
+        print(
+            "The versions differ, and so do their speeds. Make the peer's environment anew with --make-peer."
+        )
+
+
 def compare(
     parser: argparse.ArgumentParser,
     script: str,
     *,
     peer_name: str,
+    peer_module: str,
     bars: Callable[[argparse.Namespace], Mapping[str, float]],
     units: Mapping[str, str],
     make_peer: Callable[[Path], None],
@@ -168,25 +204,30 @@ def compare(
 
         torch.set_num_threads(options.threads)
         run = run_ours if options.role == "ours" else run_peer
-        print(json.dumps(run(options.data, options)))
+        print(json.dumps([str(torch.__version__), run(options.data, options)]))
         return 0
     if not options.peer_python:
         parser.error("give --peer-python, or make the peer's environment first with --make-peer DIR")
     check(parser, {"--json": options.json}, overwrite=options.overwrite)
-    rounds: dict[str, list[Rates]] = {"peer": [], "ours": []}
+    check_peer(parser, options.peer_python, peer_module)
+    pythons = {"peer": options.peer_python, "ours": sys.executable}
+    versions: dict[str, str] = {}
+    rounds: dict[str, list[Rates]] = {role: [] for role in pythons}
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         make_data(folder)
         for _ in range(options.rounds):
-            rounds["peer"].append(_measure(script, options.peer_python, "peer", folder, options))
-            rounds["ours"].append(_measure(script, sys.executable, "ours", folder, options))
+            for role, python in pythons.items():
+                versions[role], rates = _measure(script, python, role, folder, options)
+                rounds[role].append(rates)
     ours, peer = _medians(rounds["ours"]), _medians(rounds["peer"])
     wanted = bars(options)
+    _report_versions(versions, peer_name)
     _report(ours, peer, peer_name, wanted, units)
     ratios = {task: {clock: ours[task][clock] / peer[task][clock] for clock in CLOCKS} for task in wanted}
     missed = [task for task, bar in wanted.items() if ratios[task][options.clock] < bar]
     result: dict[str, Any] = {"ours": ours, "peer": peer, "ratios": ratios, "bars": dict(wanted)}
-    result |= {"clock": options.clock, "missed": missed, "rounds": rounds}
+    result |= {"clock": options.clock, "missed": missed, "rounds": rounds, "torch": versions}
     write_json(options.json, result)
     if missed:
         print(f"Missed by the {options.clock} clock: {', '.join(missed)}.")

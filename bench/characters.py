@@ -178,7 +178,7 @@ def run_peer(folder: Path, arguments: argparse.Namespace) -> Rates:
 
 
 def make_peer(folder: Path) -> None:
-    beside.make_environment(folder, ["yoyodyne==0.5.27"])
+    beside.make_environment(folder, [*beside.same_torch(), "yoyodyne==0.5.27"])
 
 
 def main() -> int:
@@ -186,6 +186,7 @@ def main() -> int:
         beside.arguments(str(__doc__).split("\n")[0]),
         __file__,
         peer_name="yoyodyne",
+        peer_module="yoyodyne",
         bars=lambda options: BARS,
         units=UNITS,
         make_peer=make_peer,

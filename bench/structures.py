@@ -8,11 +8,11 @@ Install the peers with `pip install --no-deps --target local/peers torch-struct 
 - `--tune`: also time other tile sizes and warps of the CUDA kernels
 
 "forward" computes the marginals; "forward+backward" also backpropagates a given random gradient through them.
-The two sides alternate in one process. Times are wall times between synchronizations, the minimum over all
-tries, since other load on a machine only adds to them. Both sides have equally many tries, fewer if one of
-them takes longer than 50 ms. The JSON also has the medians, which vary by half from run to run on a shared
-machine. The ratio of CPU times is printed for information only. Peak memory is the memory of a call beyond
-its inputs.
+The two sides alternate in one process. Both warm up equally long before the first turn, and each turn begins
+with a call that is not measured. Times are wall times between synchronizations, the minimum over all tries,
+since other load on a machine only adds to them. Both sides have equally many tries, fewer if one of them takes
+longer than 50 ms. The JSON also has the medians, which vary by half from run to run on a shared machine. The
+ratio of CPU times is printed for information only. Peak memory is the memory of a call beyond its inputs.
 """
 
 from __future__ import annotations
@@ -29,10 +29,8 @@ from typing import Any
 
 import torch
 from structures_cases import CASES, Case, ours, theirs
-from structures_timing import launches, peak_memory, timed, usable
+from structures_timing import alternating, launches, peak_memory, usable
 from written import parse, write_json
-
-SLOW = 50.0  # milliseconds; for slower calls three repeats are enough
 
 
 def measure(case: Case, device: str, repeats: int, peers: bool) -> list[dict[str, Any]]:
@@ -48,17 +46,10 @@ def measure(case: Case, device: str, repeats: int, peers: bool) -> list[dict[str
             "mode": mode,
             "bar": case.bar if mode != "forward" else None,
         }
-        samples: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
         for name, call in calls.items():
             call()
             row[f"{name}_gib"] = peak_memory(call, device)
-        slow = max(timed(call, device)[0] for call in calls.values()) > SLOW
-        gc.disable()  # as timeit does: neither side pays for the other's garbage
-        for _ in range(3 if slow else repeats):
-            for name, call in calls.items():
-                samples[name] += [timed(call, device) for _ in range(1 if slow else 5)]
-        gc.enable()
-        for name, times in samples.items():
+        for name, times in alternating(calls, device, repeats).items():
             wall, cpu = ([pair[i] for pair in times] for i in (0, 1))
             row[f"{name}_ms"], row[f"{name}_cpu_ms"] = min(wall), min(cpu)
             row[f"{name}_median_ms"] = statistics.median(wall)
@@ -142,6 +133,11 @@ def main() -> int:
 
         peers = True
     except ImportError as error:
+        if options.peers:
+            parser.error(
+                f"--peers {options.peers}: {error}. Install the peers there:  "
+                f"pip install --no-deps --target {options.peers} torch-struct pytorch-crf"
+            )
         print(
             f"Without peers ({error}): pip install --no-deps --target DIR torch-struct pytorch-crf, then --peers DIR."
         )

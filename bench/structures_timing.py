@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import torch
 
 GIB = 2**30
+SLOW = 50.0
+"""Milliseconds. If a side takes longer, both have fewer tries."""
+WARM_UP = 0.2
+"""Seconds that each side runs before it is measured."""
 Call = Callable[[], object]
 
 
@@ -22,6 +26,31 @@ def timed(call: Call, device: str) -> tuple[float, float]:
     if device == "cuda":
         torch.cuda.synchronize()
     return 1e3 * (time.perf_counter() - wall), 1e3 * (time.process_time() - cpu)
+
+
+def alternating(calls: Mapping[str, Call], device: str, repeats: int) -> dict[str, list[tuple[float, float]]]:
+    """Wall and CPU times of each side, in rounds in which each has its turn.
+
+    All sides run equally long before the first round and have equally many tries. Each turn begins with a call
+    that is not measured: after a long call of another side, caches and clocks are cold.
+    """
+    for call in calls.values():
+        began, count = time.perf_counter(), 0
+        while count < 3 or time.perf_counter() - began < WARM_UP:
+            timed(call, device)
+            count += 1
+    slow = max(timed(call, device)[0] for call in calls.values()) > SLOW
+    rounds, tries = (3, 3) if slow else (repeats, 5)
+    samples: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
+    gc.disable()  # as timeit does: no side pays for another's garbage
+    try:
+        for _ in range(rounds):
+            for name, call in calls.items():
+                timed(call, device)
+                samples[name] += [timed(call, device) for _ in range(tries)]
+    finally:
+        gc.enable()
+    return samples
 
 
 def status(key: str) -> int:

@@ -283,8 +283,8 @@ def run_peer(folder: Path, arguments: argparse.Namespace) -> Rates:
 
 
 def make_peer(folder: Path) -> None:
-    """Install JoeyNMT 2.3 without its requirements, which have become incompatible."""
-    beside.make_environment(folder, ["torch", *PEER_PACKAGES], ["--no-deps", "joeynmt==2.3.0"])
+    """Install JoeyNMT 2.3 without its requirements, which have become incompatible, and our version of torch."""
+    beside.make_environment(folder, [*beside.same_torch(), *PEER_PACKAGES], ["--no-deps", "joeynmt==2.3.0"])
 
 
 def bars(options: argparse.Namespace) -> dict[str, float]:
@@ -318,6 +318,7 @@ def main() -> int:
         parser,
         __file__,
         peer_name="JoeyNMT",
+        peer_module="joeynmt",
         bars=bars,
         units=UNITS,
         make_peer=make_peer,
