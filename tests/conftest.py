@@ -41,10 +41,35 @@ LONG = (
 tests at about the same time."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--learning-seed",
+        type=int,
+        default=0,
+        help="added to the seeds of the tests that train a model and measure what it learned (-m learning)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "learning: depends on what a model learned with --learning-seed")
+
+
+@pytest.fixture(scope="session")
+def learning_seed(request: pytest.FixtureRequest) -> int:
+    """Added to every seed of a learning test. Whatever uses it, directly or through a fixture, is marked
+    `learning`: `pytest -m learning --learning-seed 2`. Every bar holds with a margin for 0 to 3."""
+    seed: int = request.config.getoption("--learning-seed")
+    return seed
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Order the tests for two workers: with `--dist worksteal` the first worker begins with the first test
-    and the second in the middle. The first compiles the large kernels while the second runs tests that need
-    none of them."""
+    """Mark the learning tests, and order all for two workers: with `--dist worksteal` the first worker begins
+    with the first test and the second in the middle. The first compiles the large kernels while the second runs
+    tests that need none of them."""
+    for item in items:
+        if "learning_seed" in getattr(item, "fixturenames", ()):
+            item.add_marker("learning")
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     if workers < 2:
         return

@@ -68,7 +68,7 @@ def test_a_model_together_with_itself_measures_as_it_does_alone(
     _, alone, _ = measured(regard, tmp_path / "a.json", runs[0])
     name, twice, _ = measured(regard, tmp_path / "b.json", runs[0], "--with", runs[0])
     assert name == f"{runs[0]} + {runs[0]}"
-    assert twice == pytest.approx(alone, abs=1e-5)
+    assert twice == pytest.approx(alone, rel=1e-5, abs=1e-5)
 
 
 def test_an_ensemble_is_measured_by_what_it_writes(regard: Run, runs: list[str], tmp_path: Path) -> None:

@@ -262,11 +262,12 @@ def test_tags_that_training_never_saw_are_errors(regard: Run) -> None:
         assert found.scores["loss"].value < 10
 
 
-def test_numbers_are_learned(here: Path) -> None:
+def test_numbers_are_learned(here: Path, learning_seed: int) -> None:
     """The target is the length of a word: the model must have a lower error than the mean."""
     words = [f"{'ab' * (n % 5)}{'c' * (n % 3)}x" for n in range(60)]
     Path("lengths.csv").write_text("word,length\n" + "".join(f"{word},{len(word) / 2}\n" for word in words))
     changes = ["training.epochs=30", "encoder.size=16", "encoder.embedding=8", "data.dev=lengths.csv"]
+    changes.append(f"training.seed={1 + learning_seed}")
     model = package.fit("lengths.csv", run="run", overrides=changes, device="cpu", quiet=True)
     assert model.spec.outputs["target"].type == "number"
     answer = model.predict("ababcx")

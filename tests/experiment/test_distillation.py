@@ -64,14 +64,15 @@ def test_the_cost_is_the_cross_entropy_to_the_mean_of_the_teachers(tmp_path: Pat
     assert float(cost.count) == len(taught)
 
 
-def test_a_student_learns_from_a_teacher_what_its_data_do_not_say(tmp_path: Path) -> None:
-    longer = [*PLAIN, "training.epochs=6", "training.lr=0.01"]
-    regard.fit(pairs(600), run=tmp_path / "teacher", overrides=longer, device="cpu", quiet=True)
+def test_a_student_learns_from_a_teacher_what_its_data_do_not_say(tmp_path: Path, learning_seed: int) -> None:
+    first = 100 * learning_seed
+    longer = [*PLAIN, "training.epochs=6", "training.lr=0.01", f"training.seed={1 + learning_seed}"]
+    regard.fit(pairs(600, first), run=tmp_path / "teacher", overrides=longer, device="cpu", quiet=True)
     named = [*longer, f"training.distill={{from: {tmp_path}/teacher, weight: 1.0}}"]
     student = regard.fit(
-        pairs(600, seed=5), run=tmp_path / "student", overrides=named, device="cpu", quiet=True
+        pairs(600, first + 5), run=tmp_path / "student", overrides=named, device="cpu", quiet=True
     )
-    held_out = pairs(60, seed=9)
+    held_out = pairs(60, first + 9)
     answers = student.predict([word for word, _ in held_out])
     assert sum(answer.text == spelled for answer, (_, spelled) in zip(answers, held_out, strict=True)) >= 45
     assert not any("distill" in name for name in student.network.state_dict())

@@ -91,9 +91,10 @@ def test_a_picture_in_any_form_gets_the_same_answer(here: Path, monkeypatch: pyt
 
 
 def test_predict_on_the_command_line(
-    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, learning_seed: int
 ) -> None:
-    experiment("run", "training.steps=40", "training.evaluate_every=40", "training.lr=0.003").train()
+    settings = ["training.steps=40", "training.evaluate_every=40", "training.lr=0.003"]
+    experiment("run", *settings, f"training.seed={1 + learning_seed}").train()
     monkeypatch.setattr(
         sys, "argv", ["regard", "predict", "run", "pictures/red/1.png", "pictures/blue/2.png"]
     )

@@ -51,8 +51,8 @@ def spec(**parts: Any) -> Spec:
     return Spec.parse({key: value for key, value in document.items() if value is not None})
 
 
-def build(described: Spec, data: Sequence[Row] | None = None) -> Model:
-    torch.manual_seed(0)
+def build(described: Spec, data: Sequence[Row] | None = None, *, seed: int = 0) -> Model:
+    torch.manual_seed(seed)
     columns = make_columns(described)
     fit_columns(columns, described, lambda: data or rows())
     return Model.build(described, columns).eval()

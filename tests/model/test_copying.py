@@ -37,14 +37,14 @@ def spec(**decoder: Any) -> Spec:
     )
 
 
-def built(**decoder: Any) -> Model:
-    torch.manual_seed(0)
+def built(seed: int = 0, **decoder: Any) -> Model:
+    torch.manual_seed(seed)
     return Model.build(spec(**decoder), rows=ROWS).eval()
 
 
-def learned() -> Model:
+def learned(seed: int) -> Model:
     """A model trained for some steps: it copies the word after the x."""
-    model = built()
+    model = built(seed)
     rows = [
         {"source": f"x w{one} saw v{one}", "target": f"saw w{one}", "links": "2-0 1-1"} for one in range(24)
     ]
@@ -60,8 +60,8 @@ def learned() -> Model:
 
 
 @pytest.fixture(scope="module")
-def model() -> Model:
-    return learned()
+def model(learning_seed: int) -> Model:
+    return learned(learning_seed)
 
 
 def test_words_that_were_never_seen_are_written(model: Model) -> None:

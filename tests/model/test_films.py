@@ -85,7 +85,7 @@ def test_films_of_a_program(films: list[Row], tmp_path: Path) -> None:
     np.save(tmp_path / "film.npy", frames)
     expected = model.predict(films[0]["film"], max_length=5)
     for value in (frames, folder, str(folder), tmp_path / "film.npy"):
-        assert model.predict(value, max_length=5).score == pytest.approx(expected.score, abs=1e-4)
+        assert model.predict(value, max_length=5).score == pytest.approx(expected.score, rel=1e-5)
     with pytest.raises(RegardError, match="but there is no such file"):
         model.predict("nowhere.mp4")
 
@@ -129,7 +129,7 @@ def test_series_are_classified_and_looked_at(tmp_path: Path) -> None:
     assert isinstance(seen, SeenSeries) and seen.values.shape == (8, 12)
     model.save(tmp_path / "model")
     again = Model.load(tmp_path / "model", device="cpu")
-    assert again.predict(rows[5]["series"]).score == pytest.approx(answer.score, abs=1e-5)
+    assert again.predict(rows[5]["series"]).score == pytest.approx(answer.score, rel=1e-5)
 
 
 def test_points_are_asked_for() -> None:

@@ -78,7 +78,7 @@ def test_saved_and_loaded_gives_the_same_answers_in_any_batch(name: str, tmp_pat
     one_by_one = loaded.predict(inputs, batch_rows=1)
     for first, second in zip(together, one_by_one, strict=True):
         assert first.text == second.text
-        assert first.score == pytest.approx(second.score, abs=1e-4)
+        assert first.score == pytest.approx(second.score, rel=1e-5, abs=1e-6)
         assert first.trace is not None
         assert second.trace is not None
         for over, weights in first.trace.attention.items():
@@ -108,7 +108,7 @@ def test_scores_of_given_outputs_are_those_of_the_search() -> None:
         if found.trace is None or found.trace.output[-1] != "</s>" or not found.text:
             continue
         given = model.score([word], [found.text])[0]
-        assert given.score == pytest.approx(found.score, abs=1e-4)
+        assert given.score == pytest.approx(found.score, rel=1e-5, abs=1e-6)
         assert given.trace is not None
         np.testing.assert_allclose(
             given.trace.attention["source"], found.trace.attention["source"], atol=1e-5
@@ -169,12 +169,13 @@ def test_several_inputs_are_read_by_name() -> None:
         model.predict({"left": "abc"})
 
 
-def test_the_guide_pulls_attention_to_the_true_alignment() -> None:
+def test_the_guide_pulls_attention_to_the_true_alignment(learning_seed: int) -> None:
     truth = {"alignment": {"type": "alignment"}}
     data = rows(60)
 
     def error_after_training(guide: float) -> float:
-        model = build(spec(truth=truth, attention={"score": "additive", "guide": guide}), data)
+        described = spec(truth=truth, attention={"score": "additive", "guide": guide})
+        model = build(described, data, seed=learning_seed)
         optimizer = torch.optim.Adam(model.network.parameters(), lr=0.02)
         dataset = Dataset.build(data, list(model.columns.values()))
         batch = next(iter(Batches(dataset, rows=60, shuffle=False)))
@@ -192,7 +193,8 @@ def test_the_guide_pulls_attention_to_the_true_alignment() -> None:
             total += n
         return 1 - right / total
 
-    assert error_after_training(1.0) < 0.2 < error_after_training(0.0)
+    guided, free = error_after_training(1.0), error_after_training(0.0)  # 0 and 0.29 to 0.51 over four seeds
+    assert guided < 0.1 and guided < 0.5 * free
 
 
 def test_oracle_attention_is_the_truth_itself() -> None:
@@ -215,7 +217,7 @@ def test_an_ensemble_of_twins_is_the_model_itself() -> None:
         model.predict(inputs), model.predict(inputs, ensemble=[model, model]), strict=True
     ):
         assert alone.text == together.text
-        assert alone.score == pytest.approx(together.score, abs=1e-4)
+        assert alone.score == pytest.approx(together.score, rel=1e-5, abs=1e-6)
 
 
 def test_members_of_an_ensemble_must_share_the_output_vocabulary() -> None:

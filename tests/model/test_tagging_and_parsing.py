@@ -82,7 +82,7 @@ def test_a_joint_model_comes_back_from_its_folder(joint: tuple[regard.Model, Pat
     for output in ("upos", "tree"):
         sentence = "the unheard dog saw her ."
         first, second = (one.predict(sentence, output=output) for one in (model, again))
-        assert first.text == second.text and first.score == pytest.approx(second.score, abs=1e-4)
+        assert first.text == second.text and first.score == pytest.approx(second.score, rel=1e-4, abs=1e-6)
         assert len(first.value) == 6
     assert {"upos.tag_accuracy", "tree.uas", "tree.las"} <= set(model.metrics["scores"]["dev"])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 import torch
@@ -19,7 +21,7 @@ from regard.nn.packing import Packing
 from regard.nn.selections import Segmental
 from regard.nn.targets import shifted
 
-from .conftest import SOURCE, TARGET, model
+from .conftest import SOURCE, TARGET, VOCABULARY, model, tokens
 
 TOLERANCES = [(torch.float64, 1e-10), (torch.float32, 1e-5)]
 
@@ -92,16 +94,45 @@ def test_every_cell_score_and_selection_equals_the_plain_one(cell, score, dtype,
                 assert_equals_the_plain_one(encoder, decoder, drawing, tolerance)
 
 
-def assert_equals_the_plain_one(encoder, decoder, drawing, tolerance):
+@pytest.mark.parametrize("seed", range(12))
+def test_random_shapes_equal_the_plain_ones(seed):
+    """Sizes, lengths and batches of any remainder, down to one: tails of vectors and of blocks."""
+    draw = random.Random(seed)
+
+    def texts(count):
+        return tokens(
+            *([draw.randrange(4, VOCABULARY) for _ in range(draw.randint(1, 21))] for _ in range(count))
+        )
+
+    rows = draw.choice([1, 2, 3, 5, 9, 17])
+    options = {
+        "size": draw.randint(1, 37),
+        "embedding": draw.randint(1, 19),
+        "cell": draw.choice(["gru", "lstm", "rnn"]),
+        "score": draw.choice(["additive", "general", "location"]),
+        "select": draw.choice(["softmax", "sigmoid", "segments"]),
+        "state": draw.choice(["previous", "current"]),
+        "layers": draw.randint(1, 2),
+    }
+    for dtype, tolerance in (
+        (torch.float64, 1e-9),
+        (torch.float32, 1e-3),
+    ):  # long recurrences amplify rounding
+        encoder, decoder = model(seed=seed, dtype=dtype, **options)
+        source, target = texts(rows), texts(rows)
+        assert_equals_the_plain_one(encoder, decoder, None, tolerance, source=source, target=target)
+
+
+def assert_equals_the_plain_one(encoder, decoder, drawing, tolerance, *, source=SOURCE, target=TARGET):
     """In readouts, attention and every gradient."""
-    assert fused.knows(decoder, {"source": encoder(SOURCE)})
-    previous, _, lengths = shifted(TARGET)
+    assert fused.knows(decoder, {"source": encoder(source)})
+    previous, _, lengths = shifted(target)
     packing = Packing.of(lengths, previous.shape[1])
     torch.manual_seed(1)
     results = []
     for unroll in (decoder.unroll, decoder.unroll_plain):
         torch.manual_seed(1)
-        found = unroll({"source": encoder(SOURCE)}, previous, packing, drawing=drawing)
+        found = unroll({"source": encoder(source)}, previous, packing, drawing=drawing)
         weights = found.looks["source"]
         total = (found.readouts * torch.randn_like(found.readouts)).sum()
         total = total + (weights * torch.randn_like(weights)).sum()

@@ -89,12 +89,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def run(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(installed: Path, tmp_path_factory: pytest.TempPathFactory, learning_seed: int) -> Path:
     """A model of all its parts, trained from a YAML file; next to it `both`, which also writes a text."""
     folder = tmp_path_factory.mktemp("gauge")
+    seed = ["--set", f"training.seed={1 + learning_seed}"]
     for trained in regard(
-        ["train", str(HERE / "gauge.yaml"), "-o", "run"],
-        ["train", str(HERE / "both.yaml"), "-o", "both", "--quiet"],
+        ["train", str(HERE / "gauge.yaml"), "-o", "run", *seed],
+        ["train", str(HERE / "both.yaml"), "-o", "both", "--quiet", *seed],
         path=[installed],
         folder=folder,
     ):

@@ -110,8 +110,8 @@ def rows() -> list[dict[str, str]]:
     ]
 
 
-def test_a_model_is_trained_by_the_users_own_loop_saved_and_used(tmp_path: Path) -> None:
-    torch.manual_seed(1)
+def test_a_model_is_trained_by_the_users_own_loop_saved_and_used(tmp_path: Path, learning_seed: int) -> None:
+    torch.manual_seed(1 + learning_seed)
     model = regard.Model.build(small(), rows=rows())
     optimizer = torch.optim.Adam(model.network.parameters(), lr=0.02)
     batches = model.batches(rows(), batch_rows=5, seed=1)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a G
 
 
 def train(run: Path, *, resume: bool = False, stop_at: int | None = None, **options: object) -> list[float]:
-    seed_everything(1)
+    seed_everything(int(options.get("seed", 1)))  # type: ignore[call-overload]
     network = TinyNetwork()
     stop = {} if stop_at is None else {stop_at: lambda: signal.raise_signal(signal.SIGTERM)}
     fit(
@@ -41,8 +41,8 @@ def train(run: Path, *, resume: bool = False, stop_at: int | None = None, **opti
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
-def test_every_precision_learns(tmp_path: Path, precision: str) -> None:
-    losses = train(tmp_path, precision=precision)
+def test_every_precision_learns(tmp_path: Path, precision: str, learning_seed: int) -> None:
+    losses = train(tmp_path, precision=precision, seed=1 + learning_seed)
     assert losses[0] > 1.0 and losses[-1] < 0.3
 
 

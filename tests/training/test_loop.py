@@ -53,8 +53,8 @@ def final_weight(run: Path) -> float:
     return load_file(run / "model.safetensors")["weight"].item()
 
 
-def test_it_learns(tmp_path: Path) -> None:
-    result = train(tmp_path, epochs=6)
+def test_it_learns(tmp_path: Path, learning_seed: int) -> None:
+    result = train(tmp_path, epochs=6, seed=1 + learning_seed)
     losses = [float(row["loss.tags"]) for row in rows(tmp_path) if row["loss.tags"]]
     assert losses[0] > 1.5 and losses[-1] < 0.1
     assert result.stopped_because == "epochs" and result.steps == 72 and result.metrics["loss"] < 0.05
