@@ -215,7 +215,8 @@ def test_the_board_and_the_errors_of_the_spec() -> None:
     refused({"decode": "marginal"}, "decode.*Write  type: crf")
     refused({"type": "crf", "class_weights": "balanced"}, "class_weights.*Write  type: tags")
     refused({"type": "crf", "constraints": "bio"}, "converts its tags to bioes", [("scheme", "bioes")])
-    with pytest.raises(RegardError, match=r"a tags decoder cannot write a tree column\. Use type: tree"):
+    told = r"a tags decoder cannot write a tree column: it writes tags\. Use type: tree"
+    with pytest.raises(RegardError, match=told):
         Spec.parse({**base, "outputs": {"t": {"type": "tree", "of": "words"}}, "decoder": {"type": "tags"}})
     spec = Spec.parse(
         {
