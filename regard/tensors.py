@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-DIGEST, FORMAT, VALUES = "digest", "format", "values"
+DIGEST, FORMAT, VALUES, VERSION = "digest", "format", "values", "regard"
 LONGEST_HEADER = 100_000_000  # bytes; the limit of safetensors
 BEFORE_DIGESTS: tuple[set[str], ...] = (set(), {FORMAT}, {VALUES})
 """The metadata keys of files from earlier versions or from `safetensors.save_file`."""
@@ -81,7 +81,7 @@ def read_tensors(path: Path, what: str, *, own: bool = True) -> tuple[dict[str, 
         with _mapped(path) as content:
             raw, header = _parted(content)
             with memoryview(content) as whole, whole[8 + len(raw) :] as data:
-                _check(raw, header.metadata, data, own=own)
+                _check(path, what, raw, header.metadata, data, own=own)
         return load_file(path), header.metadata
 
 
@@ -93,11 +93,21 @@ def first_not_finite(tensors: Iterable[tuple[str, Tensor]]) -> str | None:
     return None
 
 
-def _check(raw: bytes, metadata: Mapping[str, str], data: memoryview, *, own: bool) -> None:
+def _check(
+    path: Path, what: str, raw: bytes, metadata: Mapping[str, str], data: memoryview, *, own: bool
+) -> None:
     if DIGEST in metadata:
         said = metadata[DIGEST]
         if said != _digest(raw.rstrip(b" ").replace(said.encode(), b"", 1), data):
             raise ValueError("its content does not match its digest: it was damaged or changed")
+    elif own and VERSION in metadata:
+        # Such models load and give other answers: defaults and initial states have changed since.
+        raise RegardError(
+            f"{what} cannot be read: regard {metadata[VERSION]} wrote them before files had digests, and this "
+            "version would answer differently.",
+            where=str(path),
+            fix="Train the model again, or use the version that wrote it.",
+        )
     elif own and set(metadata) not in BEFORE_DIGESTS:
         raise ValueError("its digest is missing")
 

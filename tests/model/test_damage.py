@@ -144,6 +144,15 @@ def test_a_folder_from_before_there_were_digests_loads(saved: Path) -> None:
     assert Model.load(saved).predict("abc").text == answer.text
 
 
+def test_a_folder_of_the_first_version_is_refused_with_the_reason(saved: Path) -> None:
+    """Its weights would load, and some models would answer differently."""
+    save_file(load_file(saved / WEIGHTS), saved / WEIGHTS, metadata={"format": "pt", "regard": "0.1.0"})
+    with pytest.raises(
+        RegardError, match=r"regard 0\.1\.0 wrote them.*answer differently.*Train the model again"
+    ):
+        Model.load(saved)
+
+
 def test_the_same_model_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         build(spec()).save(tmp_path / name)
