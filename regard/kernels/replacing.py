@@ -133,15 +133,17 @@ def recordable(owner: nn.Module) -> bool:
     The modules inside must be regard's or torch's, with neither hooks nor replaced methods. The code of others may
     depend on more than weights and inputs; a class that does not says so with `recordable = True`.
     """
+    return state_of(owner) is not None
+
+
+def state_of(owner: nn.Module) -> Hashable | None:
+    """What a recording of a module depends on beside its weights: the modules inside and their plain attributes.
+    None if its calls must not be recorded."""
     if _off or any(global_hooks()):
-        return False
+        return None
     watch = _watch(owner)
-    return watch.fine and not any(watch.hooks)
-
-
-def state_of(owner: nn.Module) -> Hashable:
-    """What a recording of a module depends on beside its weights: the modules inside and their plain attributes."""
-    watch = _watch(owner)
+    if not watch.fine or any(watch.hooks):
+        return None
     return (watch.number, *[own[name] for own, name in watch.plain])
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.kernels.gradient_recording import Asked, Found, Function, GradientRecording, Shelf, replay
-from regard.kernels.replacing import recordable, state_of
+from regard.kernels.replacing import state_of
 from regard.kernels.replay import autocast_dtype
 from regard.private import transforms_active
 
@@ -32,13 +32,14 @@ def replayed(owner: nn.Module, function: Function, *inputs: Tensor, key: Hashabl
         return function(*inputs)
     if torch.compiler.is_compiling() or transforms_active() or torch.cuda.is_current_stream_capturing():
         return function(*inputs)
-    if not recordable(owner):
+    state = state_of(owner)
+    if state is None:
         return function(*inputs)
     replays = replays_of(owner)
     weights = replays.weights(owner)  # also finds the dropouts
     shares = tuple(module.p for module in replays.dropouts)
     asked = Asked(owner, function, inputs, weights, shares, autocast_dtype())
-    return replays(asked, (key, state_of(owner))) if asked.weights else function(*inputs)
+    return replays(asked, (key, state)) if asked.weights else function(*inputs)
 
 
 class GradientReplays:

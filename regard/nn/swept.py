@@ -11,17 +11,17 @@ from torch import Tensor
 
 from regard.kernels.availability import triton_takes
 from regard.kernels.buckets import rounded_rows, rounded_steps
-from regard.kernels.replacing import Replaces
 from regard.kernels.replay import outside_inference
-from regard.nn.cells import Cell, GRUCell, LSTMCell, RNNCell
+from regard.nn.cells import Cell
+from regard.nn.cells.cell import ACTIVATIONS
 from regard.nn.packing import Packing, sent
 from regard.nn.recurrence import kernel_of
 
 if TYPE_CHECKING:
     from regard.kernels.cuda.recurrence import Orders, Sweep
 
-CELLS = {RNNCell: "rnn", GRUCell: "gru", LSTMCell: "lstm"}
-WRITTEN = Replaces(*CELLS)
+CELLS = {"gru": "gru", "lstm": "lstm", **dict.fromkeys(ACTIVATIONS, "rnn")}
+"""The cells of the kernels, by `Cell.kernel`."""
 
 
 def knows(cells: Sequence[Cell], inputs: Tensor) -> bool:
@@ -30,11 +30,7 @@ def knows(cells: Sequence[Cell], inputs: Tensor) -> bool:
 
 def has_kernels(cells: Sequence[Cell]) -> bool:
     """`knows`, regardless of the device."""
-    return (
-        WRITTEN(*cells)
-        and kernel_of(cells) is not None
-        and cells[0].weight_hh.dtype in (torch.float32, torch.float64)
-    )
+    return kernel_of(cells) in CELLS and cells[0].weight_hh.dtype in (torch.float32, torch.float64)
 
 
 def run(cells: Sequence[Cell], first: Tensor, inputs: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
@@ -67,7 +63,7 @@ def sweep_of(cells: Sequence[Cell], rows: int, steps: int) -> Sweep:
 
     cell = cells[0]
     return Sweep(
-        cell=CELLS[WRITTEN.kind(cell)],  # type: ignore[arg-type, index]
+        cell=CELLS[str(cell.kernel)],  # type: ignore[arg-type]
         size=cell.size,
         directions=len(cells),
         inputs=cell.input_size,

@@ -120,7 +120,7 @@ def plan_of(decoder: RecurrentDecoder, memories: Mapping[str, Memory], steps: in
     cell = stack.cell(0)
     memory = memories[reading.names[0]]
     return UnrollPlan(
-        cell=swept.CELLS[swept.WRITTEN.kind(cell)],  # type: ignore[arg-type, index]
+        cell=swept.CELLS[str(cell.kernel)],  # type: ignore[arg-type]
         size=stack.size,
         layers=len(stack.cells),
         rows=rounded_rows(len(memory.values)),
