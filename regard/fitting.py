@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from regard.data import read_rows
-from regard.data.frames import SOURCE, TARGET, is_file, is_missing, json_lines, records, scalar, splits_of
+from regard.data.frames import SOURCE, TARGET, cell, is_file, is_missing, json_lines, pair_records, splits_of
 from regard.errors import RegardError
 from regard.experiment import Experiment, inferred, name_of_run
 from regard.model import Model
 from regard.model.columns import make_columns
 from regard.model.inputs import given_rows
+from regard.pair_columns import Sources
 from regard.pair_model import MODEL, refuse_model
 from regard.pairs import Inferred
 from regard.parts import as_data
@@ -34,7 +35,7 @@ def fit(
     data: Any,
     y: Any = None,
     *,
-    source: str | None = None,
+    source: str | Sequence[str] | None = None,
     target: str | None = None,
     dev: Any = None,
     test: Any = None,
@@ -66,6 +67,7 @@ def fit(
         model = regard.fit("words.tsv")                              # a file of pairs
         model = regard.fit("words.tsv", model="transformer")
         model = regard.fit(frame, source="text", target="label")     # pandas, Polars, pyarrow, datasets.Dataset
+        model = regard.fit(frame, source=["premise", "hypothesis"], target="label")
         model = regard.fit({"source": […], "target": […]}, epochs=5)
         model = regard.fit(X, y, dev=(X_dev, y_dev), encoder={"size": 64}, training={"lr": 3e-4})
         model = regard.fit([("cat", "K AE T"), …], spec="my.yaml")   # the spec's model on these data
@@ -135,14 +137,22 @@ class _Rows:
     """The model and its data: a file, a spec with its own data, or rows given in Python."""
 
     def __init__(
-        self, data: Any, y: Any, splits: Mapping[str, Any], source: str | None, target: str | None, spec: Any
+        self, data: Any, y: Any, splits: Mapping[str, Any], source: Sources, target: str | None, spec: Any
     ) -> None:
         if is_file(data) and y is not None:
             raise RegardError("y cannot be combined with a data file.", where="y", fix="Leave y out.")
         self.data, self.y, self.splits, self.spec = data, y, splits, spec
-        self.source, self.target = source, target
-        self.given = data is not None and not (is_file(data) and source is None and target is None)
+        self.sources = [source] if isinstance(source, str) else list(source or ())
+        self.target = target
+        chosen = bool(self.sources) or target is not None
+        if spec is not None and len(self.sources) > 1:
+            raise RegardError(
+                "the spec names its inputs.", where="source", fix="Set the `field` of each input in the spec."
+            )
+        self.given = data is not None and not (is_file(data) and (not chosen or spec is None))
         """Whether the training rows are written into the folder of the run."""
+        self.named: tuple[list[str], str | None] = self.sources, target
+        """The columns of the training data that are the inputs and the output."""
 
     def name(self) -> str:
         if isinstance(self.spec, str | PathLike):
@@ -164,7 +174,8 @@ class _Rows:
         if base is None:
             more = [f"data.{split}={json.dumps(file)}" for split, file in kept.items() if split != "train"]
             named = ["name=pairs"] if self.given else []
-            return inferred(kept["train"], [*named, *more, *changes])
+            sources, target = self.named
+            return inferred(kept["train"], [*named, *more, *changes], source=sources or None, target=target)
         refuse_model(changes, "model")
         if "train" in kept:
             said = base.written().get("data") or {}
@@ -188,10 +199,11 @@ class _Rows:
 
     def _kept(self, folder: RunFolder, split: str, rows: Any, base: Spec | None) -> str:
         """The file of a split: the given one, or a new one in the folder of the run."""
-        if is_file(rows) and self.source is None and self.target is None:
+        source = self.sources[0] if self.sources else None
+        if is_file(rows) and (base is None or (source is None and self.target is None)):
             return str(fspath(rows))
         if is_file(rows):
-            names = [self.source or SOURCE, self.target or TARGET]
+            names = [source or SOURCE, self.target or TARGET]
             rows, y = list(read_rows(fspath(rows), fields=names)), None
         elif split == "train":
             y = self.y
@@ -199,15 +211,34 @@ class _Rows:
             rows, y = _inputs_and_targets(rows, as_pair=self.y is not None)
         where = "data" if split == "train" else split
         if base is None:
-            found: Iterable[Mapping[str, str]] = _pairs(
-                records(rows, y, source=self.source, target=self.target, where=where), where
-            )
+            found = self._own_rows(rows, y, split, where)
         else:
             found = given_rows(
-                rows, y, base, make_columns(base), source=self.source, target=self.target, where=where
+                rows, y, base, make_columns(base), source=source, target=self.target, where=where
             )
         name = "pairs" if split == "train" else split
         return str(folder.add_rows(json_lines(found), name))
+
+    def _own_rows(self, rows: Any, y: Any, split: str, where: str) -> Iterable[Mapping[str, Any]]:
+        """The columns of inputs and output, under the names of the training data, so that they can be predicted."""
+        if y is None and not self.sources and self.target is None and _is_nested(rows):
+            return [dict(row) for row in rows]  # the format of a file of these objects is recognized
+        found, sources, target = pair_records(rows, y, self.sources, self.target, where=where)
+        made = _pairs(found, [*sources, target], where)
+        if split == "train":
+            self.named = sources, target
+            return made
+        names = [*self.named[0], str(self.named[1])]
+        return (dict(zip(names, row.values(), strict=True)) for row in made)
+
+
+def _is_nested(rows: Any) -> bool:
+    """Whether rows are objects with objects in them, such as chats."""
+    first = rows[0] if isinstance(rows, list | tuple) and rows else None
+    return isinstance(first, Mapping) and any(
+        isinstance(value, list | tuple) and value and isinstance(value[0], Mapping)
+        for value in first.values()
+    )
 
 
 def _inputs_and_targets(rows: Any, *, as_pair: bool) -> tuple[Any, Any]:
@@ -219,11 +250,11 @@ def _inputs_and_targets(rows: Any, *, as_pair: bool) -> tuple[Any, Any]:
     return rows, None
 
 
-def _pairs(found: list[dict[str, Any]], where: str) -> Iterator[dict[str, str]]:
+def _pairs(found: list[dict[str, Any]], names: Sequence[str], where: str) -> Iterator[dict[str, Any]]:
     if not found:
         raise RegardError("there are no rows.", where=where)
     first = found[0]
-    absent = [name for name in (SOURCE, TARGET) if name not in first]
+    absent = [name for name in names if name not in first]
     if absent:
         raise RegardError(
             f"the columns are {', '.join(first)}; none is named {absent[0]}.",
@@ -231,14 +262,15 @@ def _pairs(found: list[dict[str, Any]], where: str) -> Iterator[dict[str, str]]:
             fix=f"Pass {' and '.join(f'{name}=…' for name in absent)}.",
         )
     for number, row in enumerate(found, 1):
-        yield _texts({name: row.get(name) for name in (SOURCE, TARGET)}, f"{where}, row {number}")
+        yield _cells({name: row.get(name) for name in names}, f"{where}, row {number}")
 
 
-def _texts(row: Mapping[str, Any], where: str) -> dict[str, str]:
-    for name, value in row.items():
+def _cells(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+    for place, (name, value) in enumerate(row.items(), 1):
         if is_missing(value):
-            raise RegardError(f"the {name} is missing.", where=where, fix="Leave the row out.")
-    return {name: scalar(value, f"{where}: {name}") for name, value in row.items()}
+            side = TARGET if place == len(row) else SOURCE if len(row) == 2 else name
+            raise RegardError(f"the {side} is missing.", where=where, fix="Leave the row out.")
+    return {name: cell(value, f"{where}: {name}") for name, value in row.items()}
 
 
 def _is_spec(data: Spec | Mapping[str, Any]) -> bool:

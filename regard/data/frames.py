@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from regard.data.readers.ranges import ends
 from regard.errors import RegardError
 
 Record = dict[str, Any]
@@ -57,6 +58,72 @@ def records(
     if rows and not set(fields) & rows[0].keys() and len(rows[0]) == len(fields) == 2:
         return [dict(zip(fields, row.values(), strict=True)) for row in rows]
     return rows
+
+
+def pair_records(
+    data: object, targets: object, sources: Sequence[str], target: str | None, *, where: str = "data"
+) -> tuple[list[Record], list[str], str]:
+    """One mapping per row with the columns of inputs and output under their own names, and these names.
+
+    sources   the columns of inputs; empty: the one named `source`, or the only one
+    """
+    if len(sources) > 1:
+        table = columns_of(data)
+        rows = _rows(data, sources, where, pairs=True) if table is None else _of_columns(table, where)
+        chosen = [
+            {name: _value(row, name, f"{where}, row {n}") for name in sources}
+            for n, row in enumerate(rows, 1)
+        ]
+        if targets is not None:
+            return (
+                _with_targets(chosen, values_of(targets, "y"), None, target, [sources[0], TARGET]),
+                [*sources],
+                TARGET,
+            )
+        named = target or TARGET
+        for n, (row, found) in enumerate(zip(rows, chosen, strict=True), 1):
+            found[named] = _value(row, named, f"{where}, row {n}")
+        return chosen, [*sources], named
+    source = sources[0] if sources else None
+    made = records(data, targets, source=source, target=target, where=where)
+    if not made or SOURCE not in made[0] or TARGET not in made[0]:
+        return made, [SOURCE], TARGET
+    first, last = _own_names(data, targets, source, target)
+    return [{first: row[SOURCE], last: row[TARGET]} for row in made], [first], last
+
+
+def _own_names(data: object, targets: object, source: str | None, target: str | None) -> tuple[str, str]:
+    """The names that the columns of a pair have in the data; `source` and `target` if they have none."""
+    names = [str(name) for name in _names(data) or ()]
+    if not names and isinstance(data, Sequence) and data and isinstance(data[0], Mapping):
+        names = [str(name) for name in data[0]]
+    own = [name for name in names if name not in (SOURCE, TARGET)]
+    if source is None and SOURCE not in names and len(own) == (2 if targets is None else 1):
+        source = own[0]
+    if target is None and targets is None and TARGET not in names and len(own) == 2:
+        target = own[1]
+    first, last = source or SOURCE, target or TARGET
+    return (first, last) if first != last else (SOURCE, TARGET)
+
+
+def cell(value: object, where: str) -> Any:
+    """A value as JSON: a text, number or boolean as text, a list or array of numbers as a list."""
+    listed = value.tolist() if isinstance(value, np.ndarray) else value
+    if isinstance(listed, list | tuple) and listed:
+        return [_number(one, where) for one in listed]
+    return scalar(value, where)
+
+
+def _number(value: object, where: str) -> Any:
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_number(one, where) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise RegardError(f"expected a list of numbers, it contains {_kind(value)}.", where=where)
+    if value != value or value in (float("inf"), float("-inf")):
+        raise RegardError(f"a list of numbers contains {value}.", where=where, fix="Leave the row out.")
+    return value
 
 
 def values_of(values: object, where: str) -> list[Any]:
@@ -187,9 +254,21 @@ def _chosen(row: Record, names: Sequence[str | None], fields: Sequence[str], whe
     return {field: _value(row, name, where) for field, name in wanted.items()}
 
 
+def value_in(row: Mapping[str, Any], name: str) -> Any:
+    """A value of a row: row["a"], row["a"]["b"] for a.b, a list for a range a1..a9; None if there is none."""
+    try:
+        return _value(row, name, "")
+    except RegardError:
+        return None
+
+
 def _value(row: Mapping[str, Any], name: str, where: str) -> Any:
     if name in row:
         return row[name]
+    both = ends(name, list(row))
+    if both is not None and all(end in row for end in both):
+        keys = list(row)
+        return [row[key] for key in keys[keys.index(both[0]) : keys.index(both[1]) + 1]]
     outer, _, inner = name.partition(".")
     if inner and isinstance(row.get(outer), Mapping):
         return _value(row[outer], inner, where)

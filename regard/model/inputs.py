@@ -12,7 +12,7 @@ from PIL.Image import Image
 
 from regard.data import Row
 from regard.data.columns import Column
-from regard.data.frames import columns_of, is_missing, records, values_of
+from regard.data.frames import columns_of, is_missing, records, value_in, values_of
 from regard.errors import RegardError
 from regard.parts import Plan
 
@@ -24,24 +24,29 @@ the bytes of a file, or an array. An image may also be a Pillow image, and audio
 rate."""
 
 
-def one_or_several(inputs: Input | Iterable[Input]) -> tuple[Sequence[Input], bool]:
+def one_or_several(
+    inputs: Input | Iterable[Input], columns: Sequence[Column] = ()
+) -> tuple[Sequence[Input], bool]:
     """The inputs as a sequence, and whether there is a single one; samples with their rate, a pair, are one.
 
     Any other iterable is several inputs: a list, a Series, an array of texts, a generator. Each row of a
-    frame is an input. An array of numbers is one input: an image, a video, a series.
+    frame is an input. An array of numbers is one input: an image, a video, a series; unless the column of the only
+    input says that it holds several.
     """
     sound = isinstance(inputs, tuple) and len(inputs) == 2 and isinstance(inputs[1], int)
     if sound or isinstance(inputs, str | bytes | bytearray | memoryview | Mapping | PathLike | Image):
         return [cast(Input, inputs)], True
     if isinstance(inputs, np.ndarray):
         texts = inputs.dtype.kind in "OUST" and inputs.ndim > 0
+        if len(columns) == 1 and not texts and columns[0].is_several(inputs):
+            return list(inputs), False
         return (cast(Sequence[Input], inputs.tolist()), False) if texts else ([inputs], True)
-    columns = columns_of(inputs)
-    if columns is not None and len(columns) == 1:
-        return next(iter(columns.values())), False
-    if columns is not None:
-        rows = zip(*columns.values(), strict=True)
-        return [dict(zip(columns, row, strict=True)) for row in rows], False
+    table = columns_of(inputs)
+    if table is not None and len(table) == 1:
+        return next(iter(table.values())), False
+    if table is not None:
+        rows = zip(*table.values(), strict=True)
+        return [dict(zip(table, row, strict=True)) for row in rows], False
     if isinstance(inputs, Sequence):
         return cast(Sequence[Input], inputs), False
     if isinstance(inputs, Iterable) or hasattr(inputs, "to_list") or hasattr(inputs, "tolist"):
@@ -58,9 +63,7 @@ def input_row(value: Input, columns: Mapping[str, Column], number: int = 0) -> R
                 fix=f"Pass a mapping: {{{', '.join(f'{name!r}: …' for name in columns)}}}.",
             )
         value = {next(iter(columns)): value}
-    unknown = [name for name in value if name not in columns]
-    if unknown:
-        raise RegardError(f"no input {unknown[0]!r}.", fix=f"The inputs are {', '.join(columns)}.")
+    value = _by_name(value, columns)
     read = (
         value if isinstance(value, Row) and value.file else None
     )  # from a file, whose line an error message shows
@@ -77,6 +80,29 @@ def input_row(value: Input, columns: Mapping[str, Column], number: int = 0) -> R
         if read is None
         else Row(values, file=read.file, line=read.line, folder=read.folder)
     )
+
+
+def _by_name(value: Mapping[str, Any], columns: Mapping[str, Column]) -> Mapping[str, Any]:
+    """The inputs by name. A row of the data has them under their fields, and may have other columns."""
+    if set(value) <= set(columns):
+        return value
+    found = {}
+    for name, column in columns.items():
+        one = value_in(value, column.field)
+        one = value.get(name) if one is None else one
+        if one is not None:
+            found[name] = one
+    if len(found) < len(columns):
+        known = {*columns, *(column.field for column in columns.values())}
+        unknown = next((name for name in value if name not in known), None)
+        lacking = next(name for name in columns if name not in found)
+        raise RegardError(
+            f"no input {unknown!r}." if unknown is not None else f"the input {lacking!r} is missing.",
+            fix=f"The inputs are {', '.join(columns)}.",
+        )
+    if isinstance(value, Row):
+        return Row(found, file=value.file, line=value.line, folder=value.folder)
+    return found
 
 
 def is_files(data: Any) -> bool:

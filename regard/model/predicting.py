@@ -118,7 +118,7 @@ class PredictingModel:
                       `max_length=None`: the longest that the input's length allows
         """
         self._refuse_stream("predict")
-        several, single = one_or_several(inputs)
+        several, single = one_or_several(inputs, [self.columns[name] for name in self.spec.inputs])
         changes: dict[str, Any] = {
             "seed": seed,
             "method": method,
@@ -220,7 +220,7 @@ class PredictingModel:
         look          as in `predict`, for one pair
         """
         self._refuse_stream("score")
-        several, single = one_or_several(inputs)
+        several, single = one_or_several(inputs, [self.columns[name] for name in self.spec.inputs])
         alone = isinstance(targets, str | int | float | np.generic)
         wanted = [targets] if alone else values_of(targets, "targets")
         if alone != single or len(several) != len(wanted):

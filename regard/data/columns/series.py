@@ -241,6 +241,13 @@ class SeriesColumn(Column):
         normal = (features - self.mean) / self.spread if self.width else features
         return normal.astype(np.float32)
 
+    def is_several(self, array: Array) -> bool:
+        """(rows, T, D), or (rows, T) if the vectors of a series are single numbers."""
+        size = self.width // (2 if self.velocities else 1)
+        if array.ndim == 3:  # a single series may be (T, points, coordinates)
+            return bool(array.shape[2] == size != array.shape[1] * array.shape[2])
+        return bool(array.ndim == 2 and size == 1 < array.shape[1])
+
     def decode(self, ids: Sequence[int]) -> str:
         raise RegardError("a series cannot be an output.", where=self.name)
 
