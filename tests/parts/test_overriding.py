@@ -17,8 +17,6 @@ from typing import Any
 
 import pytest
 import torch
-from tests.parts.contexts import Document, contexts, options_of, small
-from tests.parts.rows import rows
 from torch import Tensor, nn
 
 from regard.data import Dataset
@@ -32,6 +30,8 @@ from regard.nn import Embedding
 from regard.nn.search import Beam, Greedy, Limits
 from regard.parts import names, part
 from regard.spec import Spec
+from regard.testing.rows import rows
+from regard.testing.specs import Document, contexts, options_of, small
 from tests.parts.effects import _set_weights
 
 KINDS = ("cell", "composer", "score", "selection", "store", "network", "encoder", "decoder")
