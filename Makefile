@@ -1,5 +1,8 @@
-# `make demo` and `make test` create a virtual environment in .venv and install the package in it.
-VENV := .venv
+# `make demo` and `make test` create a virtual environment in .venv and install the package in it, with the versions
+# of constraints.txt. `make test TORCH=2.15.0` uses that torch, in an environment of its own (.venv-torch-2.15.0): the
+# oldest supported torch is 2.6.0. Such a torch brings the triton it needs.
+TORCH ?=
+VENV := .venv$(if $(TORCH),-torch-$(TORCH))
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_WORKERS ?= 2
@@ -38,8 +41,10 @@ $(STAMP): pyproject.toml constraints.txt
 	echo "Making $(VENV) with $$($$python --version)"; \
 	$$python -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	cp constraints.txt $(VENV)/constraints.txt
+	@if [ -n "$(TORCH)" ]; then echo "torch==$(TORCH)" > $(VENV)/constraints.txt; fi
+	$(BIN)/python -m pip install --quiet --constraint $(VENV)/constraints.txt --editable '.[dev]'
 	@touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-torch-* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
