@@ -18,12 +18,14 @@ from regard.kernels.projective import (
 from regard.kernels.replacing import without_fast_paths
 from regard.kernels.segments import segment_marginals
 from regard.kernels.spanning import spanning_log_partition, spanning_marginals
+from regard.private import eager
 
 __all__ = [
     "available",
     "chain_log_partition",
     "chain_marginals",
     "chain_mode",
+    "eager",
     "plainly",
     "projective_log_partition",
     "projective_marginals",

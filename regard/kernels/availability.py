@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from importlib.util import find_spec
 
 import torch
 from torch import Tensor
 
-from regard.private import transforms_active
+from regard.private import eager, traced, triton_works
 
 _ON_CPU = frozenset({"chain", "chain_mode", "segments", "projective", "projective_mode"})
 _ON_CUDA = frozenset({"chain", "segments", "projective"})
@@ -35,9 +34,7 @@ def plainly() -> Iterator[None]:
         _plainly -= 1
 
 
-@cache
-def installed(module: str) -> bool:
-    return find_spec(module) is not None
+_NUMBA = find_spec("numba") is not None  # a constant, because a compiler cannot trace the search for a module
 
 
 def available(name: str, tensor: Tensor) -> bool:
@@ -50,27 +47,32 @@ def available(name: str, tensor: Tensor) -> bool:
     if _plainly or tensor.dtype not in (torch.float32, torch.float64) or tensor.numel() == 0:
         return False
     if tensor.device.type == "cpu":
-        return name in _ON_CPU and installed("numba")
+        return name in _ON_CPU and _NUMBA and _seen_whole()
     if tensor.device.type == "cuda":
         fits = name != "chain" or tensor.shape[-1] <= _WIDEST_CHAIN_ON_CUDA
-        return fits and name in _ON_CUDA and installed("triton")
+        return fits and name in _ON_CUDA and _seen_whole() and _has_triton()
     return False
+
+
+def _seen_whole() -> bool:
+    """Whether the result of a kernel reaches everyone who needs it: in eager mode, or, under a compiler or
+    tracer, because the kernel is one operator to them. A transform of `torch.func` needs plain operations."""
+    return torch.compiler.is_compiling() or traced() or eager()
+
+
+def _has_triton() -> bool:
+    # Under a compiler the operator is only recorded; it finds out when it runs.
+    return torch.compiler.is_compiling() or triton_works()
 
 
 def triton_takes(tensor: Tensor) -> bool:
     """Whether kernels in Triton may be launched on this tensor."""
-    return (
-        tensor.is_cuda
-        and not _plainly
-        and installed("triton")
-        and not torch.compiler.is_compiling()
-        and not transforms_active()
-    )
+    return tensor.is_cuda and not _plainly and eager() and triton_works()
 
 
 def within_reach(*tensors: Tensor, rows: int) -> bool:
     """Whether the recurrence kernels support these tensors: all on the CPU, in one precision (single or
-    double), with neither autocast nor a compiler active.
+    double), with neither autocast, a compiler nor a transform active.
 
     rows   number of sequences: loading numba takes longer than predicting a few of them
     """
@@ -78,10 +80,10 @@ def within_reach(*tensors: Tensor, rows: int) -> bool:
     return (
         not _plainly
         and kinds in ({("cpu", torch.float32)}, {("cpu", torch.float64)})
-        and installed("numba")
+        and _NUMBA
+        and eager()
         and worth_loading(rows > FEW)
         and not torch.is_autocast_enabled("cpu")
-        and not torch.compiler.is_compiling()
     )
 
 

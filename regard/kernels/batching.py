@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from regard.private import transforms_active
+
 Forward = TypeVar("Forward", bound=Callable[..., Any])
 
 
@@ -21,12 +23,25 @@ def signed(forward: Forward) -> Forward:
 
 
 def once(backward: Forward) -> Forward:
-    """Mark a backward pass as not differentiable. The guard is skipped while gradients are disabled."""
+    """Mark a backward pass as not differentiable: it raises an error if its result is to be differentiated
+    (`create_graph=True`).
+
+    torch's `once_differentiable` raises it later, and not at all in `torch.autograd.grad`, which visits only
+    what lies between a result and the inputs: a second derivative would lack this one without an error.
+    """
     guarded = once_differentiable(backward)
 
     @wraps(backward)
     def either(ctx: Any, *gradients: Tensor | None) -> Any:
-        return (guarded if torch.is_grad_enabled() else backward)(ctx, *gradients)
+        if not torch.is_grad_enabled():
+            return backward(ctx, *gradients)
+        if transforms_active():
+            return guarded(ctx, *gradients)
+        raise RuntimeError(
+            "This gradient comes from a kernel and cannot be differentiated again (create_graph=True). Compute "
+            'in plain torch operations instead: with backend="reference" for a structure, and inside '
+            "`with regard.kernels.plainly():` for a layer."
+        )
 
     return either  # type: ignore[return-value]
 

@@ -18,18 +18,18 @@ import torch
 from torch import Tensor
 
 from regard.kernels.batching import join_batch, once, signed
-from regard.private import apply
+from regard.kernels.operators import differentiable, seen_whole
 
 
 def chain_log_partition(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> Tensor:
     """log Σ_z exp score(z), (B,); −inf where no path is possible. Differentiable twice."""
-    value: Tensor = apply(_LogPartition, init, edges, lengths)
+    value: Tensor = _log_partition(init, edges, lengths)
     return value
 
 
 def chain_marginals(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
     """p(z_0 = i), (B, C), and p(z_n = i, z_{n+1} = j), (B, N−1, C, C); zeros where no path is possible."""
-    states, joints = apply(_Marginals, init, edges, lengths)
+    states, joints = _marginals(init, edges, lengths)
     return states, joints
 
 
@@ -38,7 +38,7 @@ def chain_mode(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> tu
 
     A state is −1 beyond the length and where no path is possible.
     """
-    scores, states = _backend(edges).mode(init, edges, lengths)
+    scores, states = _mode(init, edges, lengths)
     return scores, states
 
 
@@ -50,6 +50,34 @@ def _backend(tensor: Tensor) -> Any:
     from regard.kernels.cpu import chain as on_cpu
 
     return on_cpu
+
+
+_GIVEN = "(Tensor? init, Tensor edges, Tensor? lengths)"
+
+
+@seen_whole(
+    "chain_mode",
+    f"{_GIVEN} -> (Tensor, Tensor)",
+    lambda init, edges, lengths: (
+        edges.new_empty(edges.shape[0]),
+        edges.new_empty((edges.shape[0], edges.shape[1] + 1), dtype=torch.int64),
+    ),
+)
+def _mode(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+    scores, states = _backend(edges).mode(init, edges, lengths)
+    return scores, states
+
+
+@seen_whole(
+    "chain_covariance",
+    "(Tensor states, Tensor joints, Tensor? lengths, Tensor? g_states, Tensor g_edges) -> (Tensor, Tensor)",
+    lambda states, joints, *_: (states.new_empty(states.shape), joints.new_empty(joints.shape)),
+)
+def _covariance(
+    states: Tensor, joints: Tensor, lengths: Tensor | None, g_states: Tensor | None, g_edges: Tensor
+) -> tuple[Tensor, Tensor]:
+    to_init, to_edges = _backend(joints).covariance(states, joints, lengths, g_states, g_edges)
+    return to_init, to_edges
 
 
 class _LogPartition(torch.autograd.Function):
@@ -66,7 +94,7 @@ class _LogPartition(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, None]:
         init, edges, lengths = ctx.saved_tensors
-        states, joints = apply(_Marginals, init, edges, lengths)
+        states, joints = _marginals(init, edges, lengths)
         to_init = None if init is None else gradient[:, None] * states
         return to_init, gradient[:, None, None, None] * joints, None
 
@@ -98,9 +126,29 @@ class _Marginals(torch.autograd.Function):
             return None, None, None
         states, joints, lengths = ctx.saved_tensors
         g_edges = torch.zeros_like(joints) if g_edges is None else g_edges
-        changes = _backend(joints).covariance(states, joints, lengths, g_states, g_edges, ctx.from_init)
-        return *changes, None
+        if ctx.from_init:
+            return *_covariance(states, joints, lengths, g_states, g_edges), None
+        return None, _covariance(states, joints, lengths, g_states, g_edges)[1], None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
         return join_batch(_Marginals.apply, info.batch_size, in_dims, arguments)
+
+
+_log_partition = differentiable(
+    "chain_log_partition",
+    f"{_GIVEN} -> Tensor",
+    _LogPartition,
+    lambda init, edges, lengths: edges.new_empty(edges.shape[0]),
+)
+
+
+_marginals = differentiable(
+    "chain_marginals",
+    f"{_GIVEN} -> (Tensor, Tensor)",
+    _Marginals,
+    lambda init, edges, lengths: (
+        edges.new_empty(edges.shape[0], edges.shape[-1]),
+        edges.new_empty(edges.shape),
+    ),
+)

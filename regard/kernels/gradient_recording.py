@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
+from regard.kernels.batching import once
 from regard.kernels.grounds import Grounds, apart, furnished, vacate
 from regard.kernels.replay import Recordings, on_the_side, recording
 from regard.private import apply, copy_all, lent, unflattened
@@ -270,7 +270,7 @@ class _Replayed(torch.autograd.Function):
         return found
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, *d_found: Tensor) -> Any:
         recording: GradientRecording = ctx.recording
         if ctx.pending.used:

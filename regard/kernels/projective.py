@@ -21,18 +21,18 @@ import torch
 from torch import Tensor
 
 from regard.kernels.batching import join_batch, once, signed
-from regard.private import apply
+from regard.kernels.operators import differentiable, seen_whole
 
 
 def projective_log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
     """log Σ_tree exp score(tree), (B,); −inf where no tree is possible. Differentiable twice."""
-    value: Tensor = apply(_LogPartition, arcs, lengths, single_root)
+    value: Tensor = _log_partition(arcs, lengths, single_root)
     return value
 
 
 def projective_marginals(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
     """p(h is the head of m), (B, N+1, N+1); zeros where no tree is possible."""
-    value: Tensor = apply(_Marginals, arcs, lengths, single_root)
+    value: Tensor = _marginals(arcs, lengths, single_root)
     return value
 
 
@@ -41,7 +41,7 @@ def projective_mode(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> 
 
     A head is −1 for the root symbol, beyond the length, and where no tree is possible.
     """
-    scores, heads = _backend(arcs).mode(arcs, lengths, single_root)
+    scores, heads = _mode(arcs, lengths, single_root)
     return scores, heads
 
 
@@ -53,6 +53,32 @@ def _backend(tensor: Tensor) -> Any:
     from regard.kernels.cpu import projective as on_cpu
 
     return on_cpu
+
+
+_GIVEN = "(Tensor arcs, Tensor? lengths, bool single_root)"
+
+
+@seen_whole(
+    "projective_mode",
+    f"{_GIVEN} -> (Tensor, Tensor)",
+    lambda arcs, lengths, single_root: (
+        arcs.new_empty(arcs.shape[0]),
+        arcs.new_empty(arcs.shape[:2], dtype=torch.int64),
+    ),
+)
+def _mode(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[Tensor, Tensor]:
+    scores, heads = _backend(arcs).mode(arcs, lengths, single_root)
+    return scores, heads
+
+
+@seen_whole(
+    "projective_covariance",
+    "(Tensor arcs, Tensor? lengths, bool single_root, Tensor gradient) -> Tensor",
+    lambda arcs, *_: arcs.new_empty(arcs.shape),
+)
+def _covariance(arcs: Tensor, lengths: Tensor | None, single_root: bool, gradient: Tensor) -> Tensor:
+    value: Tensor = _backend(arcs).covariance(arcs, lengths, single_root, gradient)
+    return value
 
 
 class _LogPartition(torch.autograd.Function):
@@ -70,7 +96,7 @@ class _LogPartition(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         arcs, lengths = ctx.saved_tensors
-        return gradient[:, None, None] * apply(_Marginals, arcs, lengths, ctx.single_root), None, None
+        return gradient[:, None, None] * _marginals(arcs, lengths, ctx.single_root), None, None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
@@ -93,8 +119,24 @@ class _Marginals(torch.autograd.Function):
     @once
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         arcs, lengths = ctx.saved_tensors
-        return _backend(arcs).covariance(arcs, lengths, ctx.single_root, gradient), None, None
+        return _covariance(arcs, lengths, ctx.single_root, gradient), None, None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
         return join_batch(_Marginals.apply, info.batch_size, in_dims, arguments)
+
+
+_log_partition = differentiable(
+    "projective_log_partition",
+    f"{_GIVEN} -> Tensor",
+    _LogPartition,
+    lambda arcs, lengths, single_root: arcs.new_empty(arcs.shape[0]),
+)
+
+
+_marginals = differentiable(
+    "projective_marginals",
+    f"{_GIVEN} -> Tensor",
+    _Marginals,
+    lambda arcs, lengths, single_root: arcs.new_empty(arcs.shape),
+)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from regard.kernels.gradient_recording import Asked, Found, Function, GradientRecording, Shelf, replay
 from regard.kernels.replacing import state_of
 from regard.kernels.replay import autocast_dtype
-from regard.private import transforms_active
+from regard.private import eager
 
 SHELVES = 4
 """Maximum number of pending backward passes of one owner, each with its own memory."""
@@ -30,7 +30,7 @@ def replayed(owner: nn.Module, function: Function, *inputs: Tensor, key: Hashabl
     """
     if not inputs[0].is_cuda or not torch.is_grad_enabled() or torch.is_inference_mode_enabled():
         return function(*inputs)
-    if torch.compiler.is_compiling() or transforms_active() or torch.cuda.is_current_stream_capturing():
+    if not eager() or torch.cuda.is_current_stream_capturing():
         return function(*inputs)
     state = state_of(owner)
     if state is None:

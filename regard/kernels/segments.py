@@ -18,12 +18,12 @@ import torch
 from torch import Tensor
 
 from regard.kernels.batching import join_batch, once, signed
-from regard.private import apply
+from regard.kernels.operators import differentiable, seen_whole
 
 
 def segment_marginals(scores: Tensor, transitions: Tensor, lengths: Tensor | None) -> Tensor:
     """p(z_n = 1), (B, N); zeros beyond the length and where no path is possible."""
-    inside: Tensor = apply(_Marginals, scores, transitions, lengths)[0]
+    inside: Tensor = _marginals(scores, transitions, lengths)[0]
     return inside
 
 
@@ -35,6 +35,21 @@ def _backend(tensor: Tensor) -> Any:
     from regard.kernels.cpu import segments as on_cpu
 
     return on_cpu
+
+
+@seen_whole(
+    "segment_covariance",
+    "(Tensor inside, Tensor joints, Tensor? lengths, Tensor gradient) -> (Tensor, Tensor)",
+    lambda inside, joints, lengths, gradient: (
+        inside.new_empty(inside.shape),
+        inside.new_empty(inside.shape[0], 2, 2),
+    ),
+)
+def _covariance(
+    inside: Tensor, joints: Tensor, lengths: Tensor | None, gradient: Tensor
+) -> tuple[Tensor, Tensor]:
+    to_scores, to_transitions = _backend(inside).covariance(inside, joints, lengths, gradient)
+    return to_scores, to_transitions
 
 
 class _Marginals(torch.autograd.Function):
@@ -58,8 +73,19 @@ class _Marginals(torch.autograd.Function):
         if gradient is None:
             return None, None, None
         inside, joints, lengths = ctx.saved_tensors
-        return *_backend(inside).covariance(inside, joints, lengths, gradient), None
+        return *_covariance(inside, joints, lengths, gradient), None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
         return join_batch(_Marginals.apply, info.batch_size, in_dims, arguments)
+
+
+_marginals = differentiable(
+    "segment_marginals",
+    "(Tensor scores, Tensor transitions, Tensor? lengths) -> (Tensor, Tensor)",
+    _Marginals,
+    lambda scores, transitions, lengths: (
+        scores.new_empty(scores.shape),
+        scores.new_empty(scores.shape[0], scores.shape[1] - 1, 2, 2),
+    ),
+)

@@ -25,10 +25,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.kernels.availability import installed
 from regard.kernels.batched_inverse import full_lengths, laplacian, tangent, weigh
 from regard.kernels.batching import join_batch, signed
-from regard.private import apply
+from regard.kernels.operators import differentiable, seen_whole
+from regard.private import apply, traced, triton_works
 
 # Largest entry of the inverse for which double precision leaves enough digits for the caller's dtype.
 _TRUSTED = {torch.float32: 1e6, torch.float64: 1e4}
@@ -37,13 +37,16 @@ _LARGEST_ON_CUDA = 129  # positions: a matrix of 128 words in double precision m
 
 def spanning_log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
     """log Σ_tree exp score(tree), (B,); −inf where no tree is possible. Differentiable twice."""
-    value: Tensor = apply(_LogPartition, arcs, lengths, single_root)
+    value: Tensor = _log_partition(arcs, lengths, single_root)
     return value
 
 
 def spanning_marginals(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
     """p(h is the head of m), (B, N+1, N+1); zeros where no tree is possible."""
-    value: Tensor = apply(_Marginals, arcs, lengths, single_root)[0]
+    if torch.compiler.is_compiling() or traced():
+        value: Tensor = _marginals(arcs, lengths, single_root)
+    else:
+        value = apply(_Marginals, arcs, lengths, single_root)[0]
     return value
 
 
@@ -81,7 +84,7 @@ def _backend(arcs: Tensor) -> Any:
         from regard.kernels.cpu import matrix_tree
 
         return matrix_tree
-    if installed("triton") and arcs.shape[-1] <= _LARGEST_ON_CUDA:
+    if arcs.shape[-1] <= _LARGEST_ON_CUDA and triton_works():
         from regard.kernels.cuda import spanning as on_cuda
 
         return on_cuda
@@ -94,6 +97,9 @@ def _any_doubts(largest: Tensor, dtype: torch.dtype) -> Tensor | None:
     """Which sentences need `absorption`; None, the usual case, if none. Copies one number from the device."""
     doubtful = doubts(largest, dtype)
     return doubtful if doubtful.any() else None
+
+
+_GIVEN = "(Tensor arcs, Tensor? lengths, bool single_root)"
 
 
 class _LogPartition(torch.autograd.Function):
@@ -111,11 +117,18 @@ class _LogPartition(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         arcs, lengths, ctx.single_root = inputs
         ctx.save_for_backward(arcs, lengths)
+        ctx.save_for_forward(arcs, lengths)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         arcs, lengths = ctx.saved_tensors
-        return gradient[:, None, None] * apply(_Marginals, arcs, lengths, ctx.single_root)[0], None, None
+        return gradient[:, None, None] * spanning_marginals(arcs, lengths, ctx.single_root), None, None
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor, *_: Any) -> Tensor:
+        arcs, lengths = ctx.saved_tensors
+        marginals = spanning_marginals(arcs, lengths, ctx.single_root)
+        return torch.where(marginals > 0, marginals * tangent, 0.0).sum((1, 2))
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
@@ -141,23 +154,82 @@ class _Marginals(torch.autograd.Function):
         ctx.mark_non_differentiable(*output[1:])
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(arcs, lengths, *output[1:])
+        ctx.save_for_forward(arcs, lengths, *output[1:])
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor | None, *_: Any) -> tuple[Tensor | None, None, None]:
         if gradient is None:
             return None, None, None
         arcs, lengths, inverse, flags = ctx.saved_tensors
-        doubtful = flags[:, 0] if flags.shape[1] else None
-        if torch.is_grad_enabled():
-            result = _covariance(arcs, lengths, ctx.single_root, doubtful, gradient)
-        else:
-            result = _backend(arcs).covariance(arcs, lengths, ctx.single_root, inverse, gradient)
-        if doubtful is not None:
-            careful = torch.zeros_like(arcs)
-            careful[doubtful] = _carefully("covariance", arcs, lengths, ctx.single_root, doubtful, gradient)
-            result = torch.where(doubtful[:, None, None], careful, result)
-        return result, None, None
+        return _pulled_back(arcs, lengths, ctx.single_root, inverse, flags, gradient), None, None
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor, *_: Any) -> tuple[Tensor, None, None]:
+        # The matrix of second derivatives of log Z is symmetric, so the same product goes both ways.
+        arcs, lengths, inverse, flags = ctx.saved_tensors
+        return _pulled_back(arcs, lengths, ctx.single_root, inverse, flags, tangent), None, None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
         return join_batch(_Marginals.apply, info.batch_size, in_dims, arguments)
+
+
+def _pulled_back(
+    arcs: Tensor, lengths: Tensor | None, single_root: bool, inverse: Tensor, flags: Tensor, gradient: Tensor
+) -> Tensor:
+    """The gradient of the arcs, from what the forward pass of the marginals kept."""
+    doubtful = flags[:, 0] if flags.shape[1] else None
+    if torch.is_grad_enabled():
+        result = _covariance(arcs, lengths, single_root, doubtful, gradient)
+    else:
+        result = _backend(arcs).covariance(arcs, lengths, single_root, inverse, gradient)
+    if doubtful is not None:
+        careful = torch.zeros_like(arcs)
+        careful[doubtful] = _carefully("covariance", arcs, lengths, single_root, doubtful, gradient)
+        result = torch.where(doubtful[:, None, None], careful, result)
+    return result
+
+
+@seen_whole(
+    "spanning_covariance",
+    "(Tensor arcs, Tensor? lengths, bool single_root, Tensor gradient) -> Tensor",
+    lambda arcs, *_: arcs.new_empty(arcs.shape),
+)
+def _covariance_anew(arcs: Tensor, lengths: Tensor | None, single_root: bool, gradient: Tensor) -> Tensor:
+    _, inverse, flags = _Marginals.forward(arcs, lengths, single_root)
+    with torch.no_grad():
+        return _pulled_back(arcs, lengths, single_root, inverse, flags, gradient)
+
+
+class _MarginalsAlone(torch.autograd.Function):
+    """The marginals alone. A compiler must know the shapes of all results, and those of the doubts depend on
+    the numbers; so the backward pass inverts again."""
+
+    @staticmethod
+    def forward(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
+        value: Tensor = _Marginals.forward(arcs, lengths, single_root)[0]
+        return value
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        arcs, lengths, ctx.single_root = inputs
+        ctx.save_for_backward(arcs, lengths)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        arcs, lengths = ctx.saved_tensors
+        return _covariance_anew(arcs, lengths, ctx.single_root, gradient), None, None
+
+
+_log_partition = differentiable(
+    "spanning_log_partition",
+    f"{_GIVEN} -> Tensor",
+    _LogPartition,
+    lambda arcs, lengths, single_root: arcs.new_empty(arcs.shape[0]),
+)
+_marginals = differentiable(
+    "spanning_marginals",
+    f"{_GIVEN} -> Tensor",
+    _MarginalsAlone,
+    lambda arcs, lengths, single_root: arcs.new_empty(arcs.shape),
+)

@@ -15,7 +15,7 @@ from regard.errors import RegardError
 from regard.kernels.replacing import Replaces
 from regard.nn.vectors import read_vectors
 from regard.parts import Dropout, Mistakes, Size
-from regard.private import transforms_active
+from regard.private import eager
 
 Arrange = Callable[[Tensor], Tensor]
 """A function that reorders the positions (B, S) of a batch, as packing does."""
@@ -91,7 +91,7 @@ FEW = 256
 
 def looked_up(ids: Tensor, vectors: Tensor) -> Tensor:
     """ids (…) and vectors (V, E) → (…, E); the vector of padding has no gradient."""
-    if ids.is_cuda and len(vectors) <= FEW and not transforms_active():
+    if ids.is_cuda and len(vectors) <= FEW and eager():
         found: Tensor = OfFew.apply(ids, vectors)
         return found
     return nn.functional.embedding(ids, vectors, padding_idx=PAD)

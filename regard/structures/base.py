@@ -278,7 +278,7 @@ def _largest(count: Any) -> int:
 
 
 def _equal_lengths(mine: Tensor | None, theirs: Tensor | None) -> bool:
-    if mine is None or theirs is None:
+    if mine is theirs or mine is None or theirs is None:
         return mine is theirs
     return bool((mine == theirs).all())
 

@@ -14,6 +14,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from regard.kernels import eager
 from regard.structures.base import Backend, Structure
 from regard.structures.potentials import (
     Lengths,
@@ -134,8 +135,8 @@ class PositionChain(Structure):
             return self._forward(LogSemiring(), scores, ScaledTransitions(self._given[1:]).step)
 
     def _can_scale(self) -> bool:
-        # Whether the scaled range suffices depends on the values, which a compiler does not know.
-        return len(self._given) > 1 and self._given[0].shape[-2] > 1 and not torch.compiler.is_compiling()
+        # Whether the scaled range suffices depends on the values, which a compiler or vmap does not know.
+        return len(self._given) > 1 and self._given[0].shape[-2] > 1 and eager()
 
     def _fast_log_partition(self) -> Tensor | None:
         try:

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from regard.kernels import eager
 from regard.structures.semirings import NEGATIVE_INFINITY
 
 Lengths = Tensor | NDArray[Any] | Sequence[int] | int | None
@@ -102,8 +103,8 @@ def as_lengths(lengths: Lengths, longest: int, device: torch.device, name: str =
     tensor = torch.as_tensor(lengths, device=device)
     if tensor.is_floating_point() or tensor.dtype == torch.bool:
         raise ValueError(f"{name} must be whole numbers, not {tensor.dtype}; for a Boolean mask use mask=.")
-    # On an accelerator the check would synchronize host and device, and a compiler has no values to check.
-    checked = tensor.device.type == "cpu" and tensor.numel() > 0 and not torch.compiler.is_compiling()
+    # On an accelerator the check would synchronize host and device; a compiler or vmap has no values to check.
+    checked = tensor.device.type == "cpu" and tensor.numel() > 0 and eager()
     if checked and not _within(tensor, longest):
         low, high = int(tensor.min()), int(tensor.max())
         raise ValueError(f"{name} must lie between 0 and {longest} but range from {low} to {high}.")

@@ -17,7 +17,7 @@ def recorded(method: Method) -> Method:
 
     @wraps(method)
     def answer(structure: Any, *arguments: Any, **options: Any) -> Any:
-        if not torch.is_inference_mode_enabled():
+        if torch.compiler.is_compiling() or not torch.is_inference_mode_enabled():
             return method(structure, *arguments, **options)
         with torch.inference_mode(False):
             twin = object.__new__(type(structure))

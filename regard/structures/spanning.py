@@ -20,6 +20,7 @@ from regard import kernels
 from regard.kernels.batched_inverse import full_lengths, invert, laplacian, weigh
 from regard.kernels.kirchhoff import count_trees
 from regard.kernels.spanning import doubts
+from regard.kernels.trees import best_tree, best_tree_with_each_arc, best_trees, sampled_trees
 from regard.structures.arcs import DependencyTree
 from regard.structures.base import Structure, gumbel_noise
 from regard.structures.potentials import flatten_batch, restore_batch
@@ -70,8 +71,6 @@ class SpanningTree(DependencyTree):
         return values, self._score_of(values, scores)
 
     def sample(self, sample_shape: Shape = (), *, generator: torch.Generator | None = None) -> Tensor:
-        from regard.kernels.cpu import walks
-
         scores = self.potentials[0].detach()
         arcs, lengths, single_root = self._flat(self._unlabeled(scores))
         W, _ = weigh(arcs, lengths)
@@ -79,8 +78,8 @@ class SpanningTree(DependencyTree):
         marginals = kernels.spanning_marginals(arcs, lengths, single_root)
         device = arcs.device if generator is None else generator.device
         seeds = torch.randint(2**62, (math.prod(sample_shape), len(arcs)), generator=generator, device=device)
-        heads = walks.sample(arcs, W, marginals, lengths, doubtful, single_root, seeds)
-        heads = heads.view(*sample_shape, *self.batch_shape, arcs.shape[-1])
+        heads = sampled_trees(arcs, W, marginals, lengths, doubtful, single_root, seeds.t().to(arcs.device))
+        heads = heads.transpose(0, 1).reshape(*sample_shape, *self.batch_shape, arcs.shape[-1])
         if not self.labeled:
             return self._tree(heads)
         noise = gumbel_noise(scores.expand(*sample_shape, *scores.shape), generator)
@@ -88,12 +87,10 @@ class SpanningTree(DependencyTree):
 
     def max_marginals(self) -> Tensor:
         """The best score of any tree that contains an arc; −inf if none does. One search for each arc."""
-        from regard.kernels.cpu import arborescence
-
         (scores,) = self.potentials
         arcs = scores.amax(-1) if self.labeled else scores
         flat, lengths, single_root = self._flat(arcs)
-        heads = arborescence.best_with_each_arc(flat, lengths, single_root)  # (B, N+1, N+1, N+1)
+        heads = best_tree_with_each_arc(flat.detach(), lengths, single_root)  # (B, N+1, N+1, N+1)
         places = heads * heads.shape[-1] + torch.arange(heads.shape[-1], device=heads.device)
         chosen = flat.flatten(1).gather(1, places.clamp(min=0).flatten(1)).view(heads.shape)
         total = torch.where(heads >= 0, chosen, 0.0).sum(-1)
@@ -192,22 +189,19 @@ class SpanningTree(DependencyTree):
         scores = self.potentials[0].detach()
         labeled = scores if self.labeled else scores.unsqueeze(-1)
         if k == 1:
-            from regard.kernels.cpu import arborescence
-
             flat, lengths, single_root = self._flat(labeled.amax(-1))
-            best, heads = arborescence.mode(flat, lengths, single_root)
+            best, heads = best_tree(flat, lengths, single_root)
             heads = heads.view(1, *self.batch_shape, -1)
             labels = labeled.argmax(-1).unsqueeze(0)
             return self._tree(heads, labels if self.labeled else None), best.view(1, *self.batch_shape)
-        from regard.kernels.cpu import best_trees
-
         lengths = self._flat(labeled[..., 0])[1]
-        best, heads, names = best_trees.topk(
+        best, heads, names = best_trees(
             labeled.reshape(-1, *labeled.shape[-3:]), lengths, self.single_root, k
         )
-        heads, names = (x.view(k, *self.batch_shape, -1) for x in (heads, names))
+        best = best.transpose(0, 1)
+        heads, names = (x.transpose(0, 1).reshape(k, *self.batch_shape, -1) for x in (heads, names))
         by_arc = names.unsqueeze(-2).expand(*names.shape[:-1], names.shape[-1], names.shape[-1])
-        return self._tree(heads, by_arc if self.labeled else None), best.view(k, *self.batch_shape)
+        return self._tree(heads, by_arc if self.labeled else None), best.reshape(k, *self.batch_shape)
 
     def _tree(self, heads: Tensor, labels: Tensor | None = None) -> Tensor:
         """The value of heads (..., N+1), −1 for none, with a label for each arc (..., N+1, N+1)."""

@@ -16,7 +16,6 @@ import pytest
 
 import regard.kernels
 from regard.kernels.cpu import compilation, turns
-from regard.private import inside_kernels
 
 SCRIPT = """
 import torch
@@ -28,7 +27,6 @@ print(float(best.normalisers(torch.zeros(1, 8)).exp()), folder(), len(best._norm
 """
 
 
-@pytest.mark.skipif(not inside_kernels(), reason="numba makes it, in a version that is not known")
 def test_what_only_kernels_call_has_no_machine_code_of_its_own() -> None:
     @compilation.part
     def one_more(number):  # type: ignore[no-untyped-def]
@@ -79,7 +77,8 @@ def test_a_change_in_what_a_kernel_inlines_is_compiled_anew(tmp_path):
     home = Path(regard.kernels.__file__).parent
     without = shutil.ignore_patterns("__pycache__")
     shutil.copytree(home, tmp_path / "regard" / "kernels", ignore=without)
-    for name in ("errors.py", "lock.py", "private.py"):
+    shutil.copytree(home.parent / "private", tmp_path / "regard" / "private", ignore=without)
+    for name in ("errors.py", "lock.py"):
         shutil.copy(home.parent / name, tmp_path / "regard")
     (tmp_path / "regard" / "__init__.py").touch()
     (value, folder, hits), second = sorted(run(tmp_path, processes=2), key=lambda found: found[2])

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from regard.kernels.batching import once
 from regard.kernels.cpu.back import Gradients, backward
 from regard.kernels.cpu.choices import SEGMENTS, Choice
 from regard.kernels.cpu.energies import ADDITIVE, DOT, memories
@@ -158,6 +159,7 @@ class PackedAttentive(torch.autograd.Function):
         return both[:, :size].contiguous(), both[:, size:].contiguous(), looks
 
     @staticmethod
+    @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         d_states, d_reads, d_weights = gradients
         kept, new, zeros = ctx.kept, partial(room, d_reads), d_reads.new_zeros

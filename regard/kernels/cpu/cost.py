@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from regard.kernels.batching import once
 from regard.kernels.cpu.compilation import kernel, reduction
 from regard.kernels.cpu.exponential import exponential
 from regard.kernels.cpu.mathematics import larger
@@ -152,6 +153,7 @@ class PackedCost(torch.autograd.Function):
         return costs.sum(), likelihood
 
     @staticmethod
+    @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         d_rows, d_weight, d_bias = ctx.saved_tensors
         scale = gradients[0]

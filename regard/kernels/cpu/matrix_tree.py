@@ -243,7 +243,7 @@ def _covariance(
 
 def log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[Tensor, Tensor]:
     """log Z and the largest entry of each inverse."""
-    result, largest = torch.empty(2, arcs.shape[0], dtype=torch.float64)
+    result, largest = (torch.empty(arcs.shape[0], dtype=torch.float64) for _ in range(2))
     a, z, g = arrays(arcs, result, largest)
     n = full_lengths(lengths, arcs.shape[0], arcs.shape[1] - 1)
     over_batch(_log_partition, arcs.shape[0], arcs.shape[1] ** 3, a, n, single_root, z, g)

@@ -19,8 +19,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from regard.kernels.batching import once
 from regard.kernels.cpu.compilation import kernel, part, reduction
 from regard.kernels.cpu.exponential import exponential
 from regard.kernels.cpu.mathematics import hyperbolic, larger, logistic
@@ -356,7 +356,7 @@ class NTMStep(torch.autograd.Function):
         return out, wrote, looked, reads
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, d_out: Tensor, d_wrote: Tensor, d_looked: Tensor, d_reads: Tensor) -> Any:
         said, slots, write, read, *_ = kept = ctx.saved_tensors
         made = [one.new_empty(one.shape) for one in (said, slots, write, read)]

@@ -22,7 +22,9 @@ Array = Any
 def panels(weight: Tensor) -> Array:
     """A weight (M, K), for products x ↦ W x, as panels (P, K, WIDTH) of WIDTH rows, padded with zeros."""
     rows, depth = weight.shape
-    weight = torch.nn.functional.pad(weight.detach(), (0, 0, 0, -rows % WIDTH))
+    weight = weight.detach()
+    if rows % WIDTH:  # torch 2.6 pads no tensor with an empty axis, not even by nothing
+        weight = torch.cat([weight, weight.new_zeros(-rows % WIDTH, depth)])
     return weight.reshape(len(weight) // WIDTH, WIDTH, depth).transpose(1, 2).contiguous().numpy()
 
 

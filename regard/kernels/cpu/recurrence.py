@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from regard.kernels.batching import once
 from regard.kernels.cpu.compilation import kernel
 from regard.kernels.cpu.gates import GRU, advance, kept_gates, retreat
 from regard.kernels.cpu.memory import room
@@ -172,6 +173,7 @@ class PackedRecurrence(torch.autograd.Function):
         return outputs, last
 
     @staticmethod
+    @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         d_outputs, d_last = gradients
         weight, previous, kept = ctx.saved_tensors

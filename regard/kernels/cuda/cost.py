@@ -16,8 +16,8 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from regard.kernels.batching import once
 from regard.kernels.cuda.launching import on_device_of, power_of_two
 from regard.kernels.cuda.product import multiply
 
@@ -134,7 +134,7 @@ class ChunkedCost(torch.autograd.Function):
         return cost, likelihood
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, gradient: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
         d_rows, d_weight, d_bias = ctx.saved_tensors
         return d_rows.to(ctx.dtype) * gradient, d_weight * gradient, d_bias * gradient, None, None

@@ -109,8 +109,9 @@ class GRUCell(Cell):
             new = squash(projected[..., split:] + candidate)
         else:
             recurrent = nn.functional.linear(state, self.weight_hh, self.bias_hh)
-            if state.is_cuda and self.as_torch and self.update == "torch" and gru_cell is not None:
-                return self._advance_at_once(gru_cell, projected, recurrent, state)
+            as_torch = state.is_cuda and self.as_torch and self.update == "torch"
+            if as_torch and (at_once := gru_cell()) is not None:
+                return self._advance_at_once(at_once, projected, recurrent, state)
             reset, update = torch.sigmoid(projected[..., :split] + recurrent[..., :split]).chunk(2, -1)
             new = squash(projected[..., split:] + reset * recurrent[..., split:])
         if self.update == "torch":

@@ -59,8 +59,8 @@ class LSTMCell(Cell):
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
         hidden, carry = state.chunk(2, -1)
         recurrent = nn.functional.linear(hidden, self.weight_hh, self.bias_hh)
-        if state.is_cuda and self.activation == "tanh" and lstm_cell is not None:
-            return self._advance_at_once(lstm_cell, projected, recurrent, carry)
+        if state.is_cuda and self.activation == "tanh" and (at_once := lstm_cell()) is not None:
+            return self._advance_at_once(at_once, projected, recurrent, carry)
         preactivations = projected + recurrent
         entry, forget, new, exit_ = preactivations.chunk(4, -1)
         squash = ACTIVATIONS[self.activation]

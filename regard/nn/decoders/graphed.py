@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor, nn
 
-from regard.kernels.availability import installed
 from regard.kernels.buckets import rounded, rounded_rows, rounded_steps
 from regard.kernels.replacing import LAYERS, Replaces
 from regard.kernels.replay import outside_inference
@@ -23,7 +22,7 @@ from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.scores import Additive, Dot, General, ScaledDot
 from regard.nn.selections import Segmental, Sigmoid, Softmax
-from regard.private import transforms_active
+from regard.private import eager, triton_works
 
 if TYPE_CHECKING:
     from regard.kernels.cuda.recurrence import Inputs, LookPlan, UnrollGiven, UnrollPlan
@@ -42,13 +41,7 @@ LONGEST = 1024
 def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
     """Whether the decoder has kernels, runs on CUDA, and reads contexts in its recurrence."""
     weight = decoder.stack.cell(0).weight_hh
-    return (
-        weight.is_cuda
-        and installed("triton")
-        and not torch.compiler.is_compiling()
-        and not transforms_active()
-        and has_kernels(decoder, memories)
-    )
+    return weight.is_cuda and eager() and triton_works() and has_kernels(decoder, memories)
 
 
 def has_kernels(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
@@ -90,10 +83,10 @@ def looks_at_once(attention: Attention, memory: Memory) -> bool:
         memory.values.is_cuda
         and memory.values.dtype in (torch.float32, torch.float64)
         and memory.values.ndim == 3
-        and installed("triton")
         and not torch.is_grad_enabled()
         and not torch.is_autocast_enabled("cuda")
-        and not torch.compiler.is_compiling()
+        and eager()
+        and triton_works()
         and _attends(attention, memory)
     )
 

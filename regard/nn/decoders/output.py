@@ -7,19 +7,15 @@ import math
 import torch
 from torch import Tensor, nn
 
-from regard.kernels.availability import installed, within_reach
+from regard.kernels.availability import within_reach
 from regard.kernels.replacing import Replaces
 from regard.nn.embedding import Embedding
+from regard.private import eager, triton_works
 
 
 def on_cuda(rows: Tensor, weight: Tensor) -> bool:
     """Whether the CUDA kernels support these tensors."""
-    return (
-        rows.is_cuda
-        and weight.dtype in (torch.float32, torch.float64)
-        and installed("triton")
-        and not torch.compiler.is_compiling()
-    )
+    return rows.is_cuda and weight.dtype in (torch.float32, torch.float64) and eager() and triton_works()
 
 
 class Output(nn.Module):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard.kernels.availability import installed, within_reach
+from regard.kernels.availability import within_reach
 from regard.nn.search.limits import Bounds
+from regard.private import triton_works
 
 
 def normalizers(logits: Tensor) -> Tensor:
@@ -38,7 +39,7 @@ def limited_top(
 
     late   whether an output may have to end at this step
     """
-    if logits.is_cuda and installed("triton"):
+    if logits.is_cuda and triton_works():
         from regard.kernels.cuda import best
 
         if best.serves(logits, count, bounds.forbidden):

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.kernels.batching import once
+from regard.private import eager
 
 SMALLEST = 1e-20
 """Smallest sum to divide by: its inverse, also times a gradient, is finite in single precision."""
@@ -15,7 +16,7 @@ SMALLEST = 1e-20
 
 def rescale(weights: Tensor, mass: float) -> Tensor:
     """w / γ with γ = Σ w / mass over the last dimension; zeros if all weights are zero. w ≥ 0."""
-    if torch.compiler.is_compiling():
+    if not eager():
         return weights / (weights.sum(-1, keepdim=True).clamp(min=SMALLEST) / mass)
     scaled: Tensor = _Rescale.apply(weights, mass)  # type: ignore[no-untyped-call]
     return scaled

@@ -16,8 +16,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from regard.kernels.batching import once
 from regard.kernels.cuda.launching import on_device_of
 from regard.kernels.cuda.recurrence.back import back
 from regard.kernels.cuda.recurrence.forth import forth
@@ -111,7 +111,7 @@ class _Recurrence(torch.autograd.Function):
         return tuple(found)
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, d_said: Tensor | None, *gradients: Tensor | None) -> Any:
         given: UnrollGiven = ctx.given
         inputs = Inputs.of(ctx.saved_tensors, given.plan)

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from regard.kernels.batching import once
 from regard.kernels.cuda.launching import on_device_of
 from regard.kernels.cuda.recurrence.graphs import Recorded, free_place, recorded, unnarrowed
 from regard.kernels.cuda.recurrence.room import Hold, fill
@@ -71,7 +71,7 @@ class _Sweeping(torch.autograd.Function):
         return outputs, last
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, d_outputs: Tensor | None, d_last: Tensor | None) -> Any:
         sweep, orders = ctx.sweep, ctx.orders
         inputs, first, *weights = ctx.saved_tensors

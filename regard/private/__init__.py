@@ -1,0 +1,48 @@
+"""Functions that other packages do not promise, in one place: their use, their trial and their replacement."""
+
+from regard.private.accelerator import forget_accelerator
+from regard.private.compilers import binaries_known, compile_in_turns, inside_kernels, triton_works
+from regard.private.feature import Feature, FeatureState, feature_states
+from regard.private.functions import (
+    add_to_all,
+    apply,
+    copy_all,
+    gru_cell,
+    lent,
+    lstm_cell,
+    move_all,
+    norm_of_all,
+    unflattened,
+)
+from regard.private.hooks import global_hooks, hooked, hooks_of, step_hooks
+from regard.private.modes import eager, recorded, traced, transforms_active
+from regard.private.tensor_node import tensor_node
+
+__all__ = [
+    "Feature",
+    "FeatureState",
+    "add_to_all",
+    "apply",
+    "binaries_known",
+    "compile_in_turns",
+    "copy_all",
+    "eager",
+    "feature_states",
+    "forget_accelerator",
+    "global_hooks",
+    "gru_cell",
+    "hooked",
+    "hooks_of",
+    "inside_kernels",
+    "lent",
+    "lstm_cell",
+    "move_all",
+    "norm_of_all",
+    "recorded",
+    "tensor_node",
+    "step_hooks",
+    "traced",
+    "transforms_active",
+    "triton_works",
+    "unflattened",
+]

@@ -1,0 +1,195 @@
+"""Private functions of numba and Triton."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from regard.private.feature import Feature, expect
+
+
+class _Reached(Exception):
+    pass
+
+
+def _try_turns() -> Any:
+    """numba compiles a function by calling `compile` of its dispatcher, which can be replaced."""
+    from numba import njit
+    from numba.core.compiler_lock import global_compiler_lock
+
+    def stop(signature: Any) -> Any:
+        raise _Reached
+
+    # a function of its own: numba forgets nothing of a function whose compilation was interrupted
+    function = njit(lambda number: number)
+    expect(hasattr(function, "_cache") and hasattr(function, "overloads"), "a compiled function's parts")
+    function.compile = stop
+    try:
+        function(1)
+    except _Reached:
+        return global_compiler_lock
+    raise AttributeError("numba does not call `compile` of the function")
+
+
+_turns = Feature(
+    "numba's compilation in turns",
+    "processes that start at the same time each compile the CPU kernels for themselves",
+    _try_turns,
+    alone=False,
+)
+
+
+def compile_in_turns(dispatcher: Any, turn: Callable[[str], AbstractContextManager[None]]) -> None:
+    """Make numba compile a function inside `turn(signature)`, and cache the result inside `turn("")`. numba
+    reads its index, adds a line and writes it back: two processes that do so at the same time would lose a
+    line, or give two machine codes one name. numba's own lock is taken first, because threads of one process
+    could otherwise deadlock. If numba cannot be made to, every process compiles for itself.
+    """
+    import numba
+
+    if numba.config.DISABLE_JIT or (lock := _turns.get()) is None:  # type: ignore[attr-defined]
+        return
+    kept = dispatcher._cache
+    save: Any = getattr(kept, "save_overload", None)
+    if save is None:
+        _turns.turn_off("AttributeError: a compiled function's cache has no save_overload")
+        return
+    compile: Callable[[Any], Any] = dispatcher.compile
+    in_turn = 0
+
+    def compile_in_turn(signature: Any) -> Any:
+        with lock:
+            if signature in dispatcher.overloads:
+                return compile(signature)
+            with turn(str(signature)):
+                made = compile(signature)
+            if not in_turn and not dispatcher.stats.cache_hits and _turns.get() is not None:
+                _turns.turn_off("numba wrote its cache without save_overload")
+            return made
+
+    def save_in_turn(*given: Any) -> None:
+        nonlocal in_turn
+        in_turn += 1
+        with turn(""):
+            save(*given)
+
+    dispatcher.compile, kept.save_overload = compile_in_turn, save_in_turn
+
+
+def _inside_compiler(library: Callable[[], Any]) -> Any:
+    """A compiler of numba that puts its code into a library of the class that is given; None: numba's own."""
+    from numba.core.compiler import Compiler
+
+    class InsideCompiler(Compiler):
+        def define_pipelines(self) -> Any:
+            made = library()
+            if made is not None:
+                self.state.library = made(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+            return super().define_pipelines()
+
+    return InsideCompiler
+
+
+def _inside_library() -> Any:
+    """A library for code that is only linked into other code and has no address."""
+    from numba.core.codegen import JITCodeLibrary
+
+    class Inside(JITCodeLibrary):
+        codegen = SimpleNamespace(set_env=lambda name, environment: None)
+
+        def _finalize_final_module(self) -> None:
+            self._finalize_dynamic_globals()
+            self._verify_declare_only_symbols()
+            self._finalized = True
+
+        def get_pointer_to_function(self, name: str) -> int:
+            self._ensure_finalized()
+            return 0
+
+    return Inside
+
+
+def _try_inside() -> Any:
+    from numba import njit
+
+    library = _inside_library()
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options["pipeline_class"] = _inside_compiler(lambda: library)
+    inner = njit(**options)(lambda number: number + 3)
+    outer = njit(lambda number: inner(number) * 2)
+    expect(outer(4) == 14, "a function inside another")
+    (made,) = inner.overloads.values()
+    expect(made.library.get_pointer_to_function(made.fndesc.llvm_func_name) == 0, "its address")
+    return library
+
+
+_inside = Feature(
+    "numba's compilation of inner functions",
+    "the CPU kernels take half as long again to compile, once",
+    _try_inside,
+    alone=False,
+)
+
+
+@cache
+def inside_kernels() -> dict[str, Any]:
+    """Options of numba's `njit` for a function that only kernels call. The kernels contain its code, so the
+    machine code that numba makes of the function alone is never run. It is not made here, which saves a third
+    of the compilation time of a kernel. The first compilation tries this, because a trial compiles too.
+    """
+    try:
+        return {"pipeline_class": _inside_compiler(_inside.get)}
+    except ImportError:
+        _inside.get()  # fails for the same reason, and warns
+        return {}
+
+
+def _no_cuda() -> str:
+    return "" if torch.cuda.is_available() else "there is no CUDA device"
+
+
+def _try_triton() -> Any:
+    from regard.private import trial
+
+    expect(trial.answer() == trial.EXPECTED, "a small kernel")
+    return True
+
+
+def _try_binary() -> Any:
+    from regard.private import trial
+
+    expect(trial.answer_of_binary() == trial.EXPECTED, "the binary of a small kernel")
+    return True
+
+
+_triton = Feature(
+    "Triton",
+    "the GPU kernels run as plain torch operations, several times slower",
+    _try_triton,
+    absent=_no_cuda,
+)
+_binaries = Feature(
+    "the launch of Triton's compiled binaries",
+    "small GPU kernels take up to twice as long to launch",
+    _try_binary,
+    absent=_no_cuda,
+)
+
+
+def triton_works() -> bool:
+    """Whether Triton is installed and computes on the GPU. Not tried while a CUDA graph is recorded."""
+    if not _triton.tried and torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
+        return False
+    return _triton.get() is not None
+
+
+def binaries_known() -> bool:
+    """Whether a compiled Triton kernel can be launched directly, with all its arguments in order."""
+    if not _binaries.tried and torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
+        return False
+    return _binaries.get() is not None
