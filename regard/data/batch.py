@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard.private import tensor_node
+
 PAD, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 """The first four ids of every vocabulary of a text column, in this order."""
 UNSEEN = -1
@@ -26,6 +28,7 @@ def moved(tensor: Tensor, device: torch.device | str) -> Tensor:
     return tensor.to(device, non_blocking=kind != "cpu")
 
 
+@tensor_node()
 @dataclass(frozen=True)
 class Spelling:
     """The characters of the words of a batch, stored once for each of the U distinct words.
@@ -48,6 +51,7 @@ class Spelling:
         return Spelling(characters, lengths, words, counts)
 
 
+@tensor_node(aside=("pieces",))
 @dataclass(frozen=True)
 class Verbatim:
     """The pieces of a batch as written in the texts, including those outside the vocabulary, for decoders that copy.
@@ -63,6 +67,7 @@ class Verbatim:
         return Verbatim(moved(self.keys, device), self.pieces)
 
 
+@tensor_node()
 @dataclass(frozen=True)
 class Tokens:
     """A batch of sequences of ids, padded on the right with PAD.
@@ -93,6 +98,7 @@ class Tokens:
         return Tokens(ids, lengths, counts, spelling, verbatim)
 
 
+@tensor_node()
 @dataclass(frozen=True)
 class Sentences:
     """A batch of documents or stories: their N sentences, grouped into buckets of similar length.
@@ -145,6 +151,7 @@ class Sentences:
         return Sentences(buckets, places, lengths, counts, verbatim)
 
 
+@tensor_node(aside=("words",))
 @dataclass(frozen=True)
 class Evidence:
     """The words of a document that decide the answer, and the sentences with such words.
@@ -160,6 +167,7 @@ class Evidence:
         return Evidence(moved(self.sentences, device), self.words)
 
 
+@tensor_node()
 @dataclass(frozen=True)
 class Trees:
     """A batch of dependency trees, padded on the right with 0.
@@ -186,6 +194,7 @@ class Trees:
         )
 
 
+@tensor_node()
 @dataclass(frozen=True)
 class Span:
     """Consecutive tokens of B texts that are read in parallel.
@@ -203,6 +212,7 @@ class Span:
         return Span(moved(self.ids, device), moved(self.before, device), self.fresh)
 
 
+@tensor_node()
 @dataclass(frozen=True)
 class Forest:
     """A batch of trees in brackets: the nodes of each in post-order, children before parents, padded on the right.
@@ -235,6 +245,7 @@ class Forest:
         return Forest(ids, parents, labels, heights, lengths, host)
 
 
+@tensor_node(aside=("rows", "cost", "idle", "texts"))
 @dataclass(frozen=True)
 class Batch:
     """Collated rows: one value per column, by the column's name.

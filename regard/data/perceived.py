@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import moved
+from regard.private import tensor_node
 
 
+@tensor_node()
 @dataclass(frozen=True)
 class Pictures:
     """pixels (B, C, H, W) uint8. All images share one canvas, so no mask is needed."""
@@ -20,6 +22,7 @@ class Pictures:
         return Pictures(moved(self.pixels, device))
 
 
+@tensor_node()
 @dataclass(frozen=True)
 class Films:
     """A batch of videos, padded at the end with black frames.
@@ -44,6 +47,7 @@ class Films:
         return Films(frames, lengths, counts)
 
 
+@tensor_node()
 @dataclass(frozen=True)
 class Series:
     """A batch of sequences of vectors (log-mel frames of audio, joints of a skeleton), padded with zeros.
@@ -68,6 +72,7 @@ class Series:
         return Series(values, lengths, counts)
 
 
+@tensor_node()
 @dataclass(frozen=True)
 class Places:
     """Regions of an image, video or audio, each named by a token of the output.

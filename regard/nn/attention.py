@@ -17,8 +17,10 @@ from regard.nn.scores import AnyScore, AttentionScore, make_score
 from regard.nn.selections import NOTHING, AnySelection, Given, Selection, make_selection, rows_at
 from regard.nn.symbols import LookSymbols
 from regard.parts import Mistakes, NotNegative, Plan, names, part
+from regard.private import tensor_node
 
 
+@tensor_node()
 @dataclass(frozen=True)
 class Look:
     """The result of T queries: context (B, T, D), weights (B, T, S), scores (B, T, S).

@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 
 from regard.nn.selections import Selection
+from regard.private import tensor_node
 
 
+@tensor_node(aside=("selection",))
 @dataclass(frozen=True)
 class HeadMarginals:
     """Marginals of the heads of N words; the root symbol is position 0.

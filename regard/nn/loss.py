@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
+from regard.private import tensor_node
 
+
+@tensor_node()
 @dataclass(frozen=True)
 class Loss:
     """The mean loss is total / count; both are kept so that batches and processes can be added up exactly.

@@ -11,11 +11,13 @@ from torch import Tensor
 
 from regard.data.batch import Sentences
 from regard.nn.heads import HeadMarginals
+from regard.private import tensor_node
 
 Layout = Literal["line", "grid", "frames", "sentences", "tree", "points"]
 """The arrangement of the S positions, for figures."""
 
 
+@tensor_node()
 @dataclass(frozen=True)
 class Parts:
     """The words of a memory whose positions are sentences, stored without padding to the longest document.
@@ -92,6 +94,7 @@ def _laid(found: Sequence[Tensor], places: Tensor, mask: Tensor) -> Tensor:
     return flat[places] * mask.unsqueeze(-1)
 
 
+@tensor_node()
 @dataclass(frozen=True)
 class Memory:
     """values (B, S, D), mask (B, S), summary (B, D').

@@ -11,6 +11,27 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import Tokens
+from regard.errors import RegardError
+from regard.private import recorded, transforms_active
+
+
+def refuse_tracer() -> None:
+    """Refuse `torch.export` and tracers: the order of computation depends on the lengths, which the recorded
+    program would keep for all later inputs. `torch.compile` leaves this part to Python."""
+    if recorded():
+        raise RegardError(
+            "This part arranges its rows by their lengths, and an exported or traced program cannot: it would "
+            "keep the lengths of the example for all inputs.",
+            fix="Use torch.compile, or a part that computes all positions at once (encoders convolutional, mean, "
+            "transformer).",
+        )
+
+
+def as_array(lengths: Tensor) -> np.ndarray:
+    """Lengths on the CPU as an array. Under `torch.func.grad` their memory is hidden, but not their values."""
+    if torch.compiler.is_compiling() or not transforms_active():
+        return lengths.numpy()
+    return np.array([int(length) for length in lengths], np.int64)
 
 
 def sent(device: torch.device, *arrays: np.ndarray) -> list[Tensor]:
@@ -43,7 +64,8 @@ class Packing:
     @staticmethod
     def of(lengths: Tensor, width: int, counts: Tensor | None = None) -> Packing:
         """counts   the lengths on the CPU, if available"""
-        known = (lengths.cpu() if counts is None else counts).numpy()
+        refuse_tracer()
+        known = as_array(lengths.cpu() if counts is None else counts)
         longest, times, alive, starts = _arranged(known)
         (places,) = sent(lengths.device, (longest * width + times)[alive])
         return Packing(places, starts, width, longest, known)
@@ -152,7 +174,8 @@ class BucketPacking(Packing):
     def over(buckets: Sequence[Tokens]) -> BucketPacking:
         shapes = tuple((len(bucket.ids), int(bucket.ids.shape[1])) for bucket in buckets)
         counts = [bucket.lengths.cpu() if bucket.counts is None else bucket.counts for bucket in buckets]
-        known = torch.cat(counts).numpy()
+        refuse_tracer()
+        known = as_array(torch.cat(counts))
         ends = np.cumsum([rows * width for rows, width in shapes])
         begins = np.concatenate(
             [

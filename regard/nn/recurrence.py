@@ -14,6 +14,7 @@ from regard.nn.cells import Cell
 from regard.nn.cells.cell import TorchRecurrence
 from regard.nn.packing import Packing
 from regard.parts import Mistakes
+from regard.private import transforms_active
 
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]
 """W, U, b, c of a cell, as `Cell.torch_weights` gives them."""
@@ -26,7 +27,10 @@ def kernel_of(cells: Sequence[Cell]) -> str | None:
 
 
 def recurrence_of(cells: Sequence[Cell]) -> TorchRecurrence | None:
-    """torch's recurrence of all of these cells, if there is one."""
+    """torch's recurrence of all of these cells, if there is one. It takes the number of active rows as numbers in
+    memory, which a transform of `torch.func` hides."""
+    if not torch.compiler.is_compiling() and transforms_active():
+        return None
     run = cells[0].torch_recurrence()
     return run if all(cell.torch_recurrence() is run for cell in cells[1:]) else None
 

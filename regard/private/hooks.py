@@ -36,7 +36,9 @@ def _try_step_hooks() -> Any:
     return names
 
 
-_COST = "fast paths, which would not call hooks, are off, and training and prediction are several times slower"
+_COST = (
+    "fast paths, which would not call hooks, are off, and training and prediction are several times slower"
+)
 _hooks = Feature("torch's hooks of modules", _COST, _try_hooks)
 _step_hooks = Feature("torch's hooks of optimizers", "optimizer steps take more launches", _try_step_hooks)
 

@@ -18,8 +18,10 @@ from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Positive, register
 from regard.prediction import Prediction
+from regard.private import tensor_node
 
 
+@tensor_node()
 @dataclass(frozen=True)
 class Labels:
     """log_probabilities (B, C), and attention weights (B, K, S) by name, with a row for each glimpse."""

@@ -18,8 +18,10 @@ from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import register
 from regard.prediction import Prediction
+from regard.private import tensor_node
 
 
+@tensor_node()
 @dataclass(frozen=True)
 class Numbers:
     """value (B) and its log-density (B), and attention weights (B, K, S) by name,

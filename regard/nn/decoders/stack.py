@@ -12,7 +12,7 @@ from regard.kernels.availability import within_reach
 from regard.nn import swept
 from regard.nn.cells import Cell, make_cell
 from regard.nn.packing import Packing
-from regard.nn.recurrence import by_kernels, run_cells
+from regard.nn.recurrence import by_kernels, recurrence_of, run_cells
 from regard.parts import Options
 
 CARRIED = "n"
@@ -86,7 +86,7 @@ class Stack(nn.Module):
         first = first.index_select(0, packing.order)
         if cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=len(packing.longest)):
             return by_kernels([cell], inputs, packing, first)[0]
-        if cell.torch_recurrence() is not None:
+        if recurrence_of([cell]) is not None:
             return run_cells([cell], inputs, packing, first.unsqueeze(0), training=self.training)[0]
         projected, state, reached = cell.project(inputs), first, []
         for low, high in packing.steps:

@@ -19,9 +19,11 @@ from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Positive, register
 from regard.prediction import Prediction
+from regard.private import tensor_node
 from regard.trace import Trace
 
 
+@tensor_node()
 @dataclass(frozen=True)
 class Tags:
     """log_probabilities (B, S, C) of the positions where mask (B, S) is True."""

@@ -57,8 +57,10 @@ def entmax(scores: Tensor, mask: Tensor, alpha: float) -> Tensor:
 class _Entmax(torch.autograd.Function):
     """Find τ by bisection: it lies between the best scaled score minus 1 and that score."""
 
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, mask: Tensor, alpha: float) -> Tensor:
+    def forward(scores: Tensor, mask: Tensor, alpha: float) -> Tensor:
         scaled = (scores * (alpha - 1)).masked_fill(~mask, -torch.inf)
         best = scaled.amax(-1, keepdim=True)
         high = torch.where(best.isfinite(), best, 0.0)
@@ -70,15 +72,28 @@ class _Entmax(torch.autograd.Function):
         weights = (scaled - low).clamp(min=0).pow(power)
         total = weights.sum(-1, keepdim=True)
         # the total is 0 only if the mask is nowhere True; with a score of NaN or +inf it is NaN
-        weights = torch.where((best == -torch.inf), 0.0, weights / total)
-        ctx.save_for_backward(weights)
-        ctx.alpha = alpha
-        return weights
+        return torch.where((best == -torch.inf), 0.0, weights / total)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(output)
+        ctx.save_for_forward(output)
+        ctx.alpha = inputs[2]
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         (weights,) = ctx.saved_tensors
-        support = weights > 0
-        slopes = torch.where(support, weights, 1.0).pow(2 - ctx.alpha) * support
-        mean = (slopes * gradient).sum(-1, keepdim=True) / slopes.sum(-1, keepdim=True).clamp(min=1e-30)
-        return slopes * (gradient - mean), None, None
+        return _slope(weights, ctx.alpha, gradient), None, None
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor, *_: Any) -> Tensor:
+        (weights,) = ctx.saved_tensors
+        return _slope(weights, ctx.alpha, tangent)  # the Jacobian is symmetric
+
+
+def _slope(weights: Tensor, alpha: float, gradient: Tensor) -> Tensor:
+    """The product of the Jacobian at these weights and a gradient."""
+    support = weights > 0
+    slopes = torch.where(support, weights, 1.0).pow(2 - alpha) * support
+    mean = (slopes * gradient).sum(-1, keepdim=True) / slopes.sum(-1, keepdim=True).clamp(min=1e-30)
+    return slopes * (gradient - mean)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from regard import parts
 from regard.parts import Depth, Size, one_of
 from regard.parts.contract import base, optional, required
+from regard.private import tensor_node
 
 AnyStore = Annotated[Any, one_of("store")]
 """An option that chooses a store: `store: ntm`, `store: {type: ntm, slots: 128, width: 20}`."""
@@ -20,6 +21,7 @@ Bias = float | tuple[float, ...]
 """A bias for all numbers of a piece, or one for each number of a head."""
 
 
+@tensor_node()
 @dataclass(frozen=True)
 class StoreStep:
     """The result of a step.
