@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from regard.inspect.palette import LEVELS, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
-from regard.inspect.writing import text_width, wrap
+from regard.inspect.writing import running_width, text_width, wrap
 
 PADDING = 20.0
 TITLE_SIZE = 17.0
@@ -130,7 +130,7 @@ def color_scale(
     """
     size, high, steps = 11.0, 8.0, 40
     caption = f"{name} 0"
-    x = text_width(caption, size) + 6
+    x = max(text_width(caption, size), 1.1 * running_width(caption, size)) + 6
     marks: list[Mark] = [Text(0, 9, caption, size=size, color="muted")]
     step = width / steps
     for i in range(steps):

@@ -132,7 +132,7 @@ def test_panels_of_a_text_have_no_truth(regard: Run, runs: list[str], tmp_path: 
 def test_what_changes_is_shown_beside_what_a_model_does_by_itself(
     regard: Run, runs: list[str], tmp_path: Path
 ) -> None:
-    figure = tmp_path / "told.svg"
+    figure = tmp_path / "override.svg"
     code, out, err = regard("show", runs[0], "the cat", "--look", '{"source": "0-0 1-0"}', "-o", str(figure))
     assert code == 0, err
     texts = [

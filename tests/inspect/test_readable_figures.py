@@ -4,6 +4,7 @@ import io
 import re
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path as FilePath
 
 import numpy as np
 import pytest
@@ -222,3 +223,20 @@ def test_cells_of_a_few_rows_are_not_shaded():
     shown = [mark for mark in scene.walk() if isinstance(mark, Rect) and dict(mark.tags).get("value")]
     assert [mark.fill == "paper" for mark in shown] == [True, False, False, False]
     assert any("n < 5" in text for text in texts(scene))
+
+
+DOCUMENTS = FilePath(__file__).parents[2]
+
+
+def test_figures_of_the_documents_have_the_words_of_the_program():
+    pages = [DOCUMENTS / "README.md", *(DOCUMENTS / "docs").rglob("*.md")]
+    shown = set()
+    for page in pages:
+        for target in re.findall(r"\]\(([^)\s]*figures/[^)\s]*\.svg)\)", page.read_text("utf-8")):
+            assert (page.parent / target).is_file(), f"{page.name}: {target}"
+            shown.add((page.parent / target).resolve())
+    figures = sorted((DOCUMENTS / "docs/figures").glob("*.svg"))
+    assert figures and {one.resolve() for one in figures} <= shown
+    for one in figures:
+        said = " ".join(re.findall(r">([^<>]+)</(?:text|desc|title)>", one.read_text("utf-8")))
+        assert not re.search(r"\btold\b|\bby itself\b|\b(true|told) place\b", said), one.name
