@@ -3,10 +3,10 @@
 A part is one class in one file. Its options are the nested class `Options` (typed, frozen, documented). It registers
 itself:
 
-    @register("cell", "mgu")
-    class MGUCell(Cell):
-        class Options(Cell.Options):
-            size: Size = 256
+    @register("selection", "tempered")
+    class Tempered(Selection):
+        class Options(Selection.Options):
+            temperature: Positive = 1.0
 
 A spec names a part by `type:`. The schema of specs, the builder, the board of `regard describe` and docs/spec.md are
 derived from the registered parts. Packages add parts through the entry point group `regard.parts`.

@@ -117,8 +117,8 @@ def methods(made: type) -> list[Method]:
             when = getattr(function, "__called__", None)
             if when is not None:
                 found[name] = _method(name, function, when, isinstance(value, property))
-            elif name in found and owner is not made.__mro__[0]:
-                del found[name]  # a class in between has written it
+            elif name in found:
+                del found[name]  # this class has written it
     return sorted(found.values(), key=lambda one: not one.needed)
 
 
@@ -132,7 +132,7 @@ def _method(name: str, function: Any, when: str, attribute: bool) -> Method:
     returns = "" if signature.return_annotation is inspect.Signature.empty else signature.return_annotation
     returns = returns if isinstance(returns, str) else getattr(returns, "__name__", str(returns))
     said = inspect.cleandoc(function.__doc__ or "")
-    about = re.split(r"(?<=[.;:])\s", " ".join(said.split("\n\n")[0].split()))[0].rstrip(".:;")
+    about = re.split(r"(?<=[.;])\s", " ".join(said.split("\n\n")[0].split()))[0].rstrip(".:;")
     needed = bool(getattr(function, "__isabstractmethod__", False))
     return Method(name, needed, name if attribute else f"{name}({', '.join(names)})", returns, about, when)
 

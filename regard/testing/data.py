@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from regard.data import Row, read_rows
-from regard.testing.report import Report, Stop
+from regard.testing.report import PartReport, Stop
 
 
-def check_provider(report: Report, options: Any) -> None:
+def check_provider(report: PartReport, options: Any) -> None:
     """A world or a package."""
     with report.calling("splits", "the rows of each split"):
         splits, again = options.splits(), options.splits()
@@ -43,7 +43,7 @@ def _named(found: Any) -> str:
     return ", ".join(map(str, found)) if isinstance(found, Mapping) else type(found).__name__
 
 
-def check_reader(report: Report, options: Any, file: str | Path | None) -> None:
+def check_reader(report: PartReport, options: Any, file: str | Path | None) -> None:
     """file: a file of the format; without one only its declarations are checked."""
     declared = bool(options.suffixes or options.prefix or options.folder or options.type)
     report.is_true("suffixes", declared, "an extension, a prefix or a folder", "none")

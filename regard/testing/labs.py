@@ -7,10 +7,10 @@ from typing import Any
 
 from regard.lab import LabResult
 from regard.lab.lab import plain
-from regard.testing.report import Report, Stop
+from regard.testing.report import PartReport, Stop
 
 
-def check_lab(report: Report, options: Any) -> None:
+def check_lab(report: PartReport, options: Any) -> None:
     with report.calling("run", "a LabResult"):
         found = options.part.run(options)
     if not isinstance(found, LabResult):

@@ -12,7 +12,7 @@ from regard.nn.selections import Given
 from regard.nn.symbols import LookSymbols, MemorySymbols
 from regard.testing.lettering import check_equations, check_lines
 from regard.testing.modules import check_module
-from regard.testing.report import Report, Stop
+from regard.testing.report import PartReport, Stop
 
 INPUT, SIZE, ROWS = 3, 4, 2
 
@@ -22,7 +22,7 @@ def numbers(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=generator) * 0.7
 
 
-def check_cell(report: Report, options: Any) -> None:
+def check_cell(report: PartReport, options: Any) -> None:
     with report.calling("build", "a cell"):
         cell = options.part.build(options, INPUT, SIZE)
     inputs, state = numbers(ROWS, INPUT), numbers(ROWS, cell.state_size, seed=1)
@@ -60,7 +60,7 @@ def check_cell(report: Report, options: Any) -> None:
     check_equations(report, "equations", lines, call, known, found[0], cell)
 
 
-def check_composer(report: Report, options: Any) -> None:
+def check_composer(report: PartReport, options: Any) -> None:
     with report.calling("build", "a composer"):
         composer = options.part.build(options, INPUT, SIZE)
     words = numbers(2 * ROWS, INPUT)
@@ -93,7 +93,7 @@ def check_composer(report: Report, options: Any) -> None:
     check_equations(report, "equations", lines, "leaf_x(x)", {"x": words[0]}, leaves[0], composer)
 
 
-def check_score(report: Report, options: Any) -> None:
+def check_score(report: PartReport, options: Any) -> None:
     with report.calling("build", "a score"):
         score = options.part.build(options, SIZE, SIZE)
     query, values = numbers(ROWS, 3, SIZE), numbers(ROWS, 5, SIZE, seed=1)
@@ -127,7 +127,7 @@ def check_score(report: Report, options: Any) -> None:
         check_equations(report, "equation", lines, "e_tj", known, found[0], score, sizes)
 
 
-def check_selection(report: Report, options: Any) -> None:
+def check_selection(report: PartReport, options: Any) -> None:
     with report.calling("build", "a selection"):
         select = options.part.build(options, SIZE)
     scores = numbers(ROWS, 3, 4)
@@ -181,7 +181,7 @@ def check_selection(report: Report, options: Any) -> None:
         check_equations(report, "equations", lines, look.weight, tensors, found[0], select)
 
 
-def check_store(report: Report, options: Any) -> None:
+def check_store(report: PartReport, options: Any) -> None:
     with report.calling("build", "a store"):
         store = options.part.build(options, SIZE)
     controls = numbers(3, ROWS, SIZE)
@@ -210,7 +210,7 @@ def check_store(report: Report, options: Any) -> None:
     check_lines(report, "equations", ["j = 1 … S", *lines])
 
 
-def check_network(report: Report, options: Any) -> None:
+def check_network(report: PartReport, options: Any) -> None:
     canvas = (3, 32, 32)
     with report.calling("build", "a network"):
         network = options.part.build(options, canvas, read_files=False)

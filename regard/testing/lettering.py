@@ -14,13 +14,13 @@ from regard.describe.notation.reading import BoardLines
 from regard.testing.board import Board, Family, NotationError
 from regard.testing.board.symbols import Symbols
 from regard.testing.board.values import FUNCTIONS
-from regard.testing.report import Report, Stop
+from regard.testing.report import PartReport, Stop
 
 MOST = 3000
 """Assignments of weights to letters that are tried."""
 
 
-def check_lines(report: Report, method: str, lines: Any) -> None:
+def check_lines(report: PartReport, method: str, lines: Any) -> None:
     """Every line is a text of the notation."""
     if not isinstance(lines, list | tuple) or not all(isinstance(one, str) for one in lines):
         report.add(method, "a list of lines", type(lines).__name__)
@@ -33,7 +33,7 @@ def check_lines(report: Report, method: str, lines: Any) -> None:
 
 
 def check_equations(
-    report: Report,
+    report: PartReport,
     method: str,
     lines: Sequence[str],
     wanted: str,

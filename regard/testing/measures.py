@@ -13,14 +13,14 @@ from regard.evaluation.inference import ModelInference, output_info
 from regard.metrics import Metric, OutputMetric, RowMetric, Score
 from regard.parts import find, names
 from regard.testing.models import Small
-from regard.testing.report import Report, Stop
+from regard.testing.report import PartReport, Stop
 from regard.testing.specs import SPECS, accepted, document, own_column
 
 MOST = 3
 """Specs in which a metric may find nothing to measure."""
 
 
-def check_metric(report: Report, made: type[Metric], rows: Sequence[Row]) -> None:
+def check_metric(report: PartReport, made: type[Metric], rows: Sequence[Row]) -> None:
     unknown = [one for one in made.suits if one not in names("column")]
     report.is_true("suits", not unknown, "types of columns", f"{unknown[:1]}, which is not registered")
     with report.calling("members", "the names of the metric"):
@@ -60,19 +60,19 @@ def _models(metric: Metric, rows: Sequence[Row]) -> Iterator[tuple[Small, str]]:
             continue
         if not accepted(made):
             continue
-        small = Small(Report("model", "small"), made, rows)
+        small = Small(PartReport("model", "small"), made, rows)
         for output in small.spec.outputs:
             if metric.refuses(output_info(small.model, output, small.dataset.columns)) is None:
                 yield small, output
 
 
-def _check_score(report: Report, metric: Metric, found: Score) -> None:
+def _check_score(report: PartReport, metric: Metric, found: Score) -> None:
     report.is_true("measure", found.name == metric.name, f"a Score of {metric.name}", found.name)
     report.is_true("measure", not math.isnan(found.value), "a value that is not NaN", found.value)
     report.is_true("measure", bool(found.signature), "a signature that says how it is computed", "none")
 
 
-def check_statistics(report: Report, metric: OutputMetric, references: list[list[Any]]) -> None:
+def check_statistics(report: PartReport, metric: OutputMetric, references: list[list[Any]]) -> None:
     """The contract of a metric of outputs: a function of sums over rows."""
     truth = [row[0] for row in references]
     shifted = [*truth[1:], truth[0]]
@@ -90,7 +90,7 @@ def check_statistics(report: Report, metric: OutputMetric, references: list[list
     report.is_true("describe", isinstance(told, str) and bool(told), "a text", repr(told))
 
 
-def _check_table(report: Report, method: str, metric: RowMetric, table: Any, rows: int | None) -> None:
+def _check_table(report: PartReport, method: str, metric: RowMetric, table: Any, rows: int | None) -> None:
     if table is None and rows is None:
         return
     shape = np.shape(table)

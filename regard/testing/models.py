@@ -23,7 +23,7 @@ from regard.nn.memory import Memory
 from regard.prediction import Prediction
 from regard.spec import Spec
 from regard.testing.lettering import check_lines
-from regard.testing.report import Report, Stop
+from regard.testing.report import PartReport, Stop
 
 SECTIONS = ("encoder", "decoder", "loss")
 
@@ -31,7 +31,7 @@ SECTIONS = ("encoder", "decoder", "loss")
 class Small:
     """A small model with the part in it, and a batch of all rows that it can read."""
 
-    def __init__(self, report: Report, document: dict[str, Any], rows: Sequence[Row]) -> None:
+    def __init__(self, report: PartReport, document: dict[str, Any], rows: Sequence[Row]) -> None:
         with report.calling("Options", "a spec that accepts it"):
             self.spec = Spec.parse(copy.deepcopy(document))
         with report.calling("learn", "a column that is fitted to the rows"):
@@ -51,7 +51,7 @@ class Small:
         return torch.stack([loss.weight * loss.mean for loss in found.values()]).sum()
 
 
-def check_encoder(report: Report, small: Small, name: str) -> None:
+def check_encoder(report: PartReport, small: Small, name: str) -> None:
     encoder = small.network.reader(name)
     with report.calling("forward", "a Memory"), torch.no_grad():
         small.network.eval()
@@ -91,7 +91,7 @@ def _memory_sum(network: Any, small: Small, name: str) -> Tensor:
     return found
 
 
-def check_decoder(report: Report, small: Small, name: str) -> None:
+def check_decoder(report: PartReport, small: Small, name: str) -> None:
     decoder = small.network.decoders[name]
     with report.calling("loss", "a Loss"):
         loss = small.network.eval()(small.batch)[name]
@@ -107,7 +107,7 @@ def check_decoder(report: Report, small: Small, name: str) -> None:
         _check_answers(report, small, name)
 
 
-def _check_answers(report: Report, small: Small, name: str) -> None:
+def _check_answers(report: PartReport, small: Small, name: str) -> None:
     rows = len(small.dataset)
     with report.calling("predict", "one prediction for each row"):
         found = small.model.answer(small.batch, output=name)
@@ -129,7 +129,7 @@ def _check_answers(report: Report, small: Small, name: str) -> None:
 
 
 def _check_trained(
-    report: Report, small: Small, module: Any, method: str, result: Callable[[Any], Tensor] | None = None
+    report: PartReport, small: Small, module: Any, method: str, result: Callable[[Any], Tensor] | None = None
 ) -> None:
     """Gradients, NaN, copies, and the same training after saving and loading.
 
@@ -167,7 +167,7 @@ def _check_trained(
     _check_saved(report, small, before)
 
 
-def _check_saved(report: Report, small: Small, before: Tensor) -> None:
+def _check_saved(report: PartReport, small: Small, before: Tensor) -> None:
     with tempfile.TemporaryDirectory() as folder:
         with report.calling("save", "a folder that can be loaded"):
             small.model.save(Path(folder) / "model")
@@ -187,7 +187,7 @@ def _check_saved(report: Report, small: Small, before: Tensor) -> None:
         report.same("save", small.losses(again.network), small.losses(), expected)
 
 
-def _check_board(report: Report, small: Small, *methods: str) -> None:
+def _check_board(report: PartReport, small: Small, *methods: str) -> None:
     with report.calling(methods[0], "the equations of the model"):
         found = answers(small.spec)
     for section in SECTIONS:
@@ -195,7 +195,7 @@ def _check_board(report: Report, small: Small, *methods: str) -> None:
         check_lines(report, method, [line for line in found.get(section, ()) if line.strip()])
 
 
-def check_column(report: Report, small: Small, name: str) -> None:
+def check_column(report: PartReport, small: Small, name: str) -> None:
     column = small.model.columns[name]
     values = [small.dataset.raw(row)[name] for row in range(len(small.dataset))]
     for value in values:
@@ -244,7 +244,7 @@ def check_column(report: Report, small: Small, name: str) -> None:
     _check_trained_column(report, small)
 
 
-def _check_trained_column(report: Report, small: Small) -> None:
+def _check_trained_column(report: PartReport, small: Small) -> None:
     small.network.eval()
     with report.calling("collate", "a batch that the model can read"), torch.no_grad():
         before = small.losses()

@@ -11,14 +11,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.testing.report import Report
+from regard.testing.report import PartReport
 
 Call = Callable[[Any, Sequence[Tensor]], Tensor]
 """The module and its inputs (B, …) → its output (B, …)."""
 
 
 def check_module(
-    report: Report,
+    report: PartReport,
     method: str,
     make: Callable[[], nn.Module],
     call: Call,
@@ -41,7 +41,7 @@ def check_module(
 
 
 def _rows(
-    report: Report,
+    report: PartReport,
     method: str,
     module: nn.Module,
     call: Call,
@@ -62,7 +62,9 @@ def _rows(
         report.is_true(method, holds, f"NaN in argument {place + 1} to reach the output", "finite numbers")
 
 
-def _copies(report: Report, module: nn.Module, call: Call, inputs: Sequence[Tensor], found: Tensor) -> None:
+def _copies(
+    report: PartReport, module: nn.Module, call: Call, inputs: Sequence[Tensor], found: Tensor
+) -> None:
     with report.calling("copy.deepcopy", "a copy"):
         report.same(
             "copy.deepcopy", call(copy.deepcopy(module), inputs), found, "a copy with the same output"
@@ -78,7 +80,9 @@ def _importable(made: type) -> bool:
     return getattr(sys.modules.get(made.__module__), made.__qualname__, None) is made
 
 
-def _gradients(report: Report, method: str, module: nn.Module, call: Call, inputs: Sequence[Tensor]) -> None:
+def _gradients(
+    report: PartReport, method: str, module: nn.Module, call: Call, inputs: Sequence[Tensor]
+) -> None:
     with report.calling(method, "a gradient"):
         found = call(module, inputs)
         wanted = [(name, one) for name, one in module.named_parameters() if one.requires_grad]
@@ -96,7 +100,7 @@ def _gradients(report: Report, method: str, module: nn.Module, call: Call, input
 
 
 def _resumed(
-    report: Report, make: Callable[[], nn.Module], module: nn.Module, call: Call, inputs: Sequence[Tensor]
+    report: PartReport, make: Callable[[], nn.Module], module: nn.Module, call: Call, inputs: Sequence[Tensor]
 ) -> None:
     """A module whose state was saved and loaded trains on like the original."""
     first = copy.deepcopy(module)

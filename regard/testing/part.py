@@ -14,11 +14,11 @@ from regard.errors import MissingExtra, RegardError
 from regard.parts import KINDS, find, nearest
 from regard.parts.contract import check_class
 from regard.testing import data, labs, layers, measures, models, training
-from regard.testing.report import Report, Stop
+from regard.testing.report import PartReport, Stop
 from regard.testing.rows import rows as usual_rows
 from regard.testing.specs import Document, contexts, options_of, own_column, small
 
-LAYERS: dict[str, Callable[[Report, Any], None]] = {
+LAYERS: dict[str, Callable[[PartReport, Any], None]] = {
     "cell": layers.check_cell,
     "composer": layers.check_composer,
     "score": layers.check_score,
@@ -78,7 +78,7 @@ def failures(
     """The sentences of `check_part`; empty if there are none. A part whose optional library is missing is skipped."""
     if kind not in KINDS:
         raise RegardError(f"there is no kind of part {kind!r}.", fix=nearest(kind, list(KINDS)))
-    made, report = find(kind, name), Report(kind, name)
+    made, report = find(kind, name), PartReport(kind, name)
     check_class(kind, name, made)
     given = usual_rows() if rows is None else tuple(Row(row, file="rows", line=1) for row in rows)
     with torch.random.fork_rng(devices=[]):
@@ -97,7 +97,7 @@ def failures(
     return report.told
 
 
-def _made(report: Report, kind: str, name: str, options: Mapping[str, Any] | None) -> Any:
+def _made(report: PartReport, kind: str, name: str, options: Mapping[str, Any] | None) -> Any:
     """The options of a part; sizes that are not given are small."""
     chosen = options_of(kind, name)
     sizes = small(kind, name) if issubclass(find(kind, name), torch.nn.Module) else {}
@@ -113,7 +113,7 @@ def _made(report: Report, kind: str, name: str, options: Mapping[str, Any] | Non
 
 
 def _in_model(
-    report: Report,
+    report: PartReport,
     kind: str,
     name: str,
     options: dict[str, Any],

@@ -16,7 +16,7 @@ class Stop(Exception):
     """Nothing more can be checked after a failure."""
 
 
-class Report:
+class PartReport:
     """Collects the failures of one part."""
 
     def __init__(self, kind: str, name: str) -> None:
@@ -30,7 +30,7 @@ class Report:
 
     @contextmanager
     def calling(self, method: str, expected: str = "a result") -> Iterator[None]:
-        """Report an exception as a failure of this method, and end the check."""
+        """PartReport an exception as a failure of this method, and end the check."""
         try:
             yield
         except (MissingExtra, Stop):

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from regard.testing.report import Report
+from regard.testing.report import PartReport
 from regard.training.schedules import make_schedule
 
 STEPS = 40
 
 
-def check_schedule(report: Report, options: Any) -> None:
+def check_schedule(report: PartReport, options: Any) -> None:
     def made() -> Any:
         with report.calling("__init__", "a schedule"):
             return make_schedule(options, 0.5, total=STEPS)
@@ -48,7 +48,7 @@ def check_schedule(report: Report, options: Any) -> None:
     report.is_true("described", isinstance(told, str), "a text", type(told).__name__)
 
 
-def check_curriculum(report: Report, options: Any) -> None:
+def check_curriculum(report: PartReport, options: Any) -> None:
     stages = np.repeat(np.arange(4), 5)
     for epochs in (8, 1):
         with report.calling("__init__", "a curriculum"):
@@ -69,7 +69,7 @@ def check_curriculum(report: Report, options: Any) -> None:
     report.is_true("described", isinstance(told, str), "a text", type(told).__name__)
 
 
-def check_logger(report: Report, options: Any) -> None:
+def check_logger(report: PartReport, options: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
         run, moved = Path(folder) / "run", Path(folder) / "moved"
         run.mkdir()
@@ -94,7 +94,7 @@ def check_logger(report: Report, options: Any) -> None:
         _check_files(report, options, moved)
 
 
-def _check_files(report: Report, options: Any, run: Path) -> None:
+def _check_files(report: PartReport, options: Any, run: Path) -> None:
     """Every file in the folder is declared, so that `--overwrite` can replace it."""
     from fnmatch import fnmatchcase
 

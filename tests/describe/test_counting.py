@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.testing.board import Board, Family
-from regard.testing.board.listing import Chosen, trees
+from regard.testing.board.listing import Configuration, trees
 
 S, D, H = 4, 3, 5
 
@@ -95,7 +95,7 @@ def test_a_chain_by_counting_all_sequences() -> None:
         scores[tags] = (score + sum(moves[one, other] for one, other in itertools.pairwise(tags))).exp()
     total = sum(scores.values())
     for tags, score in list(scores.items())[::9]:
-        same(board("p(y)", y=Chosen(tag + 1 for tag in tags)), score / total)
+        same(board("p(y)", y=Configuration(tag + 1 for tag in tags)), score / total)
 
 
 def test_segments_by_counting() -> None:

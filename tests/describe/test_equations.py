@@ -30,7 +30,7 @@ from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.targets import forced
 from regard.spec import Spec
 from regard.testing.board import Board
-from regard.testing.board.listing import Chosen, sequences, trees
+from regard.testing.board.listing import Configuration, sequences, trees
 from tests.describe.boards import SECTIONS, Evaluated, evaluated, stacked
 from tests.describe.small import made, one_row
 from tests.describe.variants import variants
@@ -135,7 +135,7 @@ def check_trees(board: Board, decoder: Any, memory: Any) -> None:
     for heads in trees(decoder.structure, words):
         value, mask = torch.tensor([heads]), torch.ones(1, words, dtype=torch.bool)
         same(
-            board("p(y)", y=Chosen(heads)),
+            board("p(y)", y=Configuration(heads)),
             decoder._log_prob(distribution, value, mask)[0].exp(),
             f"p({heads})",
         )

@@ -89,5 +89,8 @@ def test_a_manifest_from_elsewhere_claims_no_other_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("entry", ["/etc/passwd", "../figures.csv", "*", "*.csv", ".hidden", "*/a.csv"])
 def test_a_name_that_could_be_another_file_is_refused(entry: str) -> None:
-    with pytest.raises(TypeError, match=r"Wrong\.files has .*expected the name of a file"):
-        type("Wrong", (Logger,), {"files": (entry,)})
+    made = type(
+        "Wrong", (Logger,), {"files": (entry,), "write": lambda self, values: None, "__module__": "elsewhere"}
+    )
+    with pytest.raises(RegardError, match=r"elsewhere\.Wrong. has .* in files, expected the name of a file"):
+        regard.register("logger", "wrong")(made)

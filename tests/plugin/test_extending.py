@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from regard.parts import KINDS
+from regard.parts import KINDS, contract_of, tables
 
 REPOSITORY = Path(__file__).parents[2]
 PAGE = (REPOSITORY / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -28,6 +28,24 @@ def test_the_tables_list_every_kind_and_every_folder() -> None:
     assert in_guide == {kind: package.replace(".", "/") for kind, package in KINDS.items()}
     house = set(re.findall(r"^\| `regard/(\w+)` \|", guide, flags=re.MULTILINE))
     assert house == {path.parent.name for path in (REPOSITORY / "regard").glob("*/__init__.py")}
+
+
+def test_the_tables_of_methods_are_those_of_the_code() -> None:
+    assert sorted(tables.BLOCK.findall(PAGE)) == sorted(KINDS)
+    assert tables.filled(PAGE) == PAGE, "run: python -m regard.parts.tables docs/extending.md"
+
+
+def test_the_tables_hold_every_required_method() -> None:
+    """The short table at the top names no method that the kind does not have."""
+    for kind, listed in re.findall(
+        r"^\| \[(\w+)\]\(#[\w-]+\) \|[^|]*\|[^|]*\| (.*) \|$", PAGE, flags=re.MULTILINE
+    ):
+        for name in re.findall(r"`(\w+)`", listed):
+            assert any(hasattr(owner, name) for owner in tables._bases(contract_of(kind).base)) or name in (
+                "fields",
+                "summary",
+                "gates",
+            )
 
 
 def test_the_examples_run_and_print_what_the_page_says(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ from regard.describe.notation.nodes import (
     symbols,
 )
 from regard.describe.notation.tokens import NotationError
-from regard.testing.board.listing import Chosen, sequences, trees
+from regard.testing.board.listing import Configuration, sequences, trees
 from regard.testing.board.symbols import Known, Symbols, named, whole
 from regard.testing.board.values import (
     COMPARED,
@@ -82,7 +82,7 @@ from regard.testing.board.values import (
 __all__ = ["Board", "Family", "NotationError"]
 
 
-class Inside(dict[str, Value]):
+class LocalValues(dict[str, Value]):
     """The known values in a call; local lines of the function are computed on demand."""
 
     def __init__(self, known: Known, lines: Mapping[str, Node]) -> None:
@@ -147,10 +147,10 @@ class Board(Symbols):
             return torch.zeros(self.items(node, known), dtype=torch.float64)
         here = known.get(node.base)
         if node.items:
-            if isinstance(here, (Chosen, Family)):
+            if isinstance(here, (Configuration, Family)):
                 return whole(entry(here, self.items(node, known)))
             return self.lookup(node.base, self.items(node, known))
-        if here is None and isinstance(known, Inside) and node.base in known.lines:
+        if here is None and isinstance(known, LocalValues) and node.base in known.lines:
             here = known[node.base] = self.value(known.lines[node.base], known)
         if here is not None:
             return here
@@ -165,7 +165,7 @@ class Board(Symbols):
         if node.base in FUNCTIONS and not node.items:
             return FUNCTIONS[node.base](*arguments)
         items = self.items(node, known)
-        plain = all(isinstance(one, (int, str, Chosen)) for one in arguments)
+        plain = all(isinstance(one, (int, str, Configuration)) for one in arguments)
         key = (node.base, items, arguments)
         if plain and key in self.found:
             return self.found[key]
@@ -176,7 +176,7 @@ class Board(Symbols):
                 if len(target.arguments) != len(arguments):
                     raise NotationError(f"{node.base} takes {len(target.arguments)} things")
                 found |= {one.base: value for one, value in zip(target.arguments, arguments, strict=True)}
-                answer = self.value(function.equation.body, Inside(found, function.inside))
+                answer = self.value(function.equation.body, LocalValues(found, function.inside))
                 if plain:
                     self.found[key] = answer
                 return answer
@@ -198,11 +198,11 @@ class Board(Symbols):
 
     def sum(self, node: Reduction, known: Known) -> Value:
         """Cached by the values of the letters that it depends on."""
-        inside = known.lines if isinstance(known, Inside) else {}
+        inside = known.lines if isinstance(known, LocalValues) else {}
         names = self.names_of(node)
         depends = tuple((name, known[name]) for name in sorted(names) if name in known)
         if any(name in inside for name in names) or not all(
-            isinstance(value, (int, str, Chosen)) for _, value in depends
+            isinstance(value, (int, str, Configuration)) for _, value in depends
         ):
             return self._sum(node, known)
         key = (id(node), depends)
@@ -262,7 +262,7 @@ class Board(Symbols):
 
 def nested(known: Known, letter: str, value: Value) -> Known:
     """The known values and one more index; local lines of a function are computed again with it."""
-    if isinstance(known, Inside):
+    if isinstance(known, LocalValues):
         kept = {name: one for name, one in known.items() if name not in known.lines}
-        return Inside({**kept, letter: value}, known.lines)
+        return LocalValues({**kept, letter: value}, known.lines)
     return {**known, letter: value}

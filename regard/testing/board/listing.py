@@ -13,19 +13,19 @@ MOST = 20_000
 """Maximum number of structures in one sum."""
 
 
-class Chosen(tuple[Any, ...]):
+class Configuration(tuple[Any, ...]):
     """One structure: `y_j` is its j-th part, from 1."""
 
 
-def sequences(values: Sequence[Any], length: int) -> list[Chosen]:
+def sequences(values: Sequence[Any], length: int) -> list[Configuration]:
     """All sequences of that length."""
     if len(values) ** length > MOST:
         raise NotationError(f"{len(values)}^{length} sequences are too many to list: take a smaller case")
-    return [Chosen(one) for one in product(values, repeat=length)]
+    return [Configuration(one) for one in product(values, repeat=length)]
 
 
 @cache
-def trees(kind: str, words: int) -> list[Chosen]:
+def trees(kind: str, words: int) -> list[Configuration]:
     """All trees with one root: entry j is the head of word j, 0 the root symbol.
 
     spanning     every word is a descendant of the root symbol, and exactly one is its child
@@ -36,7 +36,9 @@ def trees(kind: str, words: int) -> list[Chosen]:
     if (words + 1) ** words > MOST:
         raise NotationError(f"trees of {words} words are too many to list: take a smaller case")
     found = product(range(words + 1), repeat=words)
-    return [Chosen(heads) for heads in found if _is_tree(heads) and (kind == "spanning" or _is_flat(heads))]
+    return [
+        Configuration(heads) for heads in found if _is_tree(heads) and (kind == "spanning" or _is_flat(heads))
+    ]
 
 
 def _is_tree(heads: Sequence[int]) -> bool:

@@ -13,7 +13,7 @@ from regard.describe.notation.grammar import Parser
 from regard.describe.notation.nodes import Call, Condition, Node, Symbol, symbols
 from regard.describe.notation.reading import BoardLines
 from regard.describe.notation.tokens import NotationError
-from regard.testing.board.listing import Chosen
+from regard.testing.board.listing import Configuration
 from regard.testing.board.values import FUNCTIONS, Family, Value, entry
 
 Known = dict[str, Value]
@@ -113,7 +113,7 @@ class Symbols(BoardLines):
             return self._of_family(target, self.binding[name], known)
         if items and isinstance(items[-1], int) and self._is_known(base, items[:-1]):
             family = self.lookup(base, items[:-1])
-            if isinstance(family, (Family, Chosen)):
+            if isinstance(family, (Family, Configuration)):
                 return whole(entry(family, items[-1:]))
         raise NotationError(f"nothing gives {named(base, items)}{self._near(base)}")
 

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from regard.describe.notation.tokens import NotationError
-from regard.testing.board.listing import Chosen
+from regard.testing.board.listing import Configuration
 
 Value = Any
-"""A number, a Tensor, a Family, a Chosen structure, a label (str), or a tuple of them."""
+"""A number, a Tensor, a Family, a Configuration structure, a label (str), or a tuple of them."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ def join(parts: Sequence[Value]) -> Tensor:
 
 def entry(value: Value, indices: Sequence[int]) -> Value:
     """`A[i, j]`, from 1 unless a Family says otherwise; of a map, the vector at a position."""
-    if isinstance(value, Chosen):
+    if isinstance(value, Configuration):
         return _within(value, indices[0], 1)
     family = value if isinstance(value, Family) else Family(tensor(value))
     if family.tensor.ndim == 3 and family is not value:

@@ -27,15 +27,17 @@ class Logger(ABC):
     """The files that it writes into the folder of the run, as names or patterns: `("figures.csv", "plots/*.png")`. They
     belong to the run: they move with it, and only they are removed when it is overwritten."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
+    @classmethod
+    def declared_wrong(cls) -> str | None:
+        """Why the declarations of the class are not valid; None if they are. Asked when it is registered."""
         for entry in cls.files:
             folder = str(PurePosixPath(entry).parent)
             if not entry[:1].isalnum() or ".." in entry or "\\" in entry or set(folder) & set("*?["):
-                raise TypeError(
-                    f"{cls.__name__}.files has {entry!r}, expected the name of a file in the folder of the run that "
-                    'begins with a letter or digit, such as "figures.csv" or "plots/*.png"'
+                return (
+                    f"has {entry!r} in files, expected the name of a file in the folder of the run that begins with a "
+                    'letter or digit, such as "figures.csv" or "plots/*.png"'
                 )
+        return None
 
     def __init__(self, options: Any, run: Path, step: int) -> None:
         self.options, self.run = options, run

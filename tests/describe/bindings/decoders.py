@@ -38,7 +38,7 @@ from regard.nn.stores import LieStore, NTMStore
 from regard.nn.symbols import MemorySymbols
 from regard.nn.whereabouts import _places
 from regard.testing.board import Family
-from regard.testing.board.listing import Chosen
+from regard.testing.board.listing import Configuration
 from tests.describe.bindings.cells import Binding, of_attention, of_cell
 from tests.describe.bindings.transformers import of_decoder_layers
 
@@ -247,12 +247,12 @@ def of_crf(m: CRFDecoder, target: Any) -> Binding:
         start = start.masked_fill(~m.allowed[-1, :-1], -torch.inf)
         end = end.masked_fill(~m.allowed[:-1, -1], -torch.inf)
         moves = moves.masked_fill(~m.allowed[:-1, :-1], -torch.inf)
-    true = Chosen(int(tag) + 1 for tag in target.ids[0])
+    true = Configuration(int(tag) + 1 for tag in target.ids[0])
     return {"C": len(m.start), "a_y": start, "A_y": moves, "z_y": end, "ŷ": true}
 
 
 def of_tree(m: TreeDecoder, target: Any, j: str) -> Binding:
-    found: Binding = {"a_0": m.root, "ŷ": Chosen(target.heads[0].tolist())}
+    found: Binding = {"a_0": m.root, "ŷ": Configuration(target.heads[0].tolist())}
     for mark, output, biaffine in (("y", "y", m.arcs), ("r", "rν", m.relations)):
         if biaffine is None:
             continue
