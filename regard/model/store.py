@@ -190,7 +190,7 @@ def read_spec(folder: Path, overrides: tuple[str, ...] = ()) -> Spec:
             where=str(folder),
             fix=f"If its training was interrupted: regard train --resume {folder}",
         )
-    return load_spec(folder, overrides)
+    return load_spec(folder, overrides, to_answer=True)
 
 
 def versions() -> dict[str, str]:

@@ -29,7 +29,7 @@ from regard.parts.options import (
     as_data,
 )
 from regard.parts.plan import Mistakes, Plan, Where
-from regard.parts.provenance import Provenance, check_installed, used_parts
+from regard.parts.provenance import Provenance, check_installed, missing_parts, used_parts
 from regard.parts.registry import KINDS, Origin, names, origin, part, register
 
 __all__ = [
@@ -57,6 +57,7 @@ __all__ = [
     "contract_of",
     "find",
     "methods",
+    "missing_parts",
     "names",
     "nearest",
     "one_of",

@@ -93,9 +93,14 @@ def _parts_in(value: Any) -> Iterator[Options]:
             yield from _parts_in(item)
 
 
+def missing_parts(parts: Sequence[Provenance]) -> list[Provenance]:
+    """Those that are not registered."""
+    return [one for one in parts if one.kind not in KINDS or _registered(one) is None]
+
+
 def check_installed(parts: Sequence[Provenance], *, where: str = "") -> None:
     """Refuse parts that are not registered, with their origin and the remedy."""
-    missing = [one for one in parts if one.kind not in KINDS or _registered(one) is None]
+    missing = missing_parts(parts)
     if not missing:
         _note_versions(parts, where)
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,12 +11,13 @@ from pathlib import Path
 from regard.errors import RegardError
 from regard.files import read_json, write_text
 from regard.manifest import is_data
-from regard.parts import Provenance, as_data, check_installed, used_parts
+from regard.parts import Provenance, as_data, check_installed, missing_parts, used_parts
 from regard.parts.registry import new_name
 from regard.parts.saved import Saved, reading_saved
 from regard.spec.data import SPLITS
-from regard.spec.document import Document
+from regard.spec.document import Document, parse_file
 from regard.spec.spec import Spec
+from regard.spec.unneeded import needed, without_unneeded
 from regard.version import __version__
 
 SPEC, PARTS = "spec.yaml", "parts.json"
@@ -34,13 +36,24 @@ def write_spec(folder: Path, spec: Spec) -> None:
     write_text(folder / SPEC, spec.to_yaml())
 
 
-def load_spec(folder: Path, overrides: Sequence[str] = ()) -> Spec:
-    """The spec in a folder; an unregistered part is refused with what to install."""
+def load_spec(folder: Path, overrides: Sequence[str] = (), *, to_answer: bool = False) -> Spec:
+    """The spec in a folder; an unregistered part is refused with what to install.
+
+    to_answer   the model will not be trained: parts that only training and measuring need may be missing, and are left
+                out with a warning
+    """
     parts = read_parts(folder)
-    check_installed(parts, where=str(folder))
+    absent = missing_parts(parts) if to_answer else []
+    check_installed(
+        parts if needed(absent) else [one for one in parts if one not in absent], where=str(folder)
+    )
     versions = {(one.kind, one.name): one.version for one in parts}
+    document = parse_file(folder / SPEC)
+    if to_answer:
+        document, left = without_unneeded(document)
+        _warn(folder, left, absent)
     with reading_saved(Saved(_version(folder), versions)) as saved:
-        spec = Spec.load(folder / SPEC, overrides)
+        spec = Spec.parse(document, overrides)
     if saved.changed:  # written anew, so that it can be changed and saved
         spec = Spec.parse(Document(as_data(spec)))
     spec = _with_present_metrics(spec)
@@ -68,6 +81,17 @@ def _with_present_metrics(spec: Spec) -> Spec:
     steering = present(spec.training.metric)
     changes += [] if steering == spec.training.metric else [f"training.metric={steering}"]
     return spec.changed(*changes) if changes else spec
+
+
+def _warn(folder: Path, left: Sequence[tuple[str, str]], absent: Sequence[Provenance]) -> None:
+    known = {(one.kind, one.name): str(one) for one in absent}
+    told = {**known, **{one: known.get(one, " ".join(one)) for one in left}}
+    if told:
+        warnings.warn(
+            f"{folder}: not registered here: {', '.join(told.values())}. No answer depends on it; it is needed only to "
+            "train the model, or to measure it.",
+            stacklevel=4,
+        )
 
 
 def nearest_run(folder: Path) -> Path | None:
