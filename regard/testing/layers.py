@@ -26,7 +26,7 @@ def check_cell(report: PartReport, options: Any) -> None:
     with report.calling("build", "a cell"):
         cell = options.part.build(options, INPUT, SIZE)
     inputs, state = numbers(ROWS, INPUT), numbers(ROWS, cell.state_size, seed=1)
-    wanted = SIZE * (2 if cell.carries else 1) if isinstance(cell.carries, bool) else cell.state_size
+    wanted = SIZE * cell.states
     report.is_true("state_size", cell.state_size == wanted, f"{wanted} features", cell.state_size)
     with report.calling("project", "W x + b of every gate"):
         projected = cell.project(inputs)

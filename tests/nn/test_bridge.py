@@ -14,6 +14,7 @@ from regard.errors import RegardError
 from regard.nn import Cell, make_cell
 from regard.parts import registry
 from regard.spec import Spec
+from regard.testing import check_part
 
 from .conftest import SOURCE, TARGET, model
 
@@ -180,3 +181,8 @@ def test_a_decoder_refuses_a_cell_whose_input_it_could_not_project() -> None:
     with pytest.raises(RegardError, match="bent-input computes more than W x"):
         model(cell="bent-input")
     Spec.parse(spec("bent-input", "gru"))
+
+
+@pytest.mark.parametrize("name", ["three-rings", "four-rings"])
+def test_a_cell_of_several_states_passes_the_checks_of_its_kind(name: str) -> None:
+    check_part("cell", name)
