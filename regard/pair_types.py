@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from regard.data import Row
 from regard.data.columns import TextColumn
 from regard.data.columns.number import NumberColumn, is_decimal_comma
 from regard.data.columns.spans import scheme_of
@@ -26,6 +27,8 @@ SYMBOLS = 1000
 SEPARATORS = (";", "|", ",", "/", "+", "&")
 MOST_PARTS = 4.0
 """Maximum average number of parts of a value that names several classes; more are a sequence."""
+
+STRANGE = {"\ufeff": "a byte order mark (U+FEFF)", "\0": "NUL (U+0000)"}
 
 _ATTACHED = re.compile(r""".*\w['’")\]]*[.,;:!?…]['’")\]]*|[(\["“„«]\w.*|.*\w[)\]"”“»]""")
 
@@ -118,13 +121,26 @@ def alike_labels(values: Sequence[str]) -> str | None:
     return None
 
 
+def strange_characters(rows: Sequence[Row], fields: Sequence[str]) -> str | None:
+    """A warning of characters that are part of no text: a byte order mark within a file, NUL."""
+    for row in rows:
+        found = next((sign for field in fields for sign in STRANGE if sign in row[field]), None)
+        if found is not None:
+            return (
+                f"{row.where} contains {STRANGE[found]}, which makes words unlike others that look the same. "
+                "Remove it from the file."
+            )
+    return None
+
+
 def _refuse_several(values: Sequence[str], place: str) -> None:
     """Refuse values that name several classes at once: `sports;politics`."""
     counts = Counter(value.strip() for value in values)
     for sign in SEPARATORS:
         parts = {value: [one.strip() for one in value.split(sign)] for value in counts}
         several = {value: found for value, found in parts.items() if len(found) > 1}
-        if several and _are_classes(parts, several, len(values)):
+        shortest = 1 if sign in (";", "|") else 2  # other signs also occur within names, as in R&D
+        if several and _are_classes(parts, several, len(values), shortest):
             shown = next(iter(several))
             raise RegardError(
                 f"the targets seem to name several classes at once, such as {shown!r} (separated by {sign!r}). "
@@ -135,13 +151,15 @@ def _refuse_several(values: Sequence[str], place: str) -> None:
             )
 
 
-def _are_classes(parts: dict[str, list[str]], several: dict[str, list[str]], rows: int) -> bool:
+def _are_classes(
+    parts: dict[str, list[str]], several: dict[str, list[str]], rows: int, shortest: int
+) -> bool:
     """Whether the parts of some values are classes: few, words, without repetition, and used in several values."""
     uses = Counter(one for found in parts.values() for one in set(found))
     names = {one for found in several.values() for one in found}
     if any("" in found or len(set(found)) < len(found) for found in several.values()):
         return False
-    if any(len(name) < 2 or not any(map(str.isalpha, name)) for name in names):
+    if any(len(name) < shortest or not any(map(str.isalpha, name)) for name in names):
         return False
     if sum(map(len, several.values())) > MOST_PARTS * len(several) or len(uses) > min(
         100, max(rows // 5, 10)

@@ -29,6 +29,7 @@ from regard.pair_types import (
     is_thousands,
     of_type,
     series_or_symbols,
+    strange_characters,
     target_column,
     text_column,
     with_spans,
@@ -150,7 +151,8 @@ def infer(
     spec = Spec.parse(document, overrides)
     spec = with_group(spec)
     notes = [*_notes(spec, chosen, read, format), _model_note(spec, document)]
-    return Inferred(spec, notes, _warnings(output, targets))
+    strange = strange_characters(rows, chosen.fields)
+    return Inferred(spec, notes, [*_warnings(output, targets), *([] if strange is None else [strange])])
 
 
 def _wishes(overrides: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -345,6 +347,8 @@ def _model_note(spec: Spec, document: dict[str, Any]) -> Note:
 
 def _warnings(output: dict[str, Any], targets: Sequence[str]) -> list[str]:
     """Inferred types that a user may not expect."""
+    if len({value.strip() for value in targets}) == 1:
+        return [f"All targets are {targets[0].strip()[:40]!r}: there is nothing to learn."]
     if output["type"] == "label":
         alike = alike_labels(targets)
         return [] if alike is None else [alike]

@@ -355,6 +355,15 @@ def test_classes_that_differ_in_case_alone_are_told() -> None:
     assert "'Sports' and 'sports' differ only in case" in infer("a.tsv").warnings[0]
 
 
+def test_targets_that_are_all_alike_and_characters_of_no_text_are_told() -> None:
+    Path("a.tsv").write_text("".join(f"text {n}\tsame\n" for n in range(20)))
+    assert infer("a.tsv").warnings == ["All targets are 'same': there is nothing to learn."]
+    for sign, name in (("\ufeff", "byte order mark"), ("\0", "NUL")):
+        rows = [f"{sign if n == 7 else ''}text {n}\t{('a', 'b')[n % 2]}\n" for n in range(40)]
+        Path("a.tsv").write_text("".join(rows), encoding="utf-8")
+        assert f"a.tsv:8 contains {'a ' if sign != chr(0) else ''}{name}" in infer("a.tsv").warnings[0]
+
+
 def test_suggested_columns_are_texts_and_classes_not_dates() -> None:
     rows = [
         f"2024-01-{n % 28 + 1:02},A{n}-{n},a nice small thing {n},{('book', 'pen')[n % 2]}" for n in range(40)

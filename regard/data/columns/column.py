@@ -172,7 +172,7 @@ class Column(ABC):
         if value is None:
             return "is missing"
         if not self.listed and LISTED in value:
-            return "has a list, expected text"
+            return "is an empty list" if value == LISTED else "has a list, expected text"
         return None if value.strip() else "is empty"
 
     def unknown_units(self, value: str) -> list[str]:
