@@ -79,11 +79,15 @@ def refuse_unseen(
                 raise RegardError(f"{column.field} has {what}.", where=row.where, fix=fix)
 
 
-def _some(values: Iterable[str], column: Column) -> Iterator[str]:
-    """The values; raises an error if there are none, because the name of the field is wrong."""
+def _some(values: Iterable[str], column: Column, rows: Callable[[], Iterable[Row]]) -> Iterator[str]:
+    """The values; raises an error if there are none, because there are no rows or the name of the field is wrong."""
     count = -1
     for count, value in enumerate(values):  # noqa: B007
         yield value
+    if count < 0 and next(iter(rows()), None) is None:
+        raise RegardError(
+            "there are no rows to train on.", where="data.train", fix="Check the file and its format."
+        )
     if count < 0:
         raise RegardError(
             f"no row to train on has the field {column.field!r}.",
@@ -110,7 +114,7 @@ def fit_columns(
         fields = [column.field, *(columns[other].field for other, owner in shared.items() if owner == name)]
         if type(column).learn_own is not Column.learn_own:
             own = (value for row in rows() if (value := row.get(column.field)) is not None)
-            column.learn_own(_some(own, column))
+            column.learn_own(_some(own, column, rows))
         if column.learns_beside is not None:
             beside = columns[column.learns_beside].field
             column.learn_beside(
@@ -118,7 +122,7 @@ def fit_columns(
             )
         found = located(rows(), naming_files([column]))
         values = (value for row in found for field in fields if (value := row.get(field)) is not None)
-        column.learn(_some(values, column))
+        column.learn(_some(values, column, rows))
     for name, owner in shared.items():
         if owner in given:
             continue

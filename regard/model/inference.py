@@ -199,7 +199,8 @@ class BatchInference:
     def _check_stepwise(self) -> None:
         if not self.decoder.stepwise:
             raise RegardError(
-                f"ensembles and prefixes need a text output; {self.output!r} is a {self.column.type}."
+                "ensembles and prefixes need a decoder that writes its output step by step; "
+                f"that of {self.output!r}, {self.spec.decoder[self.output].type}, does not."
             )
 
     def _forced(self, prefix: str) -> Tokens:

@@ -131,7 +131,26 @@ def file_digests(folder: Path) -> dict[str, str]:
 
 def write_columns(path: Path, columns: Mapping[str, Column]) -> None:
     states = {name: column.state() for name, column in columns.items()}
+    for name, column in columns.items():
+        _check_kept(name, column, states[name])
     write_text(path, json.dumps({"format": FORMAT, "columns": states}, ensure_ascii=False, indent=1))
+
+
+def _check_kept(name: str, column: Column, state: Mapping[str, Any]) -> None:
+    """Refuse to save a column that learns from the data and does not say what it learned."""
+    if state["learned"] or type(column).learn is Column.learn:
+        return
+    size = getattr(column, "size", None)
+    try:
+        kept = getattr(column_from_state(state), "size", None) == size
+    except (LookupError, TypeError, ValueError, AttributeError):
+        kept = False
+    if not kept:
+        raise RegardError(
+            f"the column {name!r} would be lost: its class {type(column).__name__} has fitted a size of {size}, and "
+            "its `learned` returns nothing.",
+            fix="Write `learned`, which returns the fitted state as JSON, and `relearn`, its inverse.",
+        )
 
 
 def read_columns(path: Path) -> dict[str, Column]:

@@ -183,7 +183,7 @@ def check_attention(
     lacking = sorted(options.score.part.needs - set(gives))
     if lacking:
         mistakes.add(
-            f"score: {options.score.type} needs {_WORDS[lacking[0]]}, which {user} does not provide.",
+            f"score: {options.score.type} needs {_WORDS.get(lacking[0], lacking[0])}, which {user} does not provide.",
             "score",
             fix=f"Choose one of {', '.join(_fitting('score', gives, together))}.",
         )
@@ -197,7 +197,7 @@ def check_attention(
     lacking = sorted(select.needs - set(gives))
     apart = select.joint == "queries" and not together
     if lacking or apart:
-        why = "all queries at once" if apart else _WORDS[lacking[0]]
+        why = "all queries at once" if apart else _WORDS.get(lacking[0], lacking[0])
         mistakes.add(
             f"select: {options.select.type} needs {why}, which {user} does not provide.",
             "select",

@@ -26,6 +26,10 @@ def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[R
         keys.add(_key(row, fields, group))
         present.update(field for field in [*fields, *([group] if group else [])] if field in row)
     distinct = len(keys)
+    if not keys:
+        raise RegardError(
+            "the data have no rows.", where=", ".join(spec.data.train), fix="Check the file, and its format."
+        )
     check_present(fields, present if keys else set(fields), rows, spec)
     if group and keys and group not in present:
         raise RegardError(

@@ -77,7 +77,9 @@ def _check_encoders(plan: Plan, mistakes: Mistakes) -> None:
             here.add(
                 f"the encoder {encoder.type} cannot read {name}, which is of type {column.type}.",
                 "type",
-                fix=_instead(column.part.encoder, fitting),
+                fix=_instead(column.part.encoder, fitting)
+                if column.part.encoder != encoder.type
+                else f"It is the default encoder of {column.type}: add {column.type!r} to its `reads`.",
             )
         else:
             encoder.part.check(encoder, name, plan, here)
@@ -94,7 +96,9 @@ def _check_decoders(plan: Plan, mistakes: Mistakes) -> None:
                 f"a {decoder.type} decoder cannot write a {column.type} column: it writes "
                 f"{', '.join(decoder.part.writes) or 'no type of column'}.",
                 "type",
-                fix=_instead(column.part.decoder, fitting),
+                fix=_instead(column.part.decoder, fitting)
+                if column.part.decoder != decoder.type
+                else f"It is the default decoder of {column.type}: add {column.type!r} to its `writes`.",
             )
             continue
         if decoder.over is not None and not plan.encoder:
