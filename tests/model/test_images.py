@@ -239,4 +239,5 @@ def test_a_small_model_learns_its_scenes(learning_seed):
         (loss.total / loss.count).backward()
         optimizer.step()
         losses.append(loss.total.item() / loss.count.item())
-    assert losses[-1] < 0.1 * losses[0]
+    # over four seeds 0.03 to 0.05; 0.22 if all images are the same
+    assert losses[-1] < 0.12 * losses[0]
