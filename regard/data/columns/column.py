@@ -205,11 +205,11 @@ class Column(ABC):
             where=self.name,
         )
 
-    @optional("for metrics")
     def is_several(self, array: Array) -> bool:
         """Whether an array of numbers holds several values, one in each of its rows, and not a single one."""
         return False
 
+    @optional("for metrics")
     def reference(self, value: str) -> Any:
         """The reference value for metrics: the `Prediction.value` of a correct prediction."""
         return value.strip()
