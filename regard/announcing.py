@@ -11,7 +11,7 @@ from rich.markup import escape
 from regard.console import safe_console
 from regard.data import Dataset
 from regard.evaluation import Evaluation
-from regard.pairs import Note
+from regard.pair_notes import Note
 from regard.sources import Splits, is_stream, remarks
 from regard.spec import Spec
 from regard.training import Result

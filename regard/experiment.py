@@ -21,7 +21,8 @@ from regard.model.model import DEFAULT_BATCH_COST
 from regard.model.store import COLUMNS, read_columns, read_metrics, versions, write_columns
 from regard.pair_columns import Sources
 from regard.pair_model import refuse_model
-from regard.pairs import Inferred, Note, in_a_path, infer, is_data_file, name_of_file
+from regard.pair_notes import Note
+from regard.pairs import Inferred, in_a_path, infer, is_data_file, name_of_file
 from regard.run import RunFolder
 from regard.sources import (
     Splits,

@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import BadRows, Device, Overrides, Seed, spec_changes
+from regard.cli.options import BadRows, Device, Overrides, Seed, a_number, spec_changes
 
 
 def train(
@@ -47,7 +47,13 @@ def train(
     ] = None,
     lr: Annotated[
         Optional[float],  # noqa: UP045
-        typer.Option("--lr", "--learning-rate", metavar="RATE", help="Learning rate: training.lr."),
+        typer.Option(
+            "--lr",
+            "--learning-rate",
+            metavar="RATE",
+            callback=a_number,
+            help="Learning rate: training.lr.",
+        ),
     ] = None,
     batch: Annotated[
         Optional[int],  # noqa: UP045
