@@ -1,11 +1,19 @@
 # `make demo` and `make test` create a virtual environment in .venv and install the package in it, with the versions
 # of constraints.txt. `make test TORCH=2.15.0` uses that torch, in an environment of its own (.venv-torch-2.15.0): the
-# oldest supported torch is 2.6.0. Such a torch brings the triton it needs.
+# oldest supported torch is 2.6.0. Such a torch brings the triton it needs; if it needs none, there is none, because
+# torch.compile of one version fails to import the triton of another.
 TORCH ?=
 VENV := .venv$(if $(TORCH),-torch-$(TORCH))
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_WORKERS ?= 2
+define BRINGS_TRITON
+from importlib.metadata import requires
+from pip._vendor.packaging.requirements import Requirement
+needed = map(Requirement, requires("torch"))
+raise SystemExit(not any(one.name == "triton" and (not one.marker or one.marker.evaluate()) for one in needed))
+endef
+export BRINGS_TRITON
 
 .PHONY: demo test lint style zoo clean
 
@@ -44,6 +52,8 @@ $(STAMP): pyproject.toml constraints.txt
 	cp constraints.txt $(VENV)/constraints.txt
 	@if [ -n "$(TORCH)" ]; then echo "torch==$(TORCH)" > $(VENV)/constraints.txt; fi
 	$(BIN)/python -m pip install --quiet --constraint $(VENV)/constraints.txt --editable '.[dev]'
+	@if [ -n "$(TORCH)" ] && ! $(BIN)/python -c "$$BRINGS_TRITON"; then \
+	    $(BIN)/python -m pip uninstall --quiet --yes triton; fi
 	@touch $(STAMP)
 
 clean:

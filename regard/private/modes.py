@@ -49,6 +49,8 @@ def _try_forward() -> Any:
     def active() -> bool:
         return bool(forward_ad._current_level >= 0)
 
+    if active():  # one level for all threads, and none inside another: this use is the trial
+        return active
     with forward_ad.dual_level():
         inside = active()
     expect(inside and not active(), "forward-mode level")

@@ -215,6 +215,14 @@ def test_accelerate_that_cannot_be_reset_is_left_alone(how, anew, monkeypatch):
     assert len(warned) == 1
 
 
+def test_the_first_use_may_be_inside_a_level_of_forward_differentiation(anew):
+    """There is one level for all threads, which a trial cannot enter again."""
+    with forward_ad.dual_level(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not private.eager()
+    assert private.eager()
+
+
 def test_what_is_active_is_noticed():
     assert private.eager() and not private.traced()
     seen = []
