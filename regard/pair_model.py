@@ -49,6 +49,8 @@ def choose_parts(document: dict[str, Any], overrides: Sequence[str], model: str 
         for kind in KINDS:
             if model in _fitting(document, kind):
                 _put(document, kind, model)
+    if any(one.strip().startswith("decoder.attention") for one in overrides) and "attention" in document:
+        document.setdefault("decoder", {})["attention"] = document.pop("attention")
     for kind in KINDS:
         name = _overridden(document, kind, overrides)
         if name is not None:

@@ -103,7 +103,7 @@ def nearest(word: str, known: Sequence[str]) -> str:
     if match:
         return f"Did you mean {match[0]}?"
     containing = sorted(name for name in known if len(word) > 1 and word.lower() in name.lower())
-    if 0 < len(containing) <= FEW:
+    if 0 < len(containing) <= max(FEW, len(known) // 6):
         return f"Did you mean {' or '.join(containing)}?"
     return f"Known: {', '.join(sorted(known))}." if known else ""
 

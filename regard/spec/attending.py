@@ -31,12 +31,18 @@ def expand_attention(
     """
     kind, given = part("decoder", str(decoder.get("type"))), decoder.get("attention")
     field = None if kind is None else kind.Options.model_fields.get("attention")
+    if field is not None and isinstance(given, str):
+        none = given.lower() in ("none", "false", "no", "off")
+        raise RegardError(
+            f"expected a mapping of options, received {given!r}.",
+            where=document.where(_written_place(name, written)),
+            fix="Write  attention: null" if none else f"For example  attention: {{score: {given}}}",
+        )
     if field is None or not isinstance(given, Mapping):
         return
     read = _read_by(decoder, inputs)
     each = kind.attends_to(decoder, column, read)
-    place = ("decoder", name, "attention")
-    here = written.get(place, (*written.get(place[:2], place[:2]), "attention"))
+    place, here = ("decoder", name, "attention"), _written_place(name, written)
     if _by_name(given, inputs, set(_options(field.annotation))):
         looks = _named(given, read, document, here)
         if each is None and len(looks) > 1:
@@ -55,6 +61,12 @@ def expand_attention(
             written[(*place, number)] = here
     elif each is not None and len(each) == 1 and len(read) > 1 and given.get("over") is None:
         decoder["attention"] = {**given, "over": each[0]}
+
+
+def _written_place(name: str, written: Mapping[Place, Place]) -> Place:
+    """The path of a decoder's attention as the user wrote it."""
+    place: Place = ("decoder", name, "attention")
+    return written.get(place, (*written.get(place[:2], place[:2]), "attention"))
 
 
 def _read_by(decoder: Mapping[str, Any], inputs: Sequence[str]) -> list[str]:

@@ -156,7 +156,8 @@ def _others_with(
             found = [
                 name
                 for name in names(chosen.kind)
-                if any(
+                if _leads(location[length:], name, chosen.kind)
+                and any(
                     key in model.model_fields
                     for model in _options_at(OneOf(chosen.kind).options_of(name), location[length:], data)
                 )
@@ -164,6 +165,11 @@ def _others_with(
             if found:
                 return f"It is an option of the {chosen.kind}{'s' * (len(found) > 1)} {', '.join(found)}."
     return ""
+
+
+def _leads(path: tuple[str | int, ...], name: str, kind: str) -> bool:
+    """Whether a part has the option with which a path below it begins."""
+    return not path or path[0] in OneOf(kind).options_of(name).model_fields
 
 
 def _value_at(data: Any, location: tuple[str | int, ...]) -> Any:

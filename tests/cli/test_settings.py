@@ -124,6 +124,9 @@ def test_a_model_is_refused_for_a_spec(regard: Run) -> None:
         ("score=dot", "Did you mean attention.score?"),
         ("decoder={type:transformer}", "Write a space after the colon:  type: transformer"),
         ("metrics=[f1]", "chunk_f1"),
+        ("attention=dot", "For example  attention: {score: dot}"),
+        ("attention=none", "Write  attention: null"),
+        ("encoder.cell.size=3", "Did you mean encoder.size or decoder.size?"),
     ],
 )
 def test_a_setting_at_another_place_is_pointed_to_its_own(regard: Run, setting: str, hint: str) -> None:
@@ -136,6 +139,12 @@ def test_an_unknown_option_is_pointed_to_its_setting(regard: Run) -> None:
     assert code == 2 and "--set encoder.dropout=VALUE or --set decoder.dropout=VALUE" in err
     code, _, err = regard("train", "words.tsv", "--steps", "3")
     assert code == 2 and "--set training.steps=VALUE" in err
+
+
+def test_an_attention_in_the_decoder_replaces_the_inferred_one() -> None:
+    spec = infer("words.tsv", ["decoder.attention.score=general"]).spec
+    assert [one.score.type for one in spec.decoder["target"].attention] == ["general"]
+    assert not infer("words.tsv", ["decoder.attention=null"]).spec.decoder["target"].attention
 
 
 def test_one_metric_needs_no_list() -> None:
