@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 from torch import Tensor
+from torch.fx import _pytree as fx_pytree
 from torch.utils import _pytree as pytree
 
 from regard.private.feature import Feature, expect
@@ -83,12 +84,15 @@ def _register(kind: Any, aside: frozenset[str]) -> None:
         serialized_type_name=f"{kind.__module__}.{kind.__qualname__}",
         flatten_with_keys_fn=flatten_with_keys,
     )
+    # exported programs of torch before 2.7 look it up here
+    fx_pytree.register_pytree_flatten_spec(kind, lambda node, spec: flatten(node)[0])
 
 
 def _try_nodes() -> Any:
     """The trial is the use: whether torch registers nodes of this form can be seen without registering one."""
     for name in ("register_pytree_node", "tree_leaves", "GetAttrKey"):
         getattr(pytree, name)
+    getattr(fx_pytree, "register_pytree_flatten_spec")  # noqa: B009
     expect(pytree.tree_leaves({"a": (1, None)})[0] == 1, "the leaves of a tree")
     return _register
 

@@ -51,7 +51,8 @@ def as_floats(**potentials: Scores | None) -> list[Any]:
     if all(value is None or _is_single(value) for value in potentials.values()):
         return list(potentials.values())
     given = {name: as_scores(name, value) for name, value in potentials.items() if value is not None}
-    device = next((value.device for value in potentials.values() if isinstance(value, Tensor)), None)
+    devices = [value.device for value in potentials.values() if isinstance(value, Tensor)]
+    device = devices[0] if devices else None
     for name, potential in given.items():
         if not potential.is_floating_point():
             raise ValueError(
@@ -86,9 +87,9 @@ def check_axes(
 
 def joint_batch(**shapes: Sequence[int]) -> torch.Size:
     """The batch shape to which all shapes broadcast."""
-    some = {torch.Size(shape) for shape in shapes.values() if len(shape)}
-    if len(some) <= 1:
-        return next(iter(some), torch.Size())
+    some = [torch.Size(shape) for shape in shapes.values() if len(shape)]
+    if all(shape == some[0] for shape in some):
+        return some[0] if some else torch.Size()
     try:
         return torch.Size(torch.broadcast_shapes(*shapes.values()))
     except RuntimeError as error:
