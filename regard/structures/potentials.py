@@ -85,9 +85,14 @@ def check_axes(
         raise ValueError(f"{name} must have shape (..., {wanted}) but has {received}.{hint}")
 
 
+def as_size(shape: Sequence[int]) -> torch.Size:
+    """A shape as a `torch.Size`; one that is already is returned as it is, as compilers of torch 2.6 require."""
+    return shape if isinstance(shape, torch.Size) else torch.Size(shape)
+
+
 def joint_batch(**shapes: Sequence[int]) -> torch.Size:
     """The batch shape to which all shapes broadcast."""
-    some = [torch.Size(shape) for shape in shapes.values() if len(shape)]
+    some = [as_size(shape) for shape in shapes.values() if len(shape)]
     if all(shape == some[0] for shape in some):
         return some[0] if some else torch.Size()
     try:

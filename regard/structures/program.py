@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Distribution, constraints
 
-from regard.structures.potentials import as_tensor, expand_batch
+from regard.structures.potentials import as_size, as_tensor, expand_batch
 from regard.structures.recording import recorded
 from regard.structures.semirings import LogSemiring, Semiring
 
@@ -66,7 +66,7 @@ class Program(Distribution):
         if event_shape is None:
             value = self._given[self.value_index]
             event_shape = value.shape[value.dim() - self.event_dims[self.value_index] :]
-        super().__init__(torch.Size(batch_shape), torch.Size(event_shape), validate_args=False)
+        super().__init__(as_size(batch_shape), as_size(event_shape), validate_args=False)
 
     @property
     def potentials(self) -> tuple[Tensor, ...]:
