@@ -27,3 +27,14 @@ def options(kind: str, name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(("kind", "name"), OURS, ids=lambda one: one)
 def test_it_passes(kind: str, name: str) -> None:
     check_part(kind, name, options(kind, name))
+
+
+@pytest.mark.parametrize(("kind", "name"), [("column", "label"), ("encoder", "mean"), ("decoder", "label")])
+def test_it_computes_on_the_cpu(kind: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its batches are there, so that no model may go to the default device, which is the GPU if there is one."""
+
+    def asked() -> str:
+        raise AssertionError("the default device was asked for")
+
+    monkeypatch.setattr("regard.model.model.best_device", asked)
+    check_part(kind, name)
