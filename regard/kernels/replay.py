@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.kernels.grounds import Grounds, apart, furnished
-from regard.private import copy_all
+from regard.private import copy_all, eager
 
 KEPT = 48
 """Maximum number of recordings of one owner."""
@@ -213,7 +213,7 @@ class Replays:
             tensors = tensors_of(given)
         except NoTensors:
             return function(given)
-        if not tensors[0].is_cuda or torch.cuda.is_current_stream_capturing():
+        if not tensors[0].is_cuda or not eager() or torch.cuda.is_current_stream_capturing():
             return function(given)
         shapes = tuple((tensor.shape, tensor.dtype) for tensor in tensors)
         key = (key, shapes, tensors[0].device, torch.get_float32_matmul_precision(), autocast_dtype())

@@ -27,17 +27,24 @@ def refuse_tracer() -> None:
         )
 
 
-def as_array(lengths: Tensor) -> np.ndarray:
-    """Lengths on the CPU as an array. Under `torch.func.grad` their memory is hidden, but not their values."""
+def as_array(tensor: Tensor) -> np.ndarray:
+    """The numbers of a tensor. Under `torch.func.grad` their memory is hidden, but not their values."""
+    host = tensor.cpu()
     if torch.compiler.is_compiling() or not transforms_active():
-        return lengths.numpy()
-    return np.array([int(length) for length in lengths], np.int64)
+        return host.numpy()
+    kind = np.float64 if host.is_floating_point() else np.bool_ if host.dtype == torch.bool else np.int64
+    return np.array([one.item() for one in host.flatten()], kind).reshape(host.shape)
 
 
 def sent(device: torch.device, *arrays: np.ndarray) -> list[Tensor]:
-    """Move integer arrays to a device in one asynchronous copy."""
+    """Move integer arrays to a device in one asynchronous copy.
+
+    A transform of `torch.func` hides the memory of a new tensor, so that nothing can be written into it there.
+    """
     if device.type == "cpu":
         return [torch.from_numpy(array) for array in arrays]
+    if not torch.compiler.is_compiling() and transforms_active():
+        return [torch.from_numpy(array.ravel()).to(device) for array in arrays]
     sizes = [array.size for array in arrays]
     lasting = torch.empty(sum(sizes), dtype=torch.int64, pin_memory=device.type == "cuda")
     np.concatenate([array.ravel() for array in arrays], out=lasting.numpy())
@@ -65,7 +72,7 @@ class Packing:
     def of(lengths: Tensor, width: int, counts: Tensor | None = None) -> Packing:
         """counts   the lengths on the CPU, if available"""
         refuse_tracer()
-        known = as_array(lengths.cpu() if counts is None else counts)
+        known = as_array(lengths if counts is None else counts)
         longest, times, alive, starts = _arranged(known)
         (places,) = sent(lengths.device, (longest * width + times)[alive])
         return Packing(places, starts, width, longest, known)

@@ -48,7 +48,7 @@ def run_cells(
     if run is None:
         raise TypeError(f"torch has no recurrence of {type(cells[0]).__name__}")
     weights = [weight for one in cells for weight in one.torch_weights()]
-    common = (weights, True, 1, 0.0, training, len(cells) == 2)
+    common = (weights, True, 1, 0.0, _kept(training), len(cells) == 2)
     with _quiet():
         return run(inputs, packing.sizes, first.contiguous(), *common)
 
@@ -74,8 +74,15 @@ def run_layers(
     if run is None:
         raise TypeError(f"torch has no recurrence of {type(cells[0]).__name__}")
     flat = [weight for one in weights for weight in one]
+    dropout = dropout if training else 0.0
     with _quiet():
-        return run(inputs, None, first.contiguous(), flat, True, len(cells), dropout, training, False)
+        return run(inputs, None, first.contiguous(), flat, True, len(cells), dropout, _kept(training), False)
+
+
+def _kept(training: bool) -> bool:
+    """What to tell torch as its training mode. cuDNN keeps what a backward pass needs only in that mode, which
+    without dropout computes the same; gradients of a model in evaluation mode need it too."""
+    return training or torch.is_grad_enabled()
 
 
 @contextmanager

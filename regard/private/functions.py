@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard.private.compilers import _no_cuda
 from regard.private.feature import Feature, expect
-from regard.private.modes import traced, transforms_active
+from regard.private.modes import eager, transforms_active
 
 
 def _pair() -> tuple[list[Tensor], list[Tensor]]:
@@ -240,7 +240,7 @@ def lstm_cell() -> Callable[..., Any] | None:
 
 
 def _fused(feature: Feature) -> Callable[..., Any] | None:
-    if torch.compiler.is_compiling() or traced() or transforms_active():
+    if not eager():  # these functions have neither forward-mode derivatives nor rules for transforms
         return None
     if not feature.tried and torch.cuda.is_current_stream_capturing():
         return None

@@ -3,9 +3,11 @@ inference mode: the numbers of eager mode, or a clear refusal."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -15,10 +17,16 @@ from regard import parts
 from regard.data.batch import Batch, Tokens
 from regard.errors import RegardError
 from regard.kernels import plainly
+from regard.model import Model
 from regard.nn import Attention, Embedding, Memory
 from regard.nn.cells import make_cell
+from regard.nn.cells.cell import dense_or_packed
 from regard.nn.decoders import LabelDecoder
 from regard.nn.encoders import ConvolutionalEncoder, MeanEncoder, RecurrentEncoder
+from regard.nn.packing import sent
+from regard.spec import Spec
+from regard.testing.rows import rows
+from regard.testing.specs import contexts
 from tests.nn.conftest import SOURCE, TARGET, model, tokens
 
 OTHER = tokens([5, 5, 6, 9, 8], [9, 9], [3, 6, 4, 1])
@@ -108,6 +116,71 @@ def test_functional_gradient_of_a_decoder(select, device):
         ({n: w.cos() for n, w in weights.items()},),
     )
     torch.testing.assert_close(slope, sum((right[n] * w.cos()).sum() for n, w in weights.items()))
+
+
+TREES = [
+    context.changed({"structure": structure})
+    for structure, context in itertools.product(["given", "latent", "balanced"], contexts("encoder", "tree"))
+    if context.name == "root"
+]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("context", TREES, ids=lambda context: context.get("structure"))
+def test_functional_gradient_of_trees(context, device):
+    spec = Spec.parse(context.document)
+    torch.manual_seed(0)
+    whole = Model.build(spec, rows=rows())
+    network = whole.network.to(device, torch.float64).eval()
+    batch = next(whole.batches(rows()).epoch(0)).to(torch.device(device))
+
+    def loss(weights: dict[str, Tensor]) -> Tensor:
+        found = torch.func.functional_call(network, weights, (batch,))
+        return torch.stack([one.total for one in found.values()]).sum()
+
+    weights = dict(network.named_parameters())
+    same(torch.func.grad(loss)(weights), in_plain_code(network, lambda: loss(weights)))
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_places_are_sent_to_a_device_under_a_transform(device):
+    """A new tensor has no memory there that could be written to."""
+    places = np.arange(6).reshape(2, 3)
+    found = []
+
+    def noted(x: Tensor) -> Tensor:
+        found.extend(sent(torch.device(device), places.ravel(), places[0]))
+        return x.sum()
+
+    torch.func.grad(noted)(torch.zeros(2))
+    assert [(tuple(one.shape), one.dtype, one.device.type) for one in found] == [
+        ((6,), torch.int64, device),
+        ((3,), torch.int64, device),
+    ]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("cell", ["gru", "lstm", "rnn"])
+def test_gradients_in_evaluation_mode(cell, device, monkeypatch):
+    """They are those of training without dropout. cuDNN needs its training mode for them."""
+    modes = []
+    for name in ("gru", "lstm", "rnn_tanh"):
+        run = getattr(torch, name)
+        monkeypatch.setattr(torch, name, lambda *given, run=run: (modes.append(given[-2]), run(*given))[1])
+    monkeypatch.setattr("regard.nn.cells.gru.RECURRENCE", dense_or_packed(torch.gru))
+    monkeypatch.setattr(
+        "regard.nn.cells.rnn.RECURRENCES",
+        {"tanh": dense_or_packed(torch.rnn_tanh)},
+    )
+    torch.manual_seed(0)
+    encoder = RecurrentEncoder(Embedding(11, 8), size=4, layers=2, cell=cell).to(device, torch.float64)
+    given = SOURCE.to(device)
+    right = in_plain_code(encoder.train(), lambda: summed(encoder(given)))
+    same(in_plain_code(encoder.eval(), lambda: summed(encoder(given))), right)
+    assert modes == [True] * 4
+    with plainly(), torch.no_grad():
+        encoder(given)
+    assert modes[4:] == [False] * 2
 
 
 def choose(name: str) -> Any:

@@ -17,6 +17,7 @@ from regard.nn.encoders.encoder import Encoder
 from regard.nn.encoders.text import embedding_note
 from regard.nn.growing import Growth, grow
 from regard.nn.memory import Memory
+from regard.nn.packing import as_array
 from regard.nn.shapes import Shape, balanced, chain, shape
 from regard.nn.spanning_chart import soft_spans
 from regard.parts import Dropout, Mistakes, Plan, Size, register
@@ -153,9 +154,9 @@ class TreeEncoder(Encoder):
     def _given(self, forest: Forest) -> Memory:
         host = forest if forest.host is None else forest.host
         growth = Growth.of(
-            host.parents.cpu().numpy(),
-            host.heights.cpu().numpy(),
-            host.lengths.cpu().numpy(),
+            as_array(host.parents),
+            as_array(host.heights),
+            as_array(host.lengths),
             forest.ids.device,
         )
         states = self._grown(forest.ids.flatten().index_select(0, growth.leaves), growth)
@@ -166,7 +167,7 @@ class TreeEncoder(Encoder):
             return Memory(
                 _rows(states, growth.where), forest.mask, summary, layout="tree", above=forest.parents
             )
-        places, above = (torch.from_numpy(one).to(root.device) for one in _kept(host, kept.numpy()))
+        places, above = (torch.from_numpy(one).to(root.device) for one in _kept(host, as_array(kept)))
         mask = torch.arange(places.shape[1], device=root.device) < kept.sum(1).to(root.device)[:, None]
         values = _rows(states, _picked(growth.where, places))
         return Memory(values, mask, summary, layout="tree", above=above)
@@ -283,7 +284,7 @@ def _kept(host: Forest, kept: Any) -> tuple[Any, Any]:
     width = int(kept.sum(1).max())
     places = np.zeros((len(kept), width), dtype=np.int64)
     above = np.full((len(kept), width), -1, dtype=np.int64)
-    parents, labels = host.parents.cpu().numpy(), host.labels.cpu().numpy()
+    parents, labels = as_array(host.parents), as_array(host.labels)
     for row, one in enumerate(kept):
         found = np.flatnonzero(one)
         number = np.full(len(one), -1)
@@ -298,8 +299,8 @@ def _kept(host: Forest, kept: Any) -> tuple[Any, Any]:
 
 def _best_spans(mode: Tensor, lengths: Tensor) -> tuple[list[Shape], tuple[Any, Any]]:
     """The shapes of the best trees, and the first and last word of their nodes, (B, S) each."""
-    best = mode.cpu().numpy() > 0.5
-    counts = [max(int(length), 1) for length in lengths.tolist()]
+    best = as_array(mode) > 0.5
+    counts = [max(int(length), 1) for length in as_array(lengths)]
     width = 2 * max(counts) - 1
     first, last = np.zeros((len(best), width), dtype=np.int64), np.zeros((len(best), width), dtype=np.int64)
     shapes = []

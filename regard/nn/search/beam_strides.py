@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import PAD
+from regard.kernels.availability import triton_takes
 from regard.kernels.replay import recorder_of
 from regard.nn.memory import Memory
 from regard.nn.search.active import Active
@@ -22,7 +23,6 @@ from regard.nn.search.pool import Pool
 from regard.nn.search.soundness import check_outputs
 from regard.nn.search.stepper import Stepper
 from regard.nn.search.strides import Key, SearchedRows, by_step, padded_rows, strides_of
-from regard.private import triton_works
 
 if TYPE_CHECKING:
     from regard.nn.search.beam import Beam
@@ -139,7 +139,7 @@ def _advance(
     sound: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Pool, Tensor]:
     """`Beam.advance`; sets `sound` (B) to 0, in place, where a score that counts is not finite."""
-    if best.is_cuda and triton_works():
+    if triton_takes(best):
         from regard.kernels.cuda import beams
 
         if beams.serves(beam.size, best.shape[2], best):
@@ -195,7 +195,7 @@ def _follow(best: int, end: int, given: tuple[Pool, Sequence[Mapping[str, Any]]]
         torch.cat([kept[name] for kept in strides]) for name in ("words", "parents", "live")
     )
     looks = {name: torch.cat([kept["looks"][name] for kept in strides]) for name in strides[0]["looks"]}
-    if not (words.is_cuda and triton_works()):
+    if not triton_takes(words):
         by_time = [{name: look[t] for name, look in looks.items()} for t in range(len(words))]
         paths = Paths(end, list(words), list(parents), list(live), by_time)
         return paths.follow(pool, best, len(words))

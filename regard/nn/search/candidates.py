@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard.kernels.availability import within_reach
+from regard.kernels.availability import triton_takes, within_reach
 from regard.nn.search.limits import Bounds
-from regard.private import triton_works
 
 
 def normalizers(logits: Tensor) -> Tensor:
@@ -39,7 +38,7 @@ def limited_top(
 
     late   whether an output may have to end at this step
     """
-    if logits.is_cuda and triton_works():
+    if triton_takes(logits):
         from regard.kernels.cuda import best
 
         if best.serves(logits, count, bounds.forbidden):

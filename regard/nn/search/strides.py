@@ -27,6 +27,7 @@ from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Bounds
 from regard.nn.search.stepper import Stepper
 from regard.nn.search.walk import TokenChoice, walk, whole
+from regard.private import eager
 
 STEPPERS = Replaces(Stepper)
 FIRST, LATER = 8, 16
@@ -43,11 +44,13 @@ def strides_of(steps: int) -> Iterator[tuple[int, int]]:
 
 
 def serves(stepper: Stepper, bounds: Bounds) -> bool:
-    """Whether strides are possible: on CUDA, with a single decoder that allows it (`in_strides`) and whose calls
-    can be recorded, without dropout, prefix or imposed attention, and with memories without a hierarchy."""
+    """Whether strides are possible: on CUDA in eager mode, with a single decoder that allows it (`in_strides`) and
+    whose calls can be recorded, without dropout, prefix or imposed attention, and with memories without a
+    hierarchy."""
     decoder = getattr(stepper, "decoder", None)
     return (
         stepper.lengths.is_cuda
+        and eager()
         and len(stepper.lengths) > 0
         and STEPPERS.kind(stepper) is not None
         and isinstance(decoder, nn.Module)
