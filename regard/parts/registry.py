@@ -81,13 +81,14 @@ def register(kind: str, name: str, *, formerly: Iterable[str] = ()) -> Callable[
     def remember(made: Registered) -> Registered:
         if not _is_own(made):
             _load_own(kind)  # ours come first, so that a taken name is refused here
-            check_class(kind, name, made)  # ours are checked by the tests, which costs no time at import
         known = _PARTS[kind].get(name)
         if known is not None and _place(known) != _place(made):
             raise RegardError(
                 f"the {kind} {name!r} is defined twice: by {_place(known)} and by {_place(made)}.",
                 fix="Register one of them under another name.",
             )
+        if not _is_own(made):  # ours are checked by the tests, which costs no time at import
+            check_class(kind, name, made)
         _own_options(made, kind, name)
         _PARTS[kind][name] = made
         _FORMER[kind].update(dict.fromkeys(formerly, name))

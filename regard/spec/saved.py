@@ -56,7 +56,8 @@ def load_spec(folder: Path, overrides: Sequence[str] = (), *, to_answer: bool = 
         spec = Spec.parse(document, overrides)
     if saved.changed:  # written anew, so that it can be changed and saved
         spec = Spec.parse(Document(as_data(spec)))
-    spec = _with_present_metrics(spec)
+    if parts or _version(folder) != __version__:  # else no metric has another name since, and none is loaded
+        spec = _with_present_metrics(spec)
     found = {split: _moved_rows(folder, getattr(spec.data, split)) for split in SPLITS}
     changes = [f"data.{split}={json.dumps(files)}" for split, files in found.items() if files]
     return spec.changed(*changes) if changes else spec

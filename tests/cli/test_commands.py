@@ -338,7 +338,7 @@ def test_list_and_init_cover_the_zoo(regard: Run, tmp_path: Path) -> None:
         (["show", "nowhere", "abc"], "no such folder"),
         (["describe", "nowhere"], "the zoo has no system 'nowhere'"),
         (["init", "translaton"], "Did you mean translation?"),
-        (["train", "folder"], "folder: this is a folder, expected a file of pairs, a spec (my.yaml) or a"),
+        (["train", "folder"], "folder: this is a folder without class folders of images"),
         (["describe", "folder"], "a spec (my.yaml), a file of pairs or the folder of a run."),
         (["describe", "runs/pears"], "runs/pears: there is no such file or folder. Did you mean runs/pairs?"),
         (["train", "runs/pears"], "Did you mean runs/pairs?"),

@@ -21,8 +21,8 @@ WITHOUT_ANY = {
     "document": "has no sentence",
     "candidates": "has no candidate",
     "dialog": "has no turn",
-    "stream": "has a list, expected text",
-    "text": "has a list, expected text",
+    "stream": "is an empty list",
+    "text": "is an empty list",
 }
 TEXTS = ["a b c d e f g h. Ab. Bc c.", "Dd.", "Ee f g h a. Bb. Cc. Dd. Ee."]
 
