@@ -130,9 +130,11 @@ class BatchInference:
         return [_laid_out(answer, layouts) for answer in predictions] if layouts else predictions
 
     def _check_finite(self, scores: Tensor | None) -> None:
-        """Raise if the score (B) of a row is not finite: the best of NaN would be an answer like any other."""
-        if scores is not None and not bool(scores.isfinite().all()):
-            row = int((~scores.isfinite()).flatten(1 if scores.dim() > 1 else 0).nonzero()[0, 0]) + 1
+        """Raise if the score (B) of a row is NaN or +∞: the best of NaN would be an answer like any other. (−∞ is the
+        score of an answer to which a grammar of tags gives no probability.)
+        """
+        if scores is not None and not bool((scores < math.inf).all()):
+            row = int((~(scores < math.inf)).flatten(1 if scores.dim() > 1 else 0).nonzero()[0, 0]) + 1
             raise not_finite(f"{self.output}, row {row} of the batch")
 
     def _view(self, trace: bool, given: bool) -> BatchView:

@@ -126,7 +126,12 @@ def test_every_system_trains_measures_itself_and_can_be_looked_into(name: str, t
 
 def _check_that_nan_is_refused(model: Model, row: Row) -> None:
     """A weight of NaN reaches the loss, and gives no answer."""
-    batches = list(model.batches([row], batch_rows=1, shuffle=False).epoch(0))
+    columns = {**model.spec.inputs, **model.spec.outputs, **model.spec.truth}
+    fields = {
+        column.field or name: row[column.field or name] if (column.field or name) in row else row[name]
+        for name, column in columns.items()
+    }
+    batches = list(model.batches([fields], batch_rows=1, shuffle=False).epoch(0))
     for output, decoder in model.network.decoders.items():
         *_, poisoned = decoder.parameters()
         before = poisoned.detach().clone()

@@ -189,7 +189,10 @@ class CRFDecoder(PositionDecoder):
         marginals = chain.node_marginals
         best = chain.states(chain.mode) if self.decode == "viterbi" else marginals.argmax(-1)
         value = torch.where(memory.mask, best, 0)
-        return ChainTags(value, chain.log_prob(chain.value_of(value)), marginals, memory.mask)
+        # Of NaN there is no best sequence, and another has log p = −∞, like one that the grammar excludes.
+        scores = chain.log_prob(chain.value_of(value.clamp(min=0)))
+        scores = torch.where(chain.log_partition.isnan(), torch.nan, scores)
+        return ChainTags(value, scores, marginals, memory.mask)
 
     def predictions(self, found: ChainTags, column: Any, view: BatchView) -> list[Prediction]:
         return tags_predictions(found, column, view)
