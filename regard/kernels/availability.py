@@ -10,10 +10,11 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor
 
-from regard.private import eager, traced, triton_works
+from regard.private import eager, recorded, traced, triton_works
 
 _ON_CPU = frozenset({"chain", "chain_mode", "segments", "projective", "projective_mode"})
 _ON_CUDA = frozenset({"chain", "segments", "projective"})
+_THROUGH_CPU = frozenset({"chain_mode", "projective_mode"})
 FEW = 4
 """Up to this many sequences are predicted without loading numba."""
 _WIDEST_CHAIN_ON_CUDA = 128  # states: a C × C tile must fit into registers
@@ -49,6 +50,8 @@ def available(name: str, tensor: Tensor) -> bool:
     if tensor.device.type == "cpu":
         return name in _ON_CPU and _NUMBA and _seen_whole()
     if tensor.device.type == "cuda":
+        if name in _THROUGH_CPU:  # slower than plain code, whose gradients an exported program cannot hold
+            return _NUMBA and recorded()
         fits = name != "chain" or tensor.shape[-1] <= _WIDEST_CHAIN_ON_CUDA
         return fits and name in _ON_CUDA and _seen_whole() and _has_triton()
     return False

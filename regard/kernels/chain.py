@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from regard.kernels.batching import join_batch, once, signed
-from regard.kernels.operators import differentiable, seen_whole
+from regard.kernels.operators import differentiable, seen_whole, through_cpu
 
 
 def chain_log_partition(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> Tensor:
@@ -64,7 +64,9 @@ _GIVEN = "(Tensor? init, Tensor edges, Tensor? lengths)"
     ),
 )
 def _mode(init: Tensor | None, edges: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
-    scores, states = _backend(edges).mode(init, edges, lengths)
+    from regard.kernels.cpu.chain import mode
+
+    scores, states = through_cpu(mode, init, edges, lengths)
     return scores, states
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from regard.kernels.batching import join_batch
 from regard.private import apply, eager, traced
@@ -24,6 +25,13 @@ def operator(name: str, schema: str, kernel: Callable[..., Any], shapes: Callabl
     made.register_fake(shapes)
     made.register_vmap(lambda info, in_dims, *given: join_batch(made, info.batch_size, in_dims, given))
     return made
+
+
+def through_cpu(kernel: Callable[..., Any], *arguments: Any) -> Any:
+    """The results of a kernel of the CPU, on the device of the first tensor."""
+    given = [one.cpu() if isinstance(one, Tensor) else one for one in arguments]
+    device = next(one.device for one in arguments if isinstance(one, Tensor))
+    return tuple(one.to(device) for one in kernel(*given))
 
 
 def seen_whole(name: str, schema: str, shapes: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from regard.kernels.batching import join_batch, once, signed
-from regard.kernels.operators import differentiable, seen_whole
+from regard.kernels.operators import differentiable, seen_whole, through_cpu
 
 
 def projective_log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
@@ -67,7 +67,9 @@ _GIVEN = "(Tensor arcs, Tensor? lengths, bool single_root)"
     ),
 )
 def _mode(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[Tensor, Tensor]:
-    scores, heads = _backend(arcs).mode(arcs, lengths, single_root)
+    from regard.kernels.cpu.projective import mode
+
+    scores, heads = through_cpu(mode, arcs, lengths, single_root)
     return scores, heads
 
 

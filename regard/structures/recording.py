@@ -1,4 +1,4 @@
-"""Support inference mode, in which torch records no gradients, for queries that are gradients."""
+"""Queries that are gradients: in inference mode, in which torch records none, and in exported programs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,24 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from regard.errors import RegardError
+from regard.private import recorded as exported
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def recorded(method: Method) -> Method:
-    """Run a query outside inference mode, in which torch before 2.13 returns zero gradients."""
+    """Run a query outside inference mode, in which torch before 2.13 returns zero gradients. Refuse it to
+    `torch.export` and tracers, which cannot record a gradient: their program would hold none of its operations."""
 
     @wraps(method)
     def answer(structure: Any, *arguments: Any, **options: Any) -> Any:
+        if exported():
+            raise RegardError(
+                f"This query of {type(structure).__name__} is computed as a gradient, which an exported or traced "
+                "program cannot hold.",
+                fix="Use torch.compile, or ask for log_partition or entropy.",
+            )
         if torch.compiler.is_compiling() or not torch.is_inference_mode_enabled():
             return method(structure, *arguments, **options)
         with torch.inference_mode(False):

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.autograd import forward_ad
+from torch.utils import _pytree as pytree
 
 from regard import structures
+from regard.errors import RegardError
 from regard.structures import (
     Bernoulli,
     BinaryTree,
@@ -237,6 +240,59 @@ def test_exported_and_traced(name, device):
     traced = torch.jit.trace(model, tuple(potentials), check_trace=False)
     for mine, wanted in zip(traced(*others), right, strict=True):
         torch.testing.assert_close(mine, wanted)
+
+
+@pytest.mark.parametrize("name", ["LinearChain of edges", "ProjectiveTree"])
+def test_exported_for_cuda(name):
+    """On any machine: the program has operators alone, and no gradient, which it cannot hold."""
+    queries = ["log_partition", "marginals", "mode", "entropy"]
+    with FakeTensorMode():
+        model = Asked(name, "cpu", queries)
+        model.lengths = torch.empty(2, dtype=torch.int64, device="cuda")
+        given = [torch.empty(shape, dtype=torch.float64, device="cuda") for shape in STRUCTURES[name][1]]
+    program = torch.export.export(model, tuple(given), strict=False)
+    found = [leaf for node in program.graph.nodes for leaf in pytree.tree_leaves(node.meta.get("val"))]
+    kinds = {type(leaf) for leaf in found if isinstance(leaf, Tensor)}
+    assert kinds == {FakeTensor}
+    assert not program.constants
+    called = {str(node.target) for node in program.graph.nodes}
+    kernel = {"LinearChain of edges": "chain", "ProjectiveTree": "projective"}[name]
+    assert {f"regard.{kernel}_{query}.default" for query in queries[:3]} <= called
+
+
+@pytest.mark.parametrize("kernel", ["chain", "projective"])
+def test_a_mode_comes_back_to_its_device(kernel, monkeypatch):
+    """Best structures of an exported program are found on the CPU, and are those of the semiring program."""
+    moved = []
+    there = Tensor.cpu
+    monkeypatch.setattr(Tensor, "cpu", lambda tensor: (moved.append(tensor.shape), there(tensor))[1])
+    if kernel == "chain":
+        (edges,) = potentials_of("LinearChain of edges", "cpu")
+        states = torch.ops.regard.chain_mode(None, edges, LENGTHS)[1]
+        right = LinearChain(edges, lengths=LENGTHS, backend="reference").mode
+        found = torch.nn.functional.one_hot(states.clamp(min=0), 3) * (states >= 0).unsqueeze(-1)
+    else:
+        (arcs,) = potentials_of("ProjectiveTree", "cpu")
+        heads = torch.ops.regard.projective_mode(arcs, LENGTHS, True)[1]
+        right = ProjectiveTree(arcs, lengths=LENGTHS, single_root=True, backend="reference").mode
+        found = (heads.unsqueeze(-2) == torch.arange(4).unsqueeze(-1)).to(right.dtype)
+    torch.testing.assert_close(found.to(right.dtype), right)
+    assert len(moved) >= 2
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+@pytest.mark.parametrize("query", ["marginals", "mode", "topk"])
+@pytest.mark.parametrize("name", ["Categorical", "BinaryTree"])
+def test_a_gradient_is_not_exported(name, query):
+    """A program would return a tensor without numbers."""
+    model, potentials = Asked(name, "cpu", [query]), tuple(potentials_of(name, "cpu"))
+    with pytest.raises(RegardError, match=f"query of {name} is computed as a gradient.*torch.compile"):
+        torch.export.export(model, potentials, strict=False)
+    with pytest.raises(RegardError, match="computed as a gradient"):
+        torch.jit.trace(model, potentials, check_trace=False)
+    if hasattr(torch.compiler, "is_exporting"):
+        with pytest.raises((RegardError, torch._dynamo.exc.Unsupported)):
+            torch.export.export(model, potentials, strict=True)
 
 
 @pytest.mark.parametrize("device", DEVICES)
