@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+import torch
 import yaml
 from pydantic import ValidationError
 
@@ -82,6 +83,24 @@ def _classes(annotation: Any) -> Iterator[type]:
         yield annotation
     for argument in get_args(annotation):
         yield from _classes(argument)
+
+
+@pytest.fixture(autouse=True)
+def published(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights of timm without a download: other ones than those of a network without them."""
+    try:
+        import timm
+    except ImportError:
+        return
+    create = timm.create_model
+
+    def created(name: str, *, pretrained: bool = False, **options: Any) -> Any:
+        network = create(name, **options)
+        for number, weight in enumerate(network.parameters()) if pretrained else ():
+            torch.nn.init.normal_(weight, generator=torch.Generator().manual_seed(number))
+        return network
+
+    monkeypatch.setattr(timm, "create_model", created)
 
 
 @pytest.mark.parametrize(("kind", "name"), registered(*IN_SPECS))

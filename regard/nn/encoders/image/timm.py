@@ -145,9 +145,15 @@ def _body(name: str, colors: int, pretrained: bool) -> tuple[Any, Any]:
         if not pretrained:
             raise
         raise RegardError(
-            f"the published weights of {name} could not be loaded: {str(error).splitlines()[0]}",
+            f"the published weights of {name} could not be loaded: {_first_line(error)}.",
             where="encoder.network.pretrained",
             fix=f"Fetch them once with a network:  python -c \"import timm; timm.create_model('{name}', "
             'pretrained=True)"  or set pretrained: false.',
         ) from error
     return body, timm.get_pretrained_cfg(name, allow_unregistered=True)
+
+
+def _first_line(error: Exception) -> str:
+    """The first line of a message, without its period; the class of an error without a message."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0].rstrip(".")
