@@ -42,9 +42,7 @@ def knows(network: Network, batch: Batch) -> bool:
         and not any(column in batch for column in network.truths[output].values())
         and batch[name].verbatim is None
         and recorded.knows(encoder, batch[name])
-        and recorded_loss.knows(
-            cast(RecurrentDecoder, decoder), _like(network, output, batch[name]), batch[output], None
-        )
+        and recorded_loss.knows(decoder, _like(network, output, batch[name]), batch[output], None)
     )
 
 
