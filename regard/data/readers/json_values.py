@@ -57,13 +57,21 @@ def as_text(value: Any) -> str | None:
 
 def listed_numbers(value: Any) -> str | None:
     """[1, 4, 2] as "1 4 2", [[0.1, 0.2], [0.3, 0.4]] as "0.1 0.2; 0.3 0.4"; None for other lists."""
-    if not isinstance(value, Sequence) or isinstance(value, str | bytes) or not len(value):
+    if not _is_list(value):
         return None
-    if all(isinstance(one, Sequence) and not isinstance(one, str | bytes) for one in value):
-        rows = [listed_numbers(one) for one in value]
-        whole = [row for row in rows if row is not None and ";" not in row]
-        return "; ".join(whole) if len(whole) == len(rows) else None
-    words = [as_text(one) for one in value]
+    if not all(map(_is_list, value)):
+        return _line(value)
+    rows = [_line(one) for one in value]
+    return None if None in rows else "; ".join(map(str, rows))
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes) and len(value) > 0
+
+
+def _line(values: Sequence[Any]) -> str | None:
+    """[1, 4, 2] as "1 4 2"; None for other lists."""
+    words = [as_text(one) for one in values]
     return " ".join(map(str, words)) if all(map(_is_number, words)) else None
 
 
