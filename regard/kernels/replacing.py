@@ -13,6 +13,7 @@ A recording replays calls without Python. It asks `recordable`.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -24,8 +25,14 @@ from torch import nn
 
 from regard.private import global_hooks, hooked, hooks_of
 
-_off = 0
-"""Number of open `without_fast_paths` contexts."""
+
+class _Switch(threading.local):
+    """Number of open `without_fast_paths` contexts of a thread."""
+
+    open = 0
+
+
+_switch = _Switch()
 
 CALLS = ("forward", "__call__", "__getattr__", "__getattribute__")
 """Names that decide what a call of any module does."""
@@ -37,13 +44,16 @@ BUILDING = frozenset({"__init__", "__new__", "extra_repr", "__repr__", "__getsta
 
 @contextmanager
 def without_fast_paths() -> Iterator[None]:
-    """Compute with the parts' own methods alone: nothing is replaced, and nothing is recorded."""
-    global _off
-    _off += 1
+    """Compute with the parts' own methods alone, in this thread: nothing is replaced, and nothing is recorded."""
+    _switch.open += 1
     try:
         yield
     finally:
-        _off -= 1
+        _switch.open -= 1
+
+
+def _off() -> bool:
+    return not torch.compiler.is_compiling() and _switch.open > 0
 
 
 class Replaces:
@@ -65,7 +75,7 @@ class Replaces:
 
     def kind(self, thing: Any) -> type[Any] | None:
         """The class that the object computes as; None if the path must not replace it."""
-        if _off:
+        if _off():
             return None
         here = type(thing)
         for kind in here.__mro__:
@@ -89,7 +99,7 @@ class Replaces:
         for thing in things:
             if thing is not None and self.kind(thing) is None:
                 return False
-        return not _off
+        return not _off()
 
 
 def _resolved(kind: type[Any], methods: Collection[str] | None) -> dict[str, Any]:
@@ -139,7 +149,7 @@ def recordable(owner: nn.Module) -> bool:
 def state_of(owner: nn.Module) -> Hashable | None:
     """What a recording of a module depends on beside its weights: the modules inside and their plain attributes.
     None if its calls must not be recorded."""
-    if _off or any(global_hooks()):
+    if _off() or any(global_hooks()):
         return None
     watch = _watch(owner)
     if not watch.fine or any(watch.hooks):

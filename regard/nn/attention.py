@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -118,6 +120,8 @@ class Attention(nn.Module):
     ) -> Look:
         """query (B, T, Q)."""
         scores = self.score(query, self.keys(memory) if keys is None else keys, given.previous)
+        if not torch.compiler.is_compiling() and self in _watched.scores:
+            _watched.scores[self].append(scores)
         return self.look(scores, memory, replace(given, query=query))
 
     def look(
@@ -137,6 +141,28 @@ class Attention(nn.Module):
             drawn = select.draw(weights, given.drawing)
             return Look(_read(drawn, memory.values), weights, scores, drawn)
         return Look(_read(select.reading(weights), memory.values), weights, scores)
+
+
+class _Watched(threading.local):
+    """The scores that attentions compute in a thread, where someone watches them."""
+
+    def __init__(self) -> None:
+        self.scores: dict[nn.Module, list[Tensor]] = {}
+
+
+_watched = _Watched()
+
+
+@contextmanager
+def watching(attentions: Iterable[nn.Module]) -> Iterator[Mapping[nn.Module, list[Tensor]]]:
+    """The scores (B, T, S) of every call of these attentions in this thread, in order."""
+    mine: dict[nn.Module, list[Tensor]] = {one: [] for one in attentions}
+    before = _watched.scores
+    _watched.scores = {**before, **mine}
+    try:
+        yield mine
+    finally:
+        _watched.scores = before
 
 
 def _read(weights: Tensor, values: Tensor) -> Tensor:

@@ -151,7 +151,10 @@ def test_overrides_leave_the_original_alone() -> None:
             "decoder.condition is empty: the decoder would never see the encoder. Choose from start, first-input",
         ),
         ("decoder: {tie: all}", "tie: all needs one vocabulary for source and target"),
-        ("decoder: {type: label}", "a label decoder cannot write a text column. Use type: recurrent"),
+        (
+            "decoder: {type: label}",
+            "a label decoder cannot write a text column: it writes label. Use type: recurrent",
+        ),
         ("decoder: {target: {sise: 2}}", "decoder.target.sise: unknown key 'sise'. Did you mean size?"),
         ("decoder: {scheduled_sampling: {shre: 1}}", "decoder.scheduled_sampling.shre: unknown key"),
         (

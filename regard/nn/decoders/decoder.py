@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -13,6 +12,8 @@ from torch import Tensor, nn
 
 from regard import parts
 from regard.errors import RegardError
+from regard.kernels import without_fast_paths
+from regard.nn.attention import watching
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
@@ -308,23 +309,10 @@ def scores_during(attentions: Mapping[str, Any], call: Callable[[], Any]) -> dic
 
     Other threads may call the same attentions meanwhile; their scores are ignored.
     """
-    seen: dict[str, list[Tensor]] = {name: [] for name in attentions}
-    mine = threading.get_ident()
-
-    def keep(kept: list[Tensor], look: Any) -> None:
-        if threading.get_ident() == mine:
-            kept.append(look.scores)
-
-    hooks = [
-        one.register_forward_hook(lambda _, __, look, kept=seen[name]: keep(kept, look))
-        for name, one in attentions.items()
-    ]
-    try:
+    # Not by hooks: they would be seen by other threads, which would then leave their kernels.
+    with without_fast_paths(), watching(attentions.values()) as seen:
         call()
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return {name: torch.cat(steps, 1) for name, steps in seen.items()}
+    return {name: torch.cat(seen[one], 1) for name, one in attentions.items()}
 
 
 def truth_by_name(truth: Truth, attended: tuple[str, ...]) -> dict[str, Tensor]:
