@@ -23,6 +23,7 @@ from regard.pair_columns import Sources
 from regard.pair_model import refuse_model
 from regard.pair_notes import Note
 from regard.pairs import Inferred, in_a_path, infer, is_data_file, name_of_file
+from regard.parts import faults_named
 from regard.run import RunFolder
 from regard.sources import (
     Splits,
@@ -94,7 +95,7 @@ class Experiment:
         try:
             if device is not None:
                 named_device(device)  # an error comes before the data are read
-            with undisturbed():
+            with undisturbed(), faults_named(lambda: spec):
                 # Before anything is built: the first weights are drawn from it.
                 seed_everything(spec.training.seed)
                 with self._progress.shown("reading"):
@@ -156,7 +157,7 @@ class Experiment:
     def train(self) -> Model:
         """Train, keep the best weights, evaluate them on dev and test, and save the model."""
         try:
-            with undisturbed():
+            with undisturbed(), faults_named(lambda: self.spec):
                 self._generators.restore()
                 return self._train()
         finally:

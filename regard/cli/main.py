@@ -31,6 +31,9 @@ from regard.errors import RegardError
 from regard.files import FULL
 from regard.version import __version__
 
+TRACEBACK = "REGARD_TRACEBACK"
+"""If this environment variable is set, an error shows its whole traceback."""
+
 app = typer.Typer(
     name="regard",
     help="Encoder-decoder models you can look inside.",
@@ -94,7 +97,7 @@ def main() -> None:
         sys.exit(0)
     except Exception as error:
         told = explained(error)
-        if told is None:
+        if told is None or os.environ.get(TRACEBACK):
             raise
         _tell(told)
         sys.exit(2)
@@ -104,6 +107,10 @@ def explained(error: BaseException) -> RegardError | None:
     """An error that the user can resolve: their own mistake, or a limit of the machine. None for a bug of ours."""
     if isinstance(error, RegardError):
         return error
+    from regard.parts import fault
+
+    if (told := fault(error)) is not None:  # in a command that computes nothing, such as describe
+        return told
     if isinstance(error, OSError):
         place = "" if error.filename is None else str(error.filename)
         fix = (

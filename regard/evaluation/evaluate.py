@@ -30,7 +30,7 @@ from regard.metrics import (
 )
 from regard.model import Model
 from regard.model.modes import answering
-from regard.parts import nearest
+from regard.parts import faults_named, nearest
 from regard.sources import is_stream
 
 PLACE = "place"
@@ -235,9 +235,23 @@ def evaluate(
     """
     chosen = wanted_metrics(model, names)
     if is_stream(model.spec):
-        return _measured_stream(model, dataset, chosen, streams, ensemble=ensemble)
+        with faults_named(lambda: model.spec):
+            return _measured_stream(model, dataset, chosen, streams, ensemble=ensemble)
     if ensemble:
         chosen = {output: _of_ensembles(metrics, asked=bool(names)) for output, metrics in chosen.items()}
+    with faults_named(lambda: [model.spec, *(other.spec for other, _ in ensemble)]):
+        return _measured_rows(model, dataset, chosen, ensemble=ensemble, dev=dev, asked=bool(names))
+
+
+def _measured_rows(
+    model: Model,
+    dataset: Dataset,
+    chosen: Mapping[str, Sequence[Metric]],
+    *,
+    ensemble: Ensemble,
+    dev: Callable[[Model], Dataset] | None,
+    asked: bool,
+) -> Evaluation:
     evaluation = Evaluation(
         inputs=[dataset.raw(row) for row in range(len(dataset))],
         fields={name: model.columns[name].field for name in model.spec.inputs},
@@ -246,7 +260,7 @@ def evaluate(
         remarks=dataset.remarks(),
     )
     with answering(model, *(other for other, _ in ensemble)):
-        return _measured(model, dataset, chosen, evaluation, ensemble=ensemble, dev=dev, asked=bool(names))
+        return _measured(model, dataset, chosen, evaluation, ensemble=ensemble, dev=dev, asked=asked)
 
 
 def _measured_stream(

@@ -13,6 +13,7 @@ from regard.errors import RegardError
 from regard.model.continuing import Growing, Piece, Sampling, Surprise, continued, expect, surprises
 from regard.model.modes import answering
 from regard.model.network import Network
+from regard.parts import faults_named
 from regard.prediction import Prediction
 from regard.spec import Spec
 
@@ -84,7 +85,7 @@ class LanguageModel:
     def surprises(self, texts: Iterable[str]) -> Iterator[Surprise]:
         """As `surprise`, token by token, for a text of any length that is given in pieces."""
         decoder = self.network.decoders[next(iter(self.spec.outputs))]
-        with answering(self):
+        with answering(self), faults_named(lambda: self.spec):
             yield from surprises(decoder, self._stream(), texts, self.network.device)
 
     def _continued(self, prompt: str, length: int | None, **options: Any) -> Iterator[Piece]:
@@ -100,7 +101,7 @@ class LanguageModel:
         sampling = Sampling(**{**usual, **given})
 
         def drawn() -> Iterator[Piece]:
-            with answering(self):
+            with answering(self), faults_named(lambda: self.spec):
                 yield from islice(continued(decoder, column, prompt, sampling, self.network.device), length)
 
         return drawn()

@@ -37,6 +37,7 @@ from regard.model.store import (
     write_metrics,
     write_weights,
 )
+from regard.parts import faults_named
 from regard.sharing import fetched
 from regard.spec import Spec
 from regard.spec.saved import foreign_parts, write_spec
@@ -85,9 +86,10 @@ class Model(PredictingModel, LanguageModel):
                 where="Model.build",
                 fix="Pass rows=…, the training data.",
             )
-        if columns is None:
-            columns = fitted_columns(spec, rows or ())
-        return cls(spec, columns, build_network(spec, columns))
+        with faults_named(lambda: spec):
+            if columns is None:
+                columns = fitted_columns(spec, rows or ())
+            return cls(spec, columns, build_network(spec, columns))
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str | None = None, overrides: Sequence[str] = ()) -> Model:
@@ -102,7 +104,11 @@ class Model(PredictingModel, LanguageModel):
         if missing:
             raise RegardError(f"columns.json lacks {missing[0]!r}, which spec.yaml names.", where=str(folder))
         budget = Budget(folder / WEIGHTS, weight_shapes(folder).values())
-        with torch.random.fork_rng(devices=[]), budget:  # initial weights are drawn, then replaced
+        with (
+            faults_named(lambda: spec),
+            torch.random.fork_rng(devices=[]),
+            budget,
+        ):  # initial weights are drawn, then replaced
             network = build_network(spec, columns, read_files=False)
         read_weights(folder / WEIGHTS, network)
         model = cls(spec, columns, network)

@@ -19,6 +19,7 @@ from regard.model.network import Network
 from regard.model.order import in_order
 from regard.model.override import Override, check_look, check_reached, check_sampled
 from regard.model.searching import sample_keys, searched
+from regard.parts import faults_named
 from regard.prediction import Prediction
 from regard.spec import Spec
 
@@ -134,17 +135,19 @@ class PredictingModel:
         changes = {name: value for name, value in changes.items() if value is not None}
         if max_length != "spec":
             changes["max_length"] = max_length
-        answers = self._predict(
-            several,
-            self.searching(**changes),
-            output=output,
-            trace=trace,
-            samples=samples,
-            batch_rows=batch_rows,
-            prefix=prefix,
-            ensemble=ensemble,
-            look=look,
-        )
+        model = self.searching(**changes)
+        with faults_named(lambda: [one.spec for one in (self, *ensemble)]):
+            answers = self._predict(
+                several,
+                model,
+                output=output,
+                trace=trace,
+                samples=samples,
+                batch_rows=batch_rows,
+                prefix=prefix,
+                ensemble=ensemble,
+                look=look,
+            )
         if (n_best or 1) > 1:
             check_several(answers, self.output_name(output))
         return answers[0] if single else answers
@@ -228,7 +231,8 @@ class PredictingModel:
                 f"inputs: {len(several)}, targets: {len(wanted)}; "
                 f"score takes one of each, or two lists of the same length."
             )
-        answers = self._score(several, wanted, output=output, samples=samples, look=look)
+        with faults_named(lambda: self.spec):
+            answers = self._score(several, wanted, output=output, samples=samples, look=look)
         return answers[0] if single else answers
 
     def _score(

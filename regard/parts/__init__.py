@@ -14,6 +14,7 @@ derived from the registered parts. Packages add parts through the entry point gr
 
 from regard.parts.choice import find, nearest, one_of
 from regard.parts.contract import Contract, Method, contract_of, methods
+from regard.parts.faults import fault, faults_named
 from regard.parts.options import (
     MAX_SEED,
     Count,
@@ -55,6 +56,8 @@ __all__ = [
     "as_data",
     "check_installed",
     "contract_of",
+    "fault",
+    "faults_named",
     "find",
     "methods",
     "missing_parts",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pkgutil
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata
@@ -79,7 +79,7 @@ def register(kind: str, name: str, *, formerly: Iterable[str] = ()) -> Callable[
         raise RegardError(f"there is no kind of part {kind!r}.", fix=f"The kinds are {', '.join(KINDS)}.")
 
     def remember(made: Registered) -> Registered:
-        if not _is_own(made):
+        if not own_package(made):
             _load_own(kind)  # ours come first, so that a taken name is refused here
         known = _PARTS[kind].get(name)
         if known is not None and _place(known) != _place(made):
@@ -87,7 +87,7 @@ def register(kind: str, name: str, *, formerly: Iterable[str] = ()) -> Callable[
                 f"the {kind} {name!r} is defined twice: by {_place(known)} and by {_place(made)}.",
                 fix="Register one of them under another name.",
             )
-        if not _is_own(made):  # ours are checked by the tests, which costs no time at import
+        if not own_package(made):  # ours are checked by the tests, which costs no time at import
             check_class(kind, name, made)
         _own_options(made, kind, name)
         _PARTS[kind][name] = made
@@ -116,7 +116,8 @@ def _is_inherited(made: type, options: type) -> bool:
     return any(vars(base).get("Options") is options for base in made.__mro__[1:])
 
 
-def _is_own(made: Any) -> bool:
+def own_package(made: Any) -> bool:
+    """Whether a class is defined in regard."""
     return str(made.__module__).partition(".")[0] == "regard"
 
 
@@ -136,6 +137,13 @@ def names(kind: str) -> list[str]:
     """The names of all parts of a kind, sorted."""
     _load(kind)
     return sorted(_PARTS[kind])
+
+
+def registered() -> Iterator[tuple[str, str, Any]]:
+    """The kind, name and class of every part that is registered by now; imports nothing."""
+    for kind, parts in _PARTS.items():
+        for name, made in parts.items():
+            yield kind, name, made
 
 
 def new_name(kind: str, name: str) -> str | None:
