@@ -152,7 +152,9 @@ def stored(column: Column, encoded: Array) -> Array:
         raise RegardError(
             f"the column encodes values as {encoded.dtype}, but stores {np.dtype(column.dtype)}.",
             where=column.name,
-            fix=f"Set  dtype = np.{encoded.dtype}  in {type(column).__name__}.",
+            fix=f"Set  dtype = np.{encoded.dtype.name}  in {type(column).__name__}."
+            if encoded.dtype.kind in "biuf"
+            else f"Return numbers from the method encode of {type(column).__name__}.",
         )
     return encoded.astype(column.dtype, copy=False)
 

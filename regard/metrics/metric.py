@@ -130,6 +130,16 @@ class RowMetric(Metric):
             )
         return ratio(sums)
 
+    def checked_value(self, sums: Table) -> float:
+        """`value`, refused if it is no number."""
+        found: Any = self.value(sums)
+        if isinstance(found, str) or np.ndim(found) or not hasattr(found, "__float__"):
+            raise RegardError(
+                f"the metric {self.name}: value returned {type(found).__name__}, expected a number.",
+                fix="Write the method value(sums) so that it returns a float.",
+            )
+        return float(found)
+
 
 class OutputMetric(RowMetric):
     """A metric that compares outputs with references.
@@ -169,12 +179,15 @@ class OutputMetric(RowMetric):
         several = as_references(predictions, references)
         counts = {len(row) for row in several}
         signature = self.describe(str(counts.pop()) if len(counts) == 1 else "var")
-        value = self.value(self._table(predictions, several).sum(axis=0))
+        value = self.checked_value(self._table(predictions, several).sum(axis=0))
         return Score(self.name, value, len(predictions), signature)
 
     def rows(self, predictions: Sequence[Any], references: Sequence[Any]) -> list[float]:
         """The metric on each single row."""
-        return [self.value(line) for line in self._table(predictions, as_references(predictions, references))]
+        return [
+            self.checked_value(line)
+            for line in self._table(predictions, as_references(predictions, references))
+        ]
 
 
 def as_references(predictions: Sequence[Any], references: Sequence[Any]) -> References:

@@ -11,10 +11,12 @@ docs/extending.md are generated from the same declarations (`python -m regard.pa
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, TypeVar
 
 from regard.errors import RegardError
@@ -22,6 +24,8 @@ from regard.parts.options import Options
 
 Base = TypeVar("Base", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])
+SIMILAR = 0.85
+"""How much a method resembles another one, of 1, for the author to be asked whether it was meant."""
 
 
 @dataclass(frozen=True)
@@ -150,9 +154,44 @@ def check_class(kind: str, name: str, made: type) -> None:
     known = _CONTRACTS.get(kind)
     if known is None:
         return  # the base class of the kind is being imported
+    if not isinstance(made, type):
+        what = f"{getattr(made, '__name__', repr(made))}, a {type(made).__name__}"
+        raise RegardError(
+            f"the {kind} {name!r} is {what}, expected a class.",
+            fix=f"Write  class Mine({known.base.__name__}):  with its methods.",
+        )
     who = f"the {kind} {name!r} ({made.__module__}.{made.__qualname__})"
     for problem, fix in _problems(known, made):
         raise RegardError(f"{who} {problem}.", fix=fix)
+
+
+def misspelled(kind: str, made: type) -> list[tuple[str, str]]:
+    """Methods of a class that nobody calls, each with the method of its kind that it resembles and does not write."""
+    hooks = {
+        name
+        for owner in made.__mro__
+        for name, value in list(vars(owner).items())
+        if hasattr(getattr(value, "fget", None) or getattr(value, "__func__", value), "__called__")
+    }
+    foreign = [
+        owner for owner in made.__mro__ if issubclass(owner, _CONTRACTS[kind].base) and not _is_ours(owner)
+    ]
+    others = [owner for owner in made.__mro__ if owner not in foreign]
+    written = {
+        name: value
+        for owner in foreign
+        for name, value in list(vars(owner).items())
+        if not name.startswith("_")
+        and isinstance(value, FunctionType | classmethod | staticmethod | property)
+    }
+    free = sorted(hooks - set(written))
+    own = [name for name in written if not any(name in vars(owner) for owner in others)]
+    near = [(name, difflib.get_close_matches(name, free, 1, SIMILAR)) for name in own]
+    return [(name, found[0]) for name, found in near if found]
+
+
+def _is_ours(made: type) -> bool:
+    return made.__module__.partition(".")[0] == "regard"
 
 
 def _problems(known: Contract, made: type) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,7 @@ from importlib import import_module, metadata
 from typing import Any, TypeVar
 
 from regard.errors import RegardError
-from regard.parts.contract import check_class
+from regard.parts.contract import check_class, misspelled
 from regard.parts.options import Options
 from regard.version import __version__
 
@@ -71,24 +71,36 @@ def register(kind: str, name: str, *, formerly: Iterable[str] = ()) -> Callable[
     """Register a class as the part `name` of a kind: `@register("selection", "sparsemax")`.
 
     A class that lacks a method of its kind, or has options that its constructor does not take, is refused
-    (`regard.parts.contract`).
+    (`regard.parts.contract`); a method whose name is a letter off from one of its kind is warned of.
 
     formerly   its earlier names; the error for a spec that uses one shows the new name
     """
     if kind not in KINDS:
         raise RegardError(f"there is no kind of part {kind!r}.", fix=f"The kinds are {', '.join(KINDS)}.")
 
+    if not isinstance(name, str) or not re.fullmatch(r"[\w-]+", name):
+        raise RegardError(
+            f"a {kind} cannot be named {name!r}, because specs write its name.",
+            fix="Use letters, digits, - and _, as in my-part.",
+        )
+
     def remember(made: Registered) -> Registered:
         if not own_package(made):
             _load_own(kind)  # ours come first, so that a taken name is refused here
         known = _PARTS[kind].get(name)
-        if known is not None and _place(known) != _place(made):
+        if known is not None and isinstance(made, type) and _place(known) != _place(made):
             raise RegardError(
                 f"the {kind} {name!r} is defined twice: by {_place(known)} and by {_place(made)}.",
                 fix="Register one of them under another name.",
             )
         if not own_package(made):  # ours are checked by the tests, which costs no time at import
             check_class(kind, name, made)
+            for written, meant in misspelled(kind, made):
+                warnings.warn(
+                    f"the {kind} {name!r} ({_place(made)}) has a method {written}, which nothing calls, and does not "
+                    f"write {meant}. If {meant} was meant, rename it.",
+                    stacklevel=2,
+                )
         _own_options(made, kind, name)
         _PARTS[kind][name] = made
         _FORMER[kind].update(dict.fromkeys(formerly, name))
@@ -118,7 +130,7 @@ def _is_inherited(made: type, options: type) -> bool:
 
 def own_package(made: Any) -> bool:
     """Whether a class is defined in regard."""
-    return str(made.__module__).partition(".")[0] == "regard"
+    return str(getattr(made, "__module__", "")).partition(".")[0] == "regard"
 
 
 def _place(made: Any) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import ValidationError
 
 from regard.data import Row, read_rows
+from regard.errors import RegardError
+from regard.parts import find, names
 from regard.testing.report import PartReport, Stop
 
 
@@ -36,7 +40,29 @@ def check_provider(report: PartReport, options: Any) -> None:
         if not same:
             report.add("splits", "the same rows in every call", f"others in {split}")
             raise Stop
-    report.is_true("splits", bool(len(splits["train"])), "rows in the split train", "none")
+    if report.is_true("splits", bool(len(splits["train"])), "rows in the split train", "none"):
+        found = _fields(splits)
+        unused = [field for field in options.fields if field not in found]
+        for other in _others(options) if unused else ():
+            found |= _fields(other.splits())
+        unused = [field for field in unused if field not in found]
+        told = f"no row with {', '.join(unused)}"
+        report.is_true("fields", not unused, "fields that some row has", told)
+
+
+def _fields(splits: Mapping[str, Any]) -> set[str]:
+    return {field for rows in splits.values() for row in rows for field in row}
+
+
+def _others(options: Any) -> Iterator[Any]:
+    """The same options with each other choice of one of them, on which the fields of its rows may depend."""
+    held = {name: getattr(options, name) for name in options.model_fields_set}
+    for name, field in type(options).model_fields.items():
+        for value in get_args(field.annotation) if get_origin(field.annotation) is Literal else ():
+            try:
+                yield type(options)(**{**held, name: value})
+            except (ValidationError, RegardError):
+                continue  # a choice that does not go with the others
 
 
 def _named(found: Any) -> str:
@@ -47,6 +73,11 @@ def check_reader(report: PartReport, options: Any, file: str | Path | None) -> N
     """file: a file of the format; without one only its declarations are checked."""
     declared = bool(options.suffixes or options.prefix or options.folder or options.type)
     report.is_true("suffixes", declared, "an extension, a prefix or a folder", "none")
+    for other in names("reader"):
+        shared = [one for one in options.suffixes if one in find("reader", other).suffixes]
+        if other != options.type:
+            told = f"{', '.join(map(repr, shared))}, which the reader {other} takes"
+            report.is_true("suffixes", not shared, "extensions that no other reader takes", told)
     if file is None:
         return
     with report.calling("files", "the files of a path"):

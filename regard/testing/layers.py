@@ -1,8 +1,8 @@
-"""Checks of the parts of a layer: cells, composers, scores, selections, stores and networks for images."""
+"""Checks of the parts of a layer: cells, composers, scores and selections."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -28,21 +28,9 @@ def check_cell(report: PartReport, options: Any) -> None:
     inputs, state = numbers(ROWS, INPUT), numbers(ROWS, cell.state_size, seed=1)
     wanted = SIZE * cell.states
     report.is_true("state_size", cell.state_size == wanted, f"{wanted} features", cell.state_size)
-    with report.calling("project", "W x + b of every gate"):
-        projected = cell.project(inputs)
-    if not isinstance(projected, Tensor) or projected.shape[:-1] != inputs.shape[:-1]:
-        received = tuple(getattr(projected, "shape", ())) or type(projected).__name__
-        report.add("project", f"a tensor ({ROWS}, …)", str(received))
-        raise Stop
-    with report.calling("advance", "the next state"):
-        found = cell.advance(projected, state)
-    report.shape("advance", found, (ROWS, cell.state_size), "(…, state_size)")
-    with report.calling("advance", "any number of leading dimensions, as a beam search has them"):
-        several = cell.advance(projected.unsqueeze(1), state.unsqueeze(1))
-    report.shape("advance", several, (ROWS, 1, cell.state_size), "(…, state_size)")
-    report.same("advance", several.squeeze(1), found, "the same states whatever the leading dimensions")
-    with report.calling("output", "the visible part of the state"):
-        report.shape("output", cell.output(found), (ROWS, SIZE), "(…, size)")
+    found: Tensor | None = None
+    with report.apart():
+        found = _advanced(report, cell, inputs, state)
     check_module(
         report,
         "advance",
@@ -53,6 +41,9 @@ def check_cell(report: PartReport, options: Any) -> None:
     with report.calling("equations", "lines of the notation"):
         lines = options.part.equations(options, "x")
         name = options.part.written_name(options)
+    check_lines(report, "equations", lines)
+    if found is None:
+        return
     pieces = state.split(SIZE, -1)
     letters = ["h", "m", "n", "o"][: len(pieces)]
     call = f"{name}_x({', '.join([*letters, 'x'])})"
@@ -60,24 +51,34 @@ def check_cell(report: PartReport, options: Any) -> None:
     check_equations(report, "equations", lines, call, known, found[0], cell)
 
 
+def _advanced(report: PartReport, cell: Any, inputs: Tensor, state: Tensor) -> Tensor:
+    """(B, state_size) the next state, once its shapes are right."""
+    with report.calling("project", "W x + b of every gate"):
+        projected = cell.project(inputs)
+    if not isinstance(projected, Tensor) or projected.shape[:-1] != inputs.shape[:-1]:
+        received = tuple(getattr(projected, "shape", ())) or type(projected).__name__
+        report.add("project", f"a tensor ({ROWS}, …)", str(received))
+        raise Stop
+    with report.calling("advance", "the next state"):
+        found: Tensor = cell.advance(projected, state)
+    report.shape("advance", found, (ROWS, cell.state_size), "(…, state_size)")
+    with report.apart():
+        with report.calling("advance", "any number of leading dimensions, as a beam search has them"):
+            several = cell.advance(projected.unsqueeze(1), state.unsqueeze(1))
+        report.shape("advance", several, (ROWS, 1, cell.state_size), "(…, state_size)")
+        report.same("advance", several.squeeze(1), found, "the same states whatever the leading dimensions")
+    with report.apart(), report.calling("output", "the visible part of the state"):
+        report.shape("output", cell.output(found), (ROWS, SIZE), "(…, size)")
+    return found
+
+
 def check_composer(report: PartReport, options: Any) -> None:
     with report.calling("build", "a composer"):
         composer = options.part.build(options, INPUT, SIZE)
     words = numbers(2 * ROWS, INPUT)
-    with report.calling("leaf", "the states of leaves"):
-        leaves = composer.leaf(words)
-    report.shape("leaf", leaves, (2 * ROWS, composer.state_size), "(…, state_size)")
-    left, right = leaves.detach().split(ROWS)
-    with report.calling("pair", "the states of nodes"):
-        found = composer.pair(left, right)
-    report.shape("pair", found, (ROWS, composer.state_size), "(…, state_size)")
-    with report.calling("output", "the visible part of the state"):
-        report.shape("output", composer.output(found), (ROWS, SIZE), "(…, size)")
-    if composer.any_number:
-        owner = torch.tensor([0, 0, 1, 1])
-        with report.calling("several", "the states of nodes with any number of children"):
-            many = composer.several(leaves, owner, 2)
-        report.shape("several", many, (2, composer.state_size), "(count, state_size)")
+    nodes: tuple[Tensor, Tensor] | None = None
+    with report.apart():
+        nodes = _composed(report, composer, words)
 
     def call(module: Any, given: Sequence[Tensor]) -> Tensor:
         made: Tensor = module.pair(module.leaf(given[0]), module.leaf(given[1]))
@@ -86,11 +87,34 @@ def check_composer(report: PartReport, options: Any) -> None:
     check_module(report, "pair", lambda: options.part.build(options, INPUT, SIZE), call, words.split(ROWS))
     with report.calling("equations", "lines of the notation"):
         lines = options.part.equations(options, SIZE)
+    check_lines(report, "equations", lines)
+    if nodes is None:
+        return
+    leaves, found = nodes
     parts = ["l", "m", "r", "n"] if composer.carries else ["l", "r"]
+    left, right = leaves.detach().split(ROWS)
     pieces = [*left[0].split(SIZE), *right[0].split(SIZE)]
     known = dict(zip(parts, pieces, strict=True))
     check_equations(report, "equations", lines, f"node_x({', '.join(parts)})", known, found[0], composer)
     check_equations(report, "equations", lines, "leaf_x(x)", {"x": words[0]}, leaves[0], composer)
+
+
+def _composed(report: PartReport, composer: Any, words: Tensor) -> tuple[Tensor, Tensor]:
+    """The states of leaves and of their nodes, once their shapes are right."""
+    with report.calling("leaf", "the states of leaves"):
+        leaves: Tensor = composer.leaf(words)
+    report.shape("leaf", leaves, (2 * ROWS, composer.state_size), "(…, state_size)")
+    with report.calling("pair", "the states of nodes"):
+        found: Tensor = composer.pair(*leaves.detach().split(ROWS))
+    report.shape("pair", found, (ROWS, composer.state_size), "(…, state_size)")
+    with report.apart(), report.calling("output", "the visible part of the state"):
+        report.shape("output", composer.output(found), (ROWS, SIZE), "(…, size)")
+    if composer.any_number:
+        with report.apart():
+            with report.calling("several", "the states of nodes with any number of children"):
+                many = composer.several(leaves, torch.tensor([0, 0, 1, 1]), 2)
+            report.shape("several", many, (2, composer.state_size), "(count, state_size)")
+    return leaves, found
 
 
 def check_score(report: PartReport, options: Any) -> None:
@@ -104,24 +128,27 @@ def check_score(report: PartReport, options: Any) -> None:
         made: Tensor = module(given[0], module.keys(given[1]), *more)
         return made
 
-    with report.calling("keys", "the prepared keys"):
-        keys = score.keys(values)
-    holds = isinstance(keys, Tensor) and tuple(keys.shape[:2]) == (ROWS, 5)
-    report.is_true("keys", holds, f"(B, S, …) = ({ROWS}, 5, …)", tuple(getattr(keys, "shape", ())))
-    with report.calling("forward", "scores"):
-        found = call(score, (query, values, before))
-    report.shape("forward", found, (ROWS, 3, 5), "(B, T, S)")
-    if score.needs:
-        with report.calling("first", "the first `previous`"):
-            first = score.first(found[:, :1])
-        report.shape("first", first, (ROWS, 1, 5), "(B, 1, S)")
+    found: Tensor | None = None
+    with report.apart():
+        with report.calling("keys", "the prepared keys"):
+            keys = score.keys(values)
+        holds = isinstance(keys, Tensor) and tuple(keys.shape[:2]) == (ROWS, 5)
+        report.is_true("keys", holds, f"(B, S, …) = ({ROWS}, 5, …)", tuple(getattr(keys, "shape", ())))
+        with report.calling("forward", "scores"):
+            scores = call(score, (query, values, before))
+        report.shape("forward", scores, (ROWS, 3, 5), "(B, T, S)")
+        if score.needs:
+            with report.calling("first", "the first `previous`"):
+                first = score.first(scores[:, :1])
+            report.shape("first", first, (ROWS, 1, 5), "(B, 1, S)")
+        found = scores
     make = lambda: options.part.build(options, SIZE, SIZE)  # noqa: E731
     check_module(report, "forward", make, call, (query, values, *([before] if score.needs else [])))
     look = LookSymbols("q_t", MemorySymbols())
     with report.calling("equation", "an expression of the notation"):
         lines = ["j = 1 … S", "t = 1 … T", *options.part.equations(options, look)]
     check_lines(report, "equation", lines)
-    if not score.needs:
+    if not score.needs and found is not None:
         known = {"q_t": query[0], "h_j": values[0], "S": 5, "T": 3}
         sizes = {"D": SIZE}
         check_equations(report, "equation", lines, "e_tj", known, found[0], score, sizes)
@@ -139,15 +166,32 @@ def check_selection(report: PartReport, options: Any) -> None:
         previous=torch.softmax(numbers(ROWS, 3, 4, seed=5), -1),
     )
     known = {name: getattr(given, name) for name in select.needs if hasattr(given, name)}
-    whole, shorter = torch.ones(ROWS, 4, dtype=torch.bool), torch.ones(ROWS, 4, dtype=torch.bool)
-    shorter[1, 3] = False
 
-    def call(mask: Tensor, at: Tensor = scores) -> Tensor:
+    def call(mask: Tensor, at: Tensor) -> Tensor:
         made: Tensor = select.eval()(at, mask, Given(**known))
         return made
 
+    found: Tensor | None = None
+    with report.apart():
+        found = _selected(report, options, select, scores, call)
+    look = LookSymbols("q_t", MemorySymbols())
+    with report.calling("equations", "lines of the notation"):
+        lines = options.part.equations(options, look)
+        lines = ["j = 1 … S", "t = 1 … T", *lines, *options.part.read_equations(options, look)]
+    check_lines(report, "equations", lines)
+    if found is not None and not select.needs and select.joint != "queries" and not select.draws:
+        tensors = {"e_tj": scores[0], "q_t": numbers(3, SIZE), "h_j": numbers(4, SIZE), "S": 4, "T": 3}
+        check_equations(report, "equations", lines, look.weight, tensors, found[0], select)
+
+
+def _selected(
+    report: PartReport, options: Any, select: Any, scores: Tensor, call: Callable[[Tensor, Tensor], Tensor]
+) -> Tensor:
+    """(B, T, S) the weights for a whole mask, once their shape is right."""
+    whole, shorter = torch.ones(ROWS, 4, dtype=torch.bool), torch.ones(ROWS, 4, dtype=torch.bool)
+    shorter[1, 3] = False
     with report.calling("forward", "weights for a mask (B, S)"):
-        found, cut = call(whole), call(shorter)
+        found, cut = call(whole, scores), call(shorter, scores)
     report.shape("forward", found, (ROWS, 3, 4), "(B, T, S)")
     outside = cut[1, :2, 3] if "words" in select.needs else cut[1, :, 3]
     report.is_true(
@@ -155,9 +199,11 @@ def check_selection(report: PartReport, options: Any) -> None:
     )
     if "words" not in select.needs and select.joint != "queries":
         with report.calling("forward", "weights for a mask (B, T, S)"):
-            report.same("forward", call(shorter[:, None].expand(-1, 3, -1)), cut, "the same for (B, T, S)")
+            report.same(
+                "forward", call(shorter[:, None].expand(-1, 3, -1), scores), cut, "the same for (B, T, S)"
+            )
         with report.calling("forward", "weights for a row without positions"):
-            none = call(torch.zeros(ROWS, 4, dtype=torch.bool))
+            none = call(torch.zeros(ROWS, 4, dtype=torch.bool), scores)
         report.is_true("forward", bool((none == 0).all()), "0 where nothing is allowed", "other weights")
     if options.part.sums_to_one(options) and select.learns:
         apart = float((found.sum(-1) - 1).abs().max().detach())
@@ -171,63 +217,4 @@ def check_selection(report: PartReport, options: Any) -> None:
             poisoned = call(whole, bad)
         holds = bool(poisoned[0].isnan().any())
         report.is_true("forward", holds, "NaN in the scores to reach the weights", "finite numbers")
-    look = LookSymbols("q_t", MemorySymbols())
-    with report.calling("equations", "lines of the notation"):
-        lines = options.part.equations(options, look)
-        lines = ["j = 1 … S", "t = 1 … T", *lines, *options.part.read_equations(options, look)]
-    check_lines(report, "equations", lines)
-    if not select.needs and select.joint != "queries" and not select.draws:
-        tensors = {"e_tj": scores[0], "q_t": numbers(3, SIZE), "h_j": numbers(4, SIZE), "S": 4, "T": 3}
-        check_equations(report, "equations", lines, look.weight, tensors, found[0], select)
-
-
-def check_store(report: PartReport, options: Any) -> None:
-    with report.calling("build", "a store"):
-        store = options.part.build(options, SIZE)
-    controls = numbers(3, ROWS, SIZE)
-
-    def call(module: Any, given: Sequence[Tensor]) -> Tensor:
-        state, reads = module.start(len(given[0])), [module.first_reads(len(given[0]))]
-        for one in given:
-            done = module.step(one, state)
-            state = done.state
-            reads.append(done.reads)
-        return torch.cat(reads, -1)
-
-    with report.calling("start", "the state before the first step"):
-        state = store.start(ROWS)
-    with report.calling("step", "a StoreStep"):
-        done = store.step(controls[0], state)
-        reads = done.reads
-    report.shape("step", reads, (ROWS, store.heads * store.width), "reads (B, heads · width)")
-    for name, look in done.looks.items():
-        holds = isinstance(look, Tensor) and look.ndim == 3 and len(look) == ROWS
-        report.is_true("step", holds, f"looks[{name!r}] (B, heads, slots)", tuple(getattr(look, "shape", ())))
-    make = lambda: options.part.build(options, SIZE)  # noqa: E731
-    check_module(report, "step", make, call, list(controls), reaching=1)
-    with report.calling("equations", "lines of the notation"):
-        lines = options.part.equations(options, "j", "s_j", "S")
-    check_lines(report, "equations", ["j = 1 … S", *lines])
-
-
-def check_network(report: PartReport, options: Any) -> None:
-    canvas = (3, 32, 32)
-    with report.calling("build", "a network"):
-        network = options.part.build(options, canvas, read_files=False)
-    pixels = numbers(ROWS, *canvas)
-    with report.calling("forward", "features and a summary"):
-        features, summary = network.eval()(pixels)
-    report.shape(
-        "forward", features, (ROWS, network.channels, *network.grid), "features (B, channels, rows, columns)"
-    )
-    report.shape("forward", summary, (ROWS, network.summary_size), "summary (B, summary_size)")
-
-    def call(module: Any, given: Sequence[Tensor]) -> Tensor:
-        found, whole = module(given[0])
-        return torch.cat([found.flatten(1), whole], -1)
-
-    make = lambda: options.part.build(options, canvas, read_files=False)  # noqa: E731
-    check_module(report, "forward", make, call, (pixels,))
-    with report.calling("board", "lines of the notation"):
-        lines = options.part.board(options, "x", "", "h")
-    check_lines(report, "board", ["j = 1 … S", *lines])
+    return found

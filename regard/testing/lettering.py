@@ -28,7 +28,9 @@ def check_lines(report: PartReport, method: str, lines: Any) -> None:
     try:
         BoardLines(lines)
     except NotationError as error:
-        report.add(method, "lines of the notation", str(error).splitlines()[0].rstrip("."))
+        said, *more = str(error).splitlines()
+        line = f"{more[0].strip()!r}, a line" if more else "a line"
+        report.add(method, "lines of the notation", f"{line} that cannot be read ({said.rstrip('.: ')})")
         raise Stop from None
 
 
@@ -51,7 +53,7 @@ def check_equations(
     given = {name: one.double() if isinstance(one, Tensor) else one for name, one in known.items()}
     truth = truth.detach().double()
     free = _free(lines, given)
-    reason, found = "no weights of these shapes fit its letters", None
+    reason, found = "", None
     for weights in itertools.islice(_assigned(free, module, sizes or {}), MOST):
         try:
             value = _value(lines, {**given, **weights}, wanted)
@@ -61,7 +63,15 @@ def check_equations(
         if value.shape == truth.shape and torch.allclose(value, truth, rtol=1e-4, atol=1e-5, equal_nan=True):
             return
         found = value
-    received = reason if found is None else f"other values, such as {_few(found)} for {_few(truth)}"
+    received = f"other values, such as {_few(found)} for {_few(truth)}" if found is not None else reason
+    if found is None and free:
+        shapes = (
+            ", ".join(f"{name} {tuple(one.shape)}" for name, one in module.named_parameters()) or "no weights"
+        )
+        letters = ", ".join(_written(base, below) for base, below in free)
+        received = (
+            f"no assignment of {shapes} to the letters {letters} that fits{f': {reason}' if reason else ''}"
+        )
     report.add(method, f"equations that give {wanted} as the code computes it", received)
 
 
@@ -141,12 +151,17 @@ def _choices(
         return
     name, *others = names
     count, left = len(groups[name]), [place for place in range(len(weights)) if place not in used]
-    alike = [place for place in left if name[0][:1].isupper() == (weights[place].ndim >= 2)]
+    large = name[0][:1].isupper()
+    alike = [place for place in left if large == (weights[place].ndim >= 2)]
     for places in _taken(weights, alike or left, count):
         weight: Any = weights[places[0]] if len(places) == 1 else torch.cat([weights[one] for one in places])
         weight = weight if alike else Family(weight, (0,) * weight.ndim)  # a table, such as b[z_j, z_{j+1}]
         for rest in _choices(others, groups, weights, (*used, *places)):
             yield [weight, *rest]
+    for place in () if large or count > 1 else left:  # those of nn.Linear(n, 1): w_a (1, n) and b_a (1,)
+        if weights[place].ndim in (1, 2) and len(weights[place]) == 1:
+            for rest in _choices(others, groups, weights, (*used, place)):
+                yield [weights[place][0], *rest]
 
 
 def _taken(weights: Sequence[Tensor], left: Sequence[int], count: int) -> Iterator[tuple[int, ...]]:
@@ -171,3 +186,7 @@ def _piece(weight: Any, place: int, count: int) -> Any:
 
 def _named(base: str, below: tuple[str, ...]) -> str:
     return f"{base}_{{{','.join(below)}}}" if below else base
+
+
+def _written(base: str, below: tuple[str, ...]) -> str:
+    return f"{base}_{''.join(below)}" if below else base

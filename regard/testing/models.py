@@ -1,9 +1,8 @@
-"""Checks of columns, encoders and decoders, each in a small model."""
+"""Checks of encoders and decoders, each in a small model."""
 
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 import tempfile
 from collections.abc import Callable, Sequence
@@ -14,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.data import Dataset, Row, column_from_state
+from regard.data import Dataset, Row
 from regard.describe import answers
 from regard.model import Model
 from regard.model.columns import fit_columns, make_columns
@@ -31,14 +30,17 @@ SECTIONS = ("encoder", "decoder", "loss")
 class Small:
     """A small model with the part in it, and a batch of all rows that it can read."""
 
-    def __init__(self, report: PartReport, document: dict[str, Any], rows: Sequence[Row]) -> None:
+    def __init__(self, report: PartReport, document: dict[str, Any] | Spec, rows: Sequence[Row]) -> None:
         with report.calling("Options", "a spec that accepts it"):
-            self.spec = Spec.parse(copy.deepcopy(document))
+            self.spec = document if isinstance(document, Spec) else Spec.parse(copy.deepcopy(document))
         with report.calling("learn", "a column that is fitted to the rows"):
             columns = make_columns(self.spec)
             fit_columns(columns, self.spec, lambda: rows)
         with report.calling("encode", "the encoding of every row"):
             self.dataset = Dataset.build(rows, columns.values(), on_bad="skip")
+        if not len(self.dataset):
+            report.add("check_value", "rows that its columns can read", f"{len(rows)} rows, none of them")
+            raise Stop
         with report.calling("collate", "a batch"):
             self.batch = self.dataset.batch(range(len(self.dataset)))
         with report.calling("build", "a model"):
@@ -56,14 +58,32 @@ def check_encoder(report: PartReport, small: Small, name: str) -> None:
     with report.calling("forward", "a Memory"), torch.no_grad():
         small.network.eval()
         memory = small.network.encode(small.batch)[name]
-    rows = len(small.dataset)
     if not isinstance(memory, Memory):
         report.add("forward", "a Memory", type(memory).__name__)
         raise Stop
-    positions = memory.mask.shape[1]
-    report.shape("forward", memory.values, (rows, positions, encoder.value_size), "values (B, S, value_size)")
+    with report.apart():
+        _check_memory(report, small, name, memory)
+    with report.apart():
+        _check_trained(report, small, encoder, "forward", lambda network: _memory_sum(network, small, name))
+    _check_board(report, small, "board")
+
+
+def _check_memory(report: PartReport, small: Small, name: str, memory: Memory) -> None:
+    encoder, rows, positions = small.network.reader(name), len(small.dataset), memory.mask.shape[1]
+    mask = memory.mask.unsqueeze(-1)
+    with report.apart():
+        shape = (rows, positions, encoder.value_size)
+        inside = memory.values * mask if memory.values.shape[:2] == mask.shape[:2] else memory.values
+        report.shape("forward", inside, shape, "values (B, S, value_size)")
     report.shape("forward", memory.summary, (rows, encoder.summary_size), "summary (B, summary_size)")
     report.is_true("forward", memory.mask.dtype == torch.bool, "a mask of bool", memory.mask.dtype)
+    if memory.values.shape[:2] != mask.shape[:2]:
+        return
+    if bool(memory.mask.all()) and positions > 1:
+        small = _shortened(report, small, name)
+        rows = len(small.dataset)
+        with report.calling("forward", "a row that is shorter than the others"), torch.no_grad():
+            memory = small.network.encode(small.batch)[name]
     with report.calling("forward", "a batch of one row"), torch.no_grad():
         for row in range(rows):
             alone = small.network.encode(small.dataset.batch([row]))[name]
@@ -76,8 +96,30 @@ def check_encoder(report: PartReport, small: Small, name: str) -> None:
             expected = "a summary that does not depend on the padding"
             if not report.same("forward", alone.summary[0], memory.summary[row], expected):
                 break
-    _check_trained(report, small, encoder, "forward", lambda network: _memory_sum(network, small, name))
-    _check_board(report, small, "board")
+
+
+def _shortened(report: PartReport, small: Small, name: str) -> Small:
+    """The model with a further row that has half the words of the first, if no row is padded."""
+    columns = small.model.columns
+    column, value = columns[name], small.dataset.raw(0)[name]
+    if column.scalar or not column.cached or np.asarray(column.encode(value)).ndim != 1:
+        return small  # an image, whose positions are always the same
+    rows = [
+        Row({columns[one].field: text for one, text in small.dataset.raw(row).items()}, file="rows", line=1)
+        for row in (*range(len(small.dataset)), 0)
+    ]
+    words = str(value).split()
+    rows[-1] = Row({**rows[0], column.field: " ".join(words[: len(words) // 2])}, file="rows", line=1)
+    longer = copy.copy(small)
+    longer.dataset = Dataset.build(rows, columns.values(), on_bad="skip")
+    if len(longer.dataset) == len(small.dataset):
+        if len(column.tokens(value)) != len(words):
+            return small  # not a text of words, which could be shortened
+        told = f"rows whose {column.field} all have one length, so that the padding cannot be checked"
+        report.add("check_part", "rows= of different lengths", told)
+        return small
+    longer.batch = longer.dataset.batch(range(len(longer.dataset)))
+    return longer
 
 
 def _memory_sum(network: Any, small: Small, name: str) -> Tensor:
@@ -91,18 +133,22 @@ def _memory_sum(network: Any, small: Small, name: str) -> Tensor:
     return found
 
 
-def check_decoder(report: PartReport, small: Small, name: str) -> None:
-    decoder = small.network.decoders[name]
+def _check_loss(report: PartReport, small: Small, name: str) -> None:
     with report.calling("loss", "a Loss"):
         loss = small.network.eval()(small.batch)[name]
     if not isinstance(loss, Loss):
         report.add("loss", "a Loss", type(loss).__name__)
         raise Stop
     report.shape("loss", loss.total, (), "total ()")
-    report.is_true("loss", bool(loss.total.isfinite()), "a finite total", float(loss.total.detach()))
     report.is_true("loss", float(loss.count) > 0, "a count of 1 or more", float(loss.count))
-    _check_trained(report, small, decoder, "loss")
-    _check_board(report, small, "board", "board_loss")
+
+
+def check_decoder(report: PartReport, small: Small, name: str) -> None:
+    with report.apart():
+        _check_loss(report, small, name)
+        _check_trained(report, small, small.network.decoders[name], "loss")
+    with report.apart():
+        _check_board(report, small, "board", "board_loss")
     if small.spec.inputs:
         _check_answers(report, small, name)
 
@@ -122,6 +168,7 @@ def _check_answers(report: PartReport, small: Small, name: str) -> None:
         score = float(one.score) if one.score is not None else 0.0
         report.is_true("predictions", score == score, "a score that is not NaN", score)
         trace = one.trace
+        report.is_true("predictions", trace is not None, "a trace in every prediction, as asked", "None")
         for source, weights in () if trace is None else trace.attention.items():
             wanted = len(trace.input[source]) if trace is not None else 0
             holds = np.asarray(weights).shape[-1] == wanted
@@ -146,12 +193,13 @@ def _check_trained(
     report.is_true(method, not none, "a gradient for every parameter", f"none for {', '.join(none)}")
     small.network.eval()
     with torch.no_grad():
-        before = small.losses()
+        with report.calling(method, "a loss of the model"):
+            before = small.losses()
         for what, copied in (
             ("copy.deepcopy", copy.deepcopy),
             ("pickle", lambda one: pickle.loads(pickle.dumps(one))),
         ):
-            with report.calling(what, "a copy of the model"):
+            with report.apart(), report.calling(what, "a copy of the model"):
                 report.same(what, small.losses(copied(small.network)), before, "a copy with the same loss")
         for name, one in module.named_parameters():
             kept = one.clone()
@@ -164,10 +212,10 @@ def _check_trained(
             if poisoned.isfinite():
                 report.add(method, f"NaN in {name} to reach the result", f"{float(poisoned):.4g}")
                 break
-    _check_saved(report, small, before)
+    check_saved(report, small, before)
 
 
-def _check_saved(report: PartReport, small: Small, before: Tensor) -> None:
+def check_saved(report: PartReport, small: Small, before: Tensor) -> None:
     with tempfile.TemporaryDirectory() as folder:
         with report.calling("save", "a folder that can be loaded"):
             small.model.save(Path(folder) / "model")
@@ -193,60 +241,3 @@ def _check_board(report: PartReport, small: Small, *methods: str) -> None:
     for section in SECTIONS:
         method = methods[-1] if section == "loss" else methods[0]
         check_lines(report, method, [line for line in found.get(section, ()) if line.strip()])
-
-
-def check_column(report: PartReport, small: Small, name: str) -> None:
-    column = small.model.columns[name]
-    values = [small.dataset.raw(row)[name] for row in range(len(small.dataset))]
-    for value in values:
-        with report.calling("encode", "an array"):
-            encoded = np.asarray(column.encode(value))
-        if column.cached:
-            holds = encoded.ndim == 0 if column.scalar else encoded.ndim > 0
-            words = (
-                "a number of shape ()"
-                if column.scalar
-                else "a sequence; set scalar = True for single numbers"
-            )
-            report.is_true("encode", holds, words, f"an array of shape {encoded.shape}")
-            same = np.can_cast(encoded.dtype, np.dtype(column.dtype), casting="same_kind")
-            report.is_true("encode", same, f"numbers of type {np.dtype(column.dtype)}", encoded.dtype)
-        with report.calling("tokens", "a list of texts"):
-            pieces = column.tokens(value)
-        holds = isinstance(pieces, list) and all(isinstance(one, str) for one in pieces)
-        report.is_true("tokens", holds, "a list of texts", type(pieces).__name__)
-    with report.calling("check_value", "a reason, or None"):
-        reason = column.check_value(None)
-    holds = isinstance(reason, str) or "truth" in column.roles
-    report.is_true("check_value", holds, "a reason why a missing value cannot be used", reason)
-    with report.calling("state", "the state of the column as JSON"):
-        state = json.loads(json.dumps(column.state()))
-        again = column_from_state(state)
-    if column.cached:
-        with report.calling("relearn", "a column that encodes as before"):
-            pairs = [(np.asarray(again.encode(value)), np.asarray(column.encode(value))) for value in values]
-        same = all(np.array_equal(one, other, equal_nan=one.dtype.kind == "f") for one, other in pairs)
-        report.is_true("relearn", same, "the same encodings after saving and loading", "other encodings")
-    with report.calling("reference", "the value for metrics"):
-        column.reference(values[0])
-    for what, copied in (
-        ("copy.deepcopy", copy.deepcopy),
-        ("pickle", lambda one: pickle.loads(pickle.dumps(one))),
-    ):
-        with report.calling(what, "a copy"):
-            copied(column)
-    reader = small.network.reader(name) if name in small.spec.encoder else None
-    if reader is not None and reader.position_names(small.batch[name]) is None:
-        with report.calling("readable", "the pieces of each row"):
-            shown = column.readable(small.batch[name])
-        holds = len(shown) == len(values)
-        report.is_true("readable", holds, f"the pieces of {len(values)} rows", len(shown))
-    _check_trained_column(report, small)
-
-
-def _check_trained_column(report: PartReport, small: Small) -> None:
-    small.network.eval()
-    with report.calling("collate", "a batch that the model can read"), torch.no_grad():
-        before = small.losses()
-    report.is_true("collate", bool(before.isfinite()), "a finite loss", float(before))
-    _check_saved(report, small, before)

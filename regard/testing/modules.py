@@ -30,14 +30,20 @@ def check_module(
     make       builds the module with new weights
     reaching   the number of inputs of which the output must depend; default: all
     """
-    module = make().eval()
-    with torch.no_grad():
-        found = call(module, inputs)
-        report.same(method, call(module, inputs), found, "the same output for the same input")
-        _rows(report, method, module, call, inputs, found, reaching)
-        _copies(report, module, call, inputs, found)
-    _gradients(report, method, module, call, inputs)
-    _resumed(report, make, module, call, inputs)
+    with report.apart():
+        with report.calling(method, "an output"):
+            module = make().eval()
+            with torch.no_grad():
+                found = call(module, inputs)
+        with torch.no_grad(), report.apart():
+            report.same(method, call(module, inputs), found, "the same output for the same input")
+            _rows(report, method, module, call, inputs, found, reaching)
+        with torch.no_grad():
+            _copies(report, module, call, inputs, found)
+        with report.apart():
+            _gradients(report, method, module, call, inputs)
+        with report.apart():
+            _resumed(report, make, module, call, inputs)
 
 
 def _rows(
@@ -65,12 +71,12 @@ def _rows(
 def _copies(
     report: PartReport, module: nn.Module, call: Call, inputs: Sequence[Tensor], found: Tensor
 ) -> None:
-    with report.calling("copy.deepcopy", "a copy"):
+    with report.apart(), report.calling("copy.deepcopy", "a copy"):
         report.same(
             "copy.deepcopy", call(copy.deepcopy(module), inputs), found, "a copy with the same output"
         )
     if _importable(type(module)):
-        with report.calling("pickle", "a copy"):
+        with report.apart(), report.calling("pickle", "a copy"):
             again = pickle.loads(pickle.dumps(module))
             report.same("pickle", call(again, inputs), found, "a copy with the same output")
 

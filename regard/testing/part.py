@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from regard.data import Row
 from regard.errors import MissingExtra, RegardError
 from regard.parts import KINDS, find, nearest
 from regard.parts.contract import check_class
-from regard.testing import data, labs, layers, measures, models, training
+from regard.spec import Spec
+from regard.testing import columns, data, labs, layers, measures, models, stores, training
 from regard.testing.report import PartReport, Stop
 from regard.testing.rows import rows as usual_rows
 from regard.testing.specs import Document, contexts, options_of, own_column, small
@@ -23,8 +25,8 @@ LAYERS: dict[str, Callable[[PartReport, Any], None]] = {
     "composer": layers.check_composer,
     "score": layers.check_score,
     "selection": layers.check_selection,
-    "store": layers.check_store,
-    "network": layers.check_network,
+    "store": stores.check_store,
+    "network": stores.check_network,
     "schedule": training.check_schedule,
     "curriculum": training.check_curriculum,
     "logger": training.check_logger,
@@ -34,7 +36,7 @@ LAYERS: dict[str, Callable[[PartReport, Any], None]] = {
 }
 """Kinds whose parts are checked alone, from their options."""
 MODELS = {
-    "column": (models.check_column, ("inputs", "outputs", "truth")),
+    "column": (columns.check_column, ("inputs", "outputs", "truth")),
     "encoder": (models.check_encoder, ("encoder",)),
     "decoder": (models.check_decoder, ("decoder",)),
 }
@@ -48,7 +50,7 @@ def check_part(
     name: str,
     options: Mapping[str, Any] | None = None,
     *,
-    spec: Mapping[str, Any] | None = None,
+    spec: Mapping[str, Any] | Spec | None = None,
     rows: Iterable[Mapping[str, str]] | None = None,
     file: str | Path | None = None,
 ) -> None:
@@ -57,7 +59,7 @@ def check_part(
     Shapes, masks, NaN, gradients, equations, saving and loading, resumption, pickle and copy.
 
     options   options of the part that differ from their defaults
-    spec      for a column, encoder or decoder: a spec that uses it, if none of ours can
+    spec      for a column, encoder, decoder or metric: a spec that uses it, if none of ours can
     rows      rows for this spec, or for a column whose values look like none of ours
     file      for a reader: a file of the format
     """
@@ -71,30 +73,43 @@ def failures(
     name: str,
     options: Mapping[str, Any] | None = None,
     *,
-    spec: Mapping[str, Any] | None = None,
+    spec: Mapping[str, Any] | Spec | None = None,
     rows: Iterable[Mapping[str, str]] | None = None,
     file: str | Path | None = None,
 ) -> list[str]:
     """The sentences of `check_part`; empty if there are none. A part whose optional library is missing is skipped."""
     if kind not in KINDS:
         raise RegardError(f"there is no kind of part {kind!r}.", fix=nearest(kind, list(KINDS)))
-    made, report = find(kind, name), PartReport(kind, name)
+    made = find(kind, name)
+    report = PartReport(kind, name, made)
     check_class(kind, name, made)
     given = usual_rows() if rows is None else tuple(Row(row, file="rows", line=1) for row in rows)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
         try:
+            wanted = None if spec is None else _parsed(report, spec)
             if kind == "metric":
-                measures.check_metric(report, made, given)
+                measures.check_metric(report, made, given, wanted)
             elif kind in MODELS:
-                _in_model(report, kind, name, dict(options or {}), spec, given)
+                _in_model(report, kind, name, dict(options or {}), wanted, given)
             elif kind == "reader":
                 data.check_reader(report, _made(report, kind, name, options), file)
             else:
-                LAYERS[kind](report, _made(report, kind, name, options))
+                chosen = _made(report, kind, name, options)
+                with report.apart():
+                    LAYERS[kind](report, chosen)
         except (Stop, MissingExtra):
             pass
     return report.told
+
+
+def _parsed(report: PartReport, spec: Mapping[str, Any] | Spec) -> Spec:
+    """The spec that was given, with the shorthands that regard.Spec accepts."""
+    if isinstance(spec, Spec):
+        return spec
+    with report.calling("spec", "a spec that regard.Spec accepts"):
+        return Spec.parse(copy.deepcopy(dict(spec)))
+    raise Stop
 
 
 def _made(report: PartReport, kind: str, name: str, options: Mapping[str, Any] | None) -> Any:
@@ -107,9 +122,20 @@ def _made(report: PartReport, kind: str, name: str, options: Mapping[str, Any] |
         try:
             return chosen(**{**usual, **few, **(options or {})})
         except (ValidationError, RegardError) as error:
-            reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+            reason = _reason(error)
     report.add("Options", "options with defaults", reason)
     raise Stop
+
+
+def _reason(error: ValidationError | RegardError) -> str:
+    """What is wrong with some options, with the name of the first."""
+    if isinstance(error, RegardError):
+        return str(error).rstrip(".")
+    first = error.errors()[0]
+    option = ".".join(map(str, first["loc"]))
+    if first["type"] == "missing":
+        return f"the option {option!r} without a default; give it one, or pass options={{{option!r}: …}}"
+    return f"{option}: {first['msg']}" if option else str(first["msg"])
 
 
 def _in_model(
@@ -117,12 +143,13 @@ def _in_model(
     kind: str,
     name: str,
     options: dict[str, Any],
-    spec: Mapping[str, Any] | None,
+    spec: Spec | None,
     rows: Sequence[Row],
 ) -> None:
     check, _ = MODELS[kind]
     for made, place in _documents(kind, name, options, spec, rows):
-        check(report, models.Small(report, made, rows), place)
+        with report.apart():
+            check(report, models.Small(report, made, rows), place)
         return
     if kind == "column" and not find(kind, name).roles:
         return  # made from another column, never by a spec
@@ -134,15 +161,15 @@ def _documents(
     kind: str,
     name: str,
     options: dict[str, Any],
-    spec: Mapping[str, Any] | None,
+    spec: Spec | None,
     rows: Sequence[Row],
-) -> Iterable[tuple[Document, str]]:
+) -> Iterable[tuple[Document | Spec, str]]:
     """Specs with the part, and the name of the input or output that it belongs to."""
     if spec is not None:
         for section in MODELS[kind][1]:
-            for place, one in (spec.get(section) or {}).items():
-                if one == name or (isinstance(one, Mapping) and one.get("type") == name):
-                    yield dict(spec), place
+            for place, one in (getattr(spec, section) or {}).items():
+                if getattr(one, "type", "") == name:
+                    yield spec, place
         return
     for context in contexts(kind, name):
         yield context.changed(options).document, context.path[1]

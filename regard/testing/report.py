@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import traceback
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,9 +20,10 @@ class Stop(Exception):
 class PartReport:
     """Collects the failures of one part."""
 
-    def __init__(self, kind: str, name: str) -> None:
-        self.kind, self.name = kind, name
+    def __init__(self, kind: str, name: str, made: type | None = None) -> None:
+        self.kind, self.name, self.made = kind, name, made
         self.told: list[str] = []
+        self._raised: set[str] = set()
 
     def add(self, method: str, expected: str, received: str) -> None:
         told = f"{self.kind} {self.name}: {method}: expected {expected}; received {received}."
@@ -30,15 +32,44 @@ class PartReport:
 
     @contextmanager
     def calling(self, method: str, expected: str = "a result") -> Iterator[None]:
-        """PartReport an exception as a failure of this method, and end the check."""
+        """Report an exception as a failure of this method, and end the check. The same exception is told once."""
         try:
             yield
         except (MissingExtra, Stop):
             raise
         except Exception as error:
             said = str(error).strip().splitlines()
-            self.add(method, expected, f"{type(error).__name__}: {said[0] if said else ''}".rstrip(".: "))
+            received = f"{type(error).__name__}: {said[0] if said else ''}".rstrip(".: ")
+            if received not in self._raised:
+                self.add(method, expected, received)
+            self._raised.add(received)
             raise Stop from error
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """A group of checks: a failure that ends them does not end those that follow."""
+        try:
+            yield
+        except Stop:
+            return
+        except MissingExtra:
+            raise
+        except Exception as error:
+            try:
+                with self.calling(self._method(error), "a result"):
+                    raise
+            except Stop:
+                return
+
+    def _method(self, error: Exception) -> str:
+        """The method of the part in which an exception was raised; check_part if it was in none."""
+        written = {
+            getattr(getattr(value, "__func__", value), "__code__", None): name
+            for owner in reversed(getattr(self.made, "__mro__", ()))
+            for name, value in list(vars(owner).items())
+        }
+        codes = (frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__))
+        return next((written[one] for one in codes if one in written), "check_part")
 
     def is_true(self, method: str, holds: bool, expected: str, received: Any) -> bool:
         if not holds:
@@ -46,7 +77,7 @@ class PartReport:
         return holds
 
     def shape(self, method: str, found: Any, wanted: Sequence[int], words: str) -> None:
-        """End the check unless `found` is a tensor of floats of this shape."""
+        """End the check unless `found` is a tensor of finite floats of this shape."""
         if not isinstance(found, Tensor):
             self.add(method, f"a tensor {words} = {tuple(wanted)}", f"{type(found).__name__}")
             raise Stop
@@ -55,6 +86,16 @@ class PartReport:
             raise Stop
         if not found.is_floating_point():
             self.add(method, "floating-point numbers", str(found.dtype))
+            raise Stop
+        usual = torch.get_default_dtype()
+        self.is_true(method, found.dtype == usual, f"numbers of {usual}, as its inputs are", found.dtype)
+        self.finite(method, found, words)
+
+    def finite(self, method: str, found: Tensor, words: str) -> None:
+        """End the check unless all numbers are finite."""
+        if not bool(found.detach().isfinite().all()):
+            what = "NaN" if bool(found.isnan().any()) else "infinite numbers"
+            self.add(method, "finite numbers for finite inputs", f"{what} in {words}")
             raise Stop
 
     def same(self, method: str, found: Tensor, wanted: Tensor, expected: str) -> bool:
@@ -67,11 +108,3 @@ class PartReport:
             apart = (found.double() - wanted.double()).abs().nan_to_num(nan=float("inf")).max()
             self.add(method, expected, f"values that differ by up to {float(apart):.3g}")
         return close
-
-
-def outcome(check: Callable[[], None]) -> None:
-    """Run a check that may end early."""
-    try:
-        check()
-    except Stop:
-        return

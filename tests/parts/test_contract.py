@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -195,3 +196,47 @@ def test_options_without_their_base_are_refused() -> None:
             temperature = 1.0
 
     assert "has a class Options that does not derive from" in refusal("selection", Loose)
+
+
+@pytest.mark.parametrize("name", ["", "a.b", "My Cell: x", "a b", None])
+def test_a_name_that_no_spec_can_write_is_refused(name: Any) -> None:
+    with pytest.raises(RegardError, match=r"a selection cannot be named .* letters, digits, - and _"):
+        regard.register("selection", name)
+
+
+def test_a_function_is_refused() -> None:
+    def share(predictions: Any, references: Any) -> float:
+        return 1.0
+
+    told = refusal("metric", share)
+    assert "the metric 'mine' is share, a function, expected a class" in told
+    assert "is 3, a int, expected a class" in refusal("metric", 3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "written", "meant"),
+    [
+        ("column", "label", "check_valu", "check_value"),
+        ("store", "ntm", "first_reades", "first_reads"),
+        ("logger", "csv", "closes", "close"),
+        ("cell", "gru", "outputs", "output"),
+    ],
+)
+def test_a_method_that_is_a_letter_off_is_warned_of(kind: str, name: str, written: str, meant: str) -> None:
+    base = part(kind, name) if name in names(kind) else contract_of(kind).base
+    body = {"__module__": "elsewhere", written: lambda self, *more: None, "write": lambda self, values: None}
+    with pytest.warns(UserWarning, match=f"has a method {written}, .* does not write {meant}"):
+        regard.register(kind, "mine")(type("Mine", (base,), body))
+
+
+def test_a_method_of_another_name_is_not_warned_of() -> None:
+    class Quiet(Selecting):
+        def forwards(self) -> None:
+            """Beside forward, which it writes."""
+
+        def cooled(self) -> None:
+            """A method of its own."""
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        regard.register("selection", "quiet")(Quiet)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from regard.parts import find
 from regard.testing import check_part
 
 Mine: type
-GRU, LABEL = find("cell", "gru"), find("decoder", "label")
+GRU, LABEL, NTM = find("cell", "gru"), find("decoder", "label"), find("store", "ntm")
+NAN = float("nan")
 
 
 def derived(kind: str, name: str, base: Any = None, **written: Any) -> type:
@@ -154,7 +156,108 @@ CHECKED: dict[str, tuple[str, Any, str]] = {
     "a network without a summary": (
         "network",
         lambda: derived("network", "resnet", forward=lambda self, pixels: pixels),
-        r"forward: expected the shape features \(B, channels, rows, columns\)",
+        "forward: expected a tuple of features and a summary; received Tensor",
+    ),
+    "features that are NaN": (
+        "network",
+        lambda: derived("network", "resnet", forward=_bad_features),
+        "forward: expected finite numbers for finite inputs; received NaN in features",
+    ),
+    "an encoder of NaN": (
+        "encoder",
+        lambda: derived("encoder", "mean", forward=_bad_memory),
+        "forward: expected finite numbers for finite inputs; received NaN in values",
+    ),
+    "a cell of NaN": (
+        "cell",
+        lambda: derived("cell", "gru", advance=lambda self, p, s: GRU.advance(self, p, s) * NAN),
+        "advance: expected finite numbers for finite inputs; received NaN",
+    ),
+    "a score of NaN": (
+        "score",
+        lambda: derived("score", "general", forward=lambda self, q, k, previous=None: q @ k.mT * NAN),
+        "forward: expected finite numbers for finite inputs; received NaN",
+    ),
+    "a composer of NaN": (
+        "composer",
+        lambda: derived("composer", "rnn", pair=lambda self, left, right: left * NAN),
+        "pair: expected finite numbers for finite inputs; received NaN",
+    ),
+    "a store of NaN": (
+        "store",
+        lambda: derived("store", "ntm", step=lambda self, control, state: _stepped(self, control, state, NAN)),
+        "step: expected finite numbers for finite inputs; received NaN",
+    ),
+    "a loss that is NaN": (
+        "decoder",
+        lambda: derived("decoder", "label", loss=_bad_loss),
+        "loss: expected finite numbers for finite inputs; received NaN in total",
+    ),
+    "a decoder that refuses by an exception of its own": (
+        "decoder",
+        lambda: derived("decoder", "label", loss=_distributed),
+        "loss: expected a Loss; received ValueError",
+    ),
+    "a cell in double precision": (
+        "cell",
+        lambda: derived("cell", "gru", advance=lambda self, p, s: GRU.advance(self, p, s).double()),
+        "advance: expected numbers of torch.float32, as its inputs are; received torch.float64",
+    ),
+    "a score in double precision": (
+        "score",
+        lambda: derived("score", "dot", forward=lambda self, q, k, previous=None: (q @ k.mT).double()),
+        "forward: expected numbers of torch.float32, as its inputs are; received torch.float64",
+    ),
+    "a composer in double precision": (
+        "composer",
+        lambda: derived("composer", "rnn", pair=lambda self, left, right: (left + right).double()),
+        "pair: expected numbers of torch.float32, as its inputs are; received torch.float64",
+    ),
+    "a store in double precision": (
+        "store",
+        lambda: derived("store", "ntm", step=lambda self, control, state: _stepped(self, control, state, 1.0)),
+        "step: expected numbers of torch.float32, as its inputs are; received torch.float64",
+    ),
+    "a store that starts with one row": (
+        "store",
+        lambda: derived("store", "ntm", start=lambda self, rows: NTM.start(self, 1)),
+        "start: expected a state with 2 rows, as asked; received a tensor",
+    ),
+    "an option without a default": (
+        "logger",
+        lambda: derived("logger", "mine", regard.training.Logger, Options=Needy, write=lambda self, values: None),
+        "Options: expected options with defaults; received the option 'must' without a default",
+    ),
+    "no prediction has a trace": (
+        "decoder",
+        lambda: derived("decoder", "label", predictions=_untraced),
+        "predictions: expected a trace in every prediction, as asked; received None",
+    ),
+    "a metric whose value is nothing": (
+        "metric",
+        lambda: derived("metric", "exact", value=lambda self, sums: None),
+        "the metric mine: value returned NoneType, expected a number",
+    ),
+    "a world with a field in no row": (
+        "world",
+        lambda: derived("world", "copy", splits=lambda self: {"train": [Row({"source": "a", "target": "a"})]}),
+        "fields: expected fields that some row has; received no row with alignment",
+    ),
+    "a reader of another reader's extension": (
+        "reader",
+        lambda: derived("reader", "csv", suffixes=(".tsv",)),
+        "suffixes: expected extensions that no other reader takes; received '.tsv', which the reader tsv takes",
+    ),
+    "a sentence in place of an equation": (
+        "cell",
+        lambda: derived("cell", "gru", equations=of_class(lambda cls, options, mark: ["h equals x"])),
+        "equations: expected lines of the notation; received 'h equals x', a line that cannot be read",
+    ),
+    "letters that no weight fits": (
+        "score",
+        lambda: derived("score", "dot", equation=of_class(lambda cls, options, q, k, mark: f"{q}·W_{mark} {k}")),
+        "equation: expected equations that give e_tj as the code computes it; "
+        "received no assignment of no weights to the letters W_a that fits",
     ),
     "an encoder that sees the padding": (
         "encoder",
@@ -275,6 +378,41 @@ CHECKED: dict[str, tuple[str, Any, str]] = {
 }  # fmt: skip
 
 
+class Needy(regard.training.Logger.Options):
+    """An option that must be given."""
+
+    must: int
+    """Of no use."""
+
+
+def _bad_features(self: Any, pixels: Any) -> Any:
+    features, summary = find("network", "resnet").forward(self, pixels)
+    return features * NAN, summary
+
+
+def _bad_memory(self: Any, tokens: Any) -> Any:
+    found = find("encoder", "mean").forward(self, tokens)
+    return regard.nn.Memory(found.values * NAN, found.mask, found.summary * NAN)
+
+
+def _stepped(self: Any, control: Any, state: Any, factor: float) -> Any:
+    done = NTM.step(self, control, state)
+    return dataclasses.replace(done, reads=done.reads.double() if factor == 1.0 else done.reads * factor)
+
+
+def _bad_loss(self: Any, memories: Any, target: Any, truth: Any = None) -> Any:
+    found = LABEL.loss(self, memories, target)
+    return dataclasses.replace(found, total=found.total * NAN)
+
+
+def _distributed(self: Any, memories: Any, target: Any, truth: Any = None) -> Any:
+    torch.distributions.Normal(torch.tensor(NAN), 1.0, validate_args=True)
+
+
+def _untraced(self: Any, *more: Any) -> Any:
+    return [dataclasses.replace(one, trace=None) for one in LABEL.predictions(self, *more)]
+
+
 def _shorter(self: Any) -> Any:
     return {"train": [Row({"source": "a", "target": "b"}), Row({"source": "a"})]}
 
@@ -373,3 +511,105 @@ def test_a_wrong_lab_and_a_wrong_metric_are_told_when_they_are_used() -> None:
     regard.register("metric", "mine")(short)
     with pytest.raises(RegardError, match=r"the metric mine: statistics returned an array of shape \(1, 2\)"):
         regard.metrics.output_metric("mine")(["a", "b"], ["a", "b"])
+    nothing = derived("metric", "exact", value=lambda self, sums: None)
+    regard.register("metric", "none")(nothing)
+    with pytest.raises(RegardError, match="the metric none: value returned NoneType, expected a number"):
+        regard.metrics.output_metric("none")(["a", "b"], ["a", "b"])
+
+
+def told_by(kind: str, made: type, **more: Any) -> str:
+    regard.register(kind, "mine")(made)
+    with pytest.raises(RegardError) as told:
+        check_part(kind, "mine", **more)
+    return str(told.value)
+
+
+ROWS = [{"source": f"{word} dog saw", "topic": word} for word in ("a", "the", "one", "no")]
+SMALL: dict[str, Any] = {
+    "inputs": {"source": {"type": "text"}},
+    "outputs": {"topic": {"type": "label"}},
+    "encoder": {"type": "mean", "embedding": 4},
+}
+
+
+@pytest.mark.parametrize("section", ["decoder", "encoder"])
+def test_a_spec_may_be_short(section: str) -> None:
+    """A section without the name of its input or output, as regard.Spec accepts it."""
+    name = {"decoder": "label", "encoder": "mean"}[section]
+    options = {"encoder": {"embedding": 4}}.get(section, {})
+    check_part(section, name, spec={**SMALL, section: {"type": name, **options}}, rows=ROWS)
+    check_part(section, name, spec=regard.Spec(**{**SMALL, section: {"type": name, **options}}), rows=ROWS)
+
+
+def test_a_spec_that_is_refused_is_told() -> None:
+    with pytest.raises(RegardError, match=r"decoder label: spec: expected a spec that regard\.Spec accepts"):
+        check_part("decoder", "label", spec={**SMALL, "decoder": {"type": "lable"}}, rows=ROWS)
+
+
+def test_padding_is_checked_with_rows_of_one_length() -> None:
+    told = told_by("encoder", Mean, spec={**SMALL, "encoder": {"type": "mine", "embedding": 4}}, rows=ROWS)
+    assert "forward: expected a summary that does not depend on the padding" in told
+
+
+def test_one_mistake_does_not_hide_another() -> None:
+    written = {"__init__": _locked, "equations": of_class(lambda cls, options, mark: ["what is this"])}
+    told = told_by("cell", derived("cell", "gru", advance=lambda self, p, s: p, **written))
+    for method in (
+        "advance: expected the shape",
+        "copy.deepcopy: expected a copy",
+        "equations: expected lines",
+    ):
+        assert method in told
+
+
+def test_a_column_whose_methods_disagree_names_both() -> None:
+    told = told_by("column", derived("column", "number", learned=lambda self: {"words": []}))
+    assert "learned, relearn: expected relearn to accept what learned returned; received " in told
+
+
+def test_a_column_that_encodes_texts_is_told_to_encode_numbers() -> None:
+    told = told_by("column", derived("column", "number", encode=lambda self, value: np.array(str(value))))
+    assert "Return numbers from the method encode of Mine" in told and "np.<" not in told
+
+
+class Coins(find("column", "label")):  # type: ignore[misc]
+    """Classes such as $3, which none of our rows have."""
+
+    class Options(find("column", "label").Options):  # type: ignore[misc]
+        """As label."""
+
+    def check_value(self, value: Any) -> Any:
+        return None if str(value).startswith("$") else "is not money"
+
+
+def test_a_metric_of_a_foreign_column_is_not_passed_unchecked() -> None:
+    regard.register("column", "coins")(Coins)
+    made = derived(
+        "metric", "exact", suits=("coins",), statistics=lambda self, predictions, references: 1 / 0
+    )
+    told = told_by("metric", made)
+    assert (
+        "expected a spec and rows that it can be tried with; received none; pass spec= with an output" in told
+    )
+    rows = [{**row, "topic": f"${number}"} for number, row in enumerate(ROWS)]
+    with pytest.raises(RegardError, match="received ZeroDivisionError"):
+        check_part("metric", "mine", spec=SMALL | {"outputs": {"topic": {"type": "coins"}}}, rows=rows)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_linear_layer_of_one_output_is_a_vector_and_a_number(bias: bool) -> None:
+    class Gated(regard.nn.AttentionScore):
+        def __init__(self, query_size: int, key_size: int) -> None:
+            super().__init__(query_size, key_size)
+            self.gate = torch.nn.Linear(query_size, 1, bias=bias)
+            self.key = torch.nn.Linear(key_size, query_size, bias=False)
+
+        @classmethod
+        def equation(cls, options: Any, query: str, key: str, mark: str) -> str:
+            return f"σ(v_{mark}·{query}{f' + b_{mark}' if bias else ''}) ({query}·W_{mark} {key})"
+
+        def forward(self, query: Any, keys: Any, previous: Any = None) -> Any:
+            return torch.sigmoid(self.gate(query)) * (query @ self.key(keys).mT)
+
+    regard.register("score", "mine")(Gated)
+    check_part("score", "mine")
