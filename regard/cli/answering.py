@@ -14,10 +14,11 @@ from typing import Any
 
 from regard.cli.inputs import BadInputs, as_inputs, read_inputs
 from regard.cli.loading import load_together
-from regard.cli.options import Loading
+from regard.cli.options import HOW_OF, Loading
 from regard.cli.outputs import STANDARD, written
 from regard.cli.unknown import UnknownUnits
 from regard.data import Row
+from regard.errors import RegardError
 from regard.files import check_apart
 from regard.model import Model
 from regard.model.predicting import check_several
@@ -40,14 +41,21 @@ def answer(
     how: Loading,
     bad_rows: str | None = None,
     n_best: int = 1,
+    of: str | None = None,
 ) -> None:
     from regard.cli.treebanks import annotate, is_treebank
 
     model, ensemble = load_together(run, others, how)
+    refuse_output_as_file(model, output)
+    names = list(model.spec.outputs) if of is None else [model.output_name(of, HOW_OF)]
     model = model if n_best == 1 else model.searching(n_best=n_best)
     named = Path(texts[0]) if len(texts) == 1 and is_treebank(texts[0]) else file
     check_apart({"--output": output, "--json": json_file}, [named])
     if named is not None and is_treebank(named) and json_file is None:
+        if of is not None:
+            raise RegardError(
+                "a treebank is written back with all predicted columns.", where="--of", fix="Leave it out."
+            )
         annotate(model, named, output, ensemble)
         return
     given = as_inputs(model, texts)
@@ -65,15 +73,17 @@ def answer(
         while chunk := list(islice(inputs, CHUNK)):
             usable = bad.usable(chunk, model)
             unknown.look_at(usable)
-            for name in model.spec.outputs if usable else ():
+            for name in names if usable else ():
                 with bad.advised():
                     answers = model.predict(usable, output=name, trace=trace, ensemble=ensemble)
-                if n_best > 1 and len(model.spec.outputs) == 1:
+                if n_best > 1 and len(names) == 1:
                     check_several(answers, name)
                 for one, found in zip(usable, answers, strict=True):
                     if lines is not None:
                         print(json_line(as_shown(one), found, name, model), file=lines)
-                    for line in lines_of(found, name, model) if plain is not None else ():
+                    for line in (
+                        lines_of(found, name, model, named=len(names) > 1) if plain is not None else ()
+                    ):
                         print(line, file=plain)
             count(len(chunk))
     unknown.tell()
@@ -119,13 +129,23 @@ def json_line(given: Any, found: Prediction, output: str, model: Model) -> str:
     return json.dumps({"input": given, **named, **found.to_dict()}, ensure_ascii=False)
 
 
-def lines_of(found: Prediction, output: str, model: Model) -> Iterator[str]:
+def refuse_output_as_file(model: Model, file: Path | None) -> None:
+    """--output names a file; of a model with several outputs, the name of one of them was meant for --of."""
+    if len(model.spec.outputs) > 1 and str(file) in model.spec.outputs:
+        raise RegardError(
+            f"this is the file to write, and {str(file)!r} is an output of the model.",
+            where=f"--output {file}",
+            fix=f"{HOW_OF.format(file)}, or give the file another name, such as {file}.txt",
+        )
+
+
+def lines_of(found: Prediction, output: str, model: Model, *, named: bool) -> Iterator[str]:
     if found.alternatives and model.spec.search.n_best > 1:
         for alternative in found.alternatives:
             figure = math.exp(alternative.score) if found.probabilities else alternative.score
             yield f"{figure:.4f}\t{alternative.text}"
         yield ""
-    elif len(model.spec.outputs) > 1:
+    elif named:
         yield f"{output}\t{found.text}"
     else:
         yield found.text

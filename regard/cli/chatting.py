@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.cli.loading import load, refuse_stream
-from regard.cli.options import Loading
+from regard.cli.options import HOW_OF, Loading
 from regard.cli.unknown import UnknownUnits
 from regard.console import safe_console
 from regard.data.readers.lines import stream_lines
@@ -47,7 +47,7 @@ def talk(
 ) -> None:
     model = load(run, how)
     refuse_stream(model, run)
-    chat = Chat(model, model.output_name(of), *speakers, turns=_begun(history))
+    chat = Chat(model, model.output_name(of, HOW_OF), *speakers, turns=_begun(history))
     chat.check(run)
     unknown = UnknownUnits(model)
     typed = sys.stdin.isatty()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from regard.cli.inputs import as_inputs
+from regard.cli.options import HOW_OF
 from regard.cli.unknown import UnknownUnits
 from regard.errors import RegardError
 from regard.evaluation import open_dataset, usual_split
@@ -75,7 +76,7 @@ class LookRequest:
     def by(self, model: Model, output: str | None = None, *, own: bool = False) -> Prediction:
         """The prediction of a model with its trace; for a row, of its `own` output or of the true one."""
         if self.row is not None:
-            return self._row(model, model.output_name(output), own=own)
+            return self._row(model, model.output_name(output, HOW_OF), own=own)
         apart = len(model.spec.inputs) > 1 and self.text is not None and not isinstance(self.text, str)
         given = as_inputs(model, self.text if apart and self.text else [self.line])[0]
         if output is None or output == next(iter(model.spec.outputs)):

@@ -79,6 +79,8 @@ Of = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--of", metavar="OUTPUT", help="The output to use, if the model has several."),
 ]
+HOW_OF = "Use --of {}"
+"""How the command line names an output."""
 BadRows = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(

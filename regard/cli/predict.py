@@ -11,6 +11,7 @@ from regard.cli.options import (
     Beam,
     Device,
     Loading,
+    Of,
     Output,
     Overrides,
     Overwrite,
@@ -60,6 +61,7 @@ def predict(
             "several outputs).",
         ),
     ] = None,
+    of: Of = None,
     output: Output = None,
     json_file: Annotated[
         Optional[Path],  # noqa: UP045
@@ -130,6 +132,7 @@ def predict(
                 others=others or [],
                 how=how,
                 bad_rows=bad_rows,
+                of=of,
             )
         return
     with outputs({"--output": output, "--json": json_file}, read=[file, *texts], overwrite=overwrite):
@@ -144,6 +147,7 @@ def predict(
             how=how,
             bad_rows=bad_rows,
             n_best=n_best,
+            of=of,
         )
 
 

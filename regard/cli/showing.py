@@ -8,7 +8,7 @@ from pathlib import Path
 
 from regard.cli.loading import load, refuse_stream
 from regard.cli.looking import LookRequest
-from regard.cli.options import Loading
+from regard.cli.options import HOW_OF, Loading
 from regard.cli.outputs import file_of
 from regard.console import safe_console
 from regard.errors import RegardError
@@ -40,7 +40,7 @@ def show_trace(
         return
     looked = looked.on_split_of(model)
     style: Style = "grid" if grid else "smooth"
-    names = list(model.spec.outputs) if of is None else [model.output_name(of)]
+    names = list(model.spec.outputs) if of is None else [model.output_name(of, HOW_OF)]
     if looked.look is not None and len(names) > 1:
         raise RegardError(
             f"--look works with one output. Which of {', '.join(names)}?",
@@ -115,7 +115,7 @@ def show_heads(
     model = load(run, how)
     refuse_stream(model, run)
     looked = looked.on_split_of(model)
-    names = list(model.spec.outputs) if of is None else [model.output_name(of)]
+    names = list(model.spec.outputs) if of is None else [model.output_name(of, HOW_OF)]
     found = {name: looked.by(model, name) for name in names}
     shown = {
         name: (one, one.trace) for name, one in found.items() if one.trace is not None and one.trace.heads

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
-from regard.cli.answering import CHUNK
+from regard.cli.answering import CHUNK, refuse_output_as_file
 from regard.cli.inputs import BadInputs
 from regard.cli.loading import load_together
 from regard.cli.options import Loading
@@ -53,6 +53,7 @@ def add_column(
     others: Sequence[Path],
     how: Loading,
     bad_rows: str | None = None,
+    of: str | None = None,
 ) -> None:
     """Read a table, or JSON lines, and write it with the answers as the column `name`.
 
@@ -65,7 +66,9 @@ def add_column(
         raise RegardError(
             "--column needs a model with one input.", fix="In Python, model.predict takes mappings."
         )
+    refuse_output_as_file(model, output)
     new, _, chosen = name.partition("=")
+    chosen = model.output_name(chosen or of, f"Write --as {new}={{}}")
     bad = BadInputs.of(bad_rows)
     path, unknown = find(file), UnknownUnits(model)
 
@@ -74,7 +77,7 @@ def add_column(
         usable = bad.usable(rows, model)
         unknown.look_at(usable)
         with bad.advised():
-            found = model.predict(usable, output=chosen or None, trace=False, ensemble=ensemble)
+            found = model.predict(usable, output=chosen, trace=False, ensemble=ensemble)
         known = {row.line: answer.text for row, answer in zip(usable, found, strict=True)}
         return [known.get(row.line, "") for row in rows]
 

@@ -317,7 +317,8 @@ class PredictingModel:
         """The same model with other search options."""
         return type(self)(searched(self.spec, changes), self.columns, self.network) if changes else self
 
-    def output_name(self, output: str | None) -> str:
+    def output_name(self, output: str | None, how: str = "Pass output={!r}.") -> str:
+        """The asked output, or the only one; `how` a user names one, for the message."""
         names = list(self.spec.outputs)
         if output is None and len(names) == 1:
             return names[0]
@@ -325,9 +326,7 @@ class PredictingModel:
             asked = (
                 "this model has several outputs" if output is None else f"this model has no output {output!r}"
             )
-            raise RegardError(
-                f"{asked}. The outputs are {', '.join(names)}.", fix=f"Pass output={names[0]!r}."
-            )
+            raise RegardError(f"{asked}. The outputs are {', '.join(names)}.", fix=how.format(names[0]))
         return output
 
     def row(self, value: Input, number: int = 0) -> Row:

@@ -241,7 +241,9 @@ def _primed_line(line: str, primes: str, letters: frozenset[str], kept: frozense
         if name + below in kept:
             return name + below
         before = match.string[: match.start()]
-        label = before.rfind("_{") > before.rfind("}") and not below and name not in letters
+        opened = before.rfind("_{")
+        named = opened > before.rfind("}") and ":" not in before[opened:]  # after a colon stands a condition
+        label = named and not below and name not in letters
         if not (label or name in kept or name in KNOWN or (name == "p" and call)):
             name += primes
         pieces = re.findall(rf"(?:{LETTER}|[→←])′*|\d+|_", below)

@@ -56,7 +56,10 @@ def check_part(
 ) -> None:
     """Raise a `RegardError` with everything that a part does otherwise than its kind promises, one sentence each.
 
-    Shapes, masks, NaN, gradients, equations, saving and loading, resumption, pickle and copy.
+    Shapes, masks, NaN, gradients, equations, saving and loading, resumption, pickle and copy. The equations of cells,
+    composers, scores and selections are evaluated and compared with the code, except for scores and selections that
+    need more than queries and keys (`needs`), and selections that choose jointly over queries, or draw. Those
+    of stores, networks, encoders and decoders are only read: they must follow the notation.
 
     options   options of the part that differ from their defaults
     spec      for a column, encoder, decoder or metric: a spec that uses it, if none of ours can

@@ -134,3 +134,12 @@ def test_new_refuses_what_cannot_be(kind: str, name: str, told: str, tmp_path: P
         write_part(kind, name, tmp_path / "new")
     assert told in str(refused.value)
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_part_says_of_itself_reads_alone(kind: str) -> None:
+    """`regard list parts KIND NAME` prints the docstring of the class, not that of its module."""
+    for name in names(kind):
+        made = part(kind, name)
+        said = f"{made.__doc__ or ''} {getattr(made, 'Options', made).__doc__ or ''}"
+        assert " above" not in said.lower(), (kind, name, said)

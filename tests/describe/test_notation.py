@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from regard.nn.symbols import primed
 from regard.testing.board import Board, NotationError
 
 S, D, H = 4, 3, 5
@@ -206,6 +207,8 @@ def test_a_wrong_equation_is_noticed(right: str, wrong: str) -> None:
         ("x = 1\ny = x", "x is on the board and in the binding"),
         ("y = x[4]", "entry 4 is asked for; there are 1 … 3"),
         ("y = sinus(x)", "there is no function sinus"),
+        ("j = 1 … 3\ny = norm_j(x_j)", "there is no function norm_j; over an index are softmax, sparsemax"),
+        ("j = 1 … 3\ny = sofmax_{j: j > 1}(x[j])", "only Σ, softmax, sparsemax, entmax, max, min"),
         ("    y = x", "an indented line belongs to a function"),
         ("y = (x", "expected ), received the end of the line"),
         ("y = x § 2", "is not a symbol of the notation"),
@@ -229,3 +232,18 @@ def test_what_nothing_asked_for_is_told() -> None:
     board = Board("y = x", {"x": normal(D), "b_x": normal(D)})
     board("y")
     assert board.unused() == {"b_x"}
+
+
+def test_a_symbol_in_a_condition_gets_its_prime_and_a_label_of_a_weight_does_not() -> None:
+    lines = [
+        "j = 1 … S",
+        "α = softmax_{j: e_j ≥ τ}(e_j)",
+        "τ = max_{j: e_j < ρ}(e_j)",
+        "ρ = W_{r,x} x + max_j(e_j)",
+    ]
+    assert primed(lines, 1, kept=["x"]) == [
+        "j′ = 1 … S′",
+        "α′ = softmax_{j′: e′_j′ ≥ τ′}(e′_j′)",
+        "τ′ = max_{j′: e′_j′ < ρ′}(e′_j′)",
+        "ρ′ = W′_{r,x} x + max_j′(e′_j′)",
+    ]

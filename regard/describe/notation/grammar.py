@@ -244,6 +244,8 @@ class Parser:
         while self.at(","):
             self.take(",")
             found.append(self.item())
+        if self.at(":"):
+            refuse(self.line, self.now.place, f"only Σ, {', '.join(OVER)} take a condition")
         self.take("}")
         return tuple(found)
 

@@ -41,7 +41,7 @@ UPDATES = {"torch": "(1 − z) ⊙ n + z ⊙ h", "cho": "z ⊙ n + (1 − z) ⊙
 
 @register("cell", "gru")
 class GRUCell(Cell):
-    """See the equations above."""
+    """The gated recurrent unit (Cho et al. 2014): a reset gate r, an update gate z and a candidate n."""
 
     class Options(Cell.Options):
         """The gated recurrent unit."""

@@ -55,7 +55,10 @@ class Vectors:
 
 @register("decoder", "machine")
 class MachineDecoder(PositionDecoder):
-    """See above. The last feature of the source `of` says whether a step is blank."""
+    """A recurrent controller that reads its input while it uses an external memory.
+
+    The last feature of the source `of` says whether a step is blank.
+    """
 
     class Options(PositionDecoder.Options):
         """A recurrent controller with an external memory, run over its input.

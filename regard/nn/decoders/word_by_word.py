@@ -44,7 +44,8 @@ Asking = Literal["beside", "sum"]
 
 @register("decoder", "word-by-word")
 class WordByWordDecoder(TwoTextsDecoder):
-    """p(y | premise, hypothesis) as above. The words of the second of the `sources` attend to the first.
+    """p(y | premise, hypothesis), from what the words of the hypothesis found in the premise, one by
+    one. The words of the second of the `sources` attend to the first.
 
     ask    the query: [h_t; r_{t−1}] (beside), or h_t + Q r_{t−1} (sum)
     cell   the cell that carries r_t; None: r_t = c_t + tanh(W_t r_{t−1})

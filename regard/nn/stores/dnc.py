@@ -47,7 +47,8 @@ class DNCState(NamedTuple):
 
 @register("store", "dnc")
 class DNCStore(Store):
-    """See above. At first, nothing is written, used, linked or read."""
+    """The memory of a Differentiable Neural Computer (Graves et al. 2016): heads address slots by content, by usage and
+    in the order of writing. At first, nothing is written, used, linked or read."""
 
     class Options(Store.Options):
         """The memory of a Differentiable Neural Computer: slots are allocated, freed, and linked in the order

@@ -54,7 +54,8 @@ class LieState(NamedTuple):
 
 @register("store", "lie")
 class LieStore(Store):
-    """See above. The heads start at learned points."""
+    """Lie-access memory (Yang and Rush 2017): every step writes a slot at a point of the plane, and heads move by
+    group actions. The heads start at learned points."""
 
     class Options(Store.Options):
         """Lie-access memory: keys in the plane, and heads that move by shifts or rotations."""

@@ -45,7 +45,8 @@ class NTMState(NamedTuple):
 
 @register("store", "ntm")
 class NTMStore(Store):
-    """See above. All heads start at the first slot."""
+    """The memory of a Neural Turing Machine (Graves, Wayne and Danihelka 2014): heads address slots by content, and
+    move around a circle of them. All heads start at the first slot."""
 
     class Options(Store.Options):
         """The memory of a Neural Turing Machine: slots addressed by content and by location."""

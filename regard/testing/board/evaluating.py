@@ -46,7 +46,7 @@ from typing import Any
 
 import torch
 
-from regard.describe.notation.grammar import Parser
+from regard.describe.notation.grammar import OVER, Parser
 from regard.describe.notation.nodes import (
     Call,
     Concatenation,
@@ -161,6 +161,7 @@ class Board(Symbols):
         return self.lookup(node.base, ())
 
     def call(self, node: Call, known: Known) -> Value:
+        self._refuse_unknown(node)
         arguments = tuple(self.value(one, known) for one in node.arguments)
         if node.base in FUNCTIONS and not node.items:
             return FUNCTIONS[node.base](*arguments)
@@ -181,6 +182,16 @@ class Board(Symbols):
                     self.found[key] = answer
                 return answer
         raise NotationError(f"there is no function {named(node.base, items)}{self._near(node.base)}")
+
+    def _refuse_unknown(self, node: Call) -> None:
+        """Before the arguments are computed: an index that an unknown function is over would be blamed instead."""
+        defined = {function.equation.targets[0].base for function in self.functions}
+        if node.base in defined or (node.base in FUNCTIONS and not node.items):
+            return
+        below = "".join(str(getattr(one, "base", getattr(one, "value", "…"))) for one in node.items)
+        over = f"; over an index are {', '.join(OVER)}" if any(map(self.is_index, node.items)) else ""
+        shown = f"{node.base}_{below}" if below else node.base
+        raise NotationError(f"there is no function {shown}{self._near(node.base)}{over}")
 
     # Reductions.
 
