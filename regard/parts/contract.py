@@ -24,6 +24,7 @@ from regard.parts.options import Options
 
 Base = TypeVar("Base", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])
+METHODS = (FunctionType, classmethod, staticmethod, property)
 SIMILAR = 0.85
 """How much a method resembles another one, of 1, for the author to be asked whether it was meant."""
 
@@ -171,23 +172,21 @@ def misspelled(kind: str, made: type) -> list[tuple[str, str]]:
         name
         for owner in made.__mro__
         for name, value in list(vars(owner).items())
-        if hasattr(getattr(value, "fget", None) or getattr(value, "__func__", value), "__called__")
+        if _is_ours(owner) and not name.startswith("_") and isinstance(value, METHODS)
     }
     foreign = [
         owner for owner in made.__mro__ if issubclass(owner, _CONTRACTS[kind].base) and not _is_ours(owner)
     ]
-    others = [owner for owner in made.__mro__ if owner not in foreign]
-    written = {
-        name: value
-        for owner in foreign
-        for name, value in list(vars(owner).items())
-        if not name.startswith("_")
-        and isinstance(value, FunctionType | classmethod | staticmethod | property)
-    }
-    free = sorted(hooks - set(written))
-    own = [name for name in written if not any(name in vars(owner) for owner in others)]
-    near = [(name, difflib.get_close_matches(name, free, 1, SIMILAR)) for name in own]
-    return [(name, found[0]) for name, found in near if found]
+    known = {name for owner in made.__mro__ if owner not in foreign for name in vars(owner)}
+    found: dict[str, str] = {}
+    for owner in foreign:
+        written = [name for name, value in list(vars(owner).items()) if isinstance(value, METHODS)]
+        free = sorted(hooks.difference(written))
+        for name in written:
+            near = difflib.get_close_matches(name, free, 1, SIMILAR)
+            if near and not name.startswith("_") and name not in known | hooks:
+                found.setdefault(name, near[0])
+    return list(found.items())
 
 
 def _is_ours(made: type) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 
-from regard.data import column_from_state
+from regard.data import Column, column_from_state
 from regard.testing.models import Small, check_saved
 from regard.testing.report import PartReport
 
@@ -38,6 +39,26 @@ def check_column(report: PartReport, small: Small, name: str) -> None:
         reason = column.check_value(None)
     holds = isinstance(reason, str) or "truth" in column.roles
     report.is_true("check_value", holds, "a reason why a missing value cannot be used", reason)
+    with report.apart():
+        _check_learned(report, column, values)
+    with report.calling("reference", "the value for metrics"):
+        column.reference(values[0])
+    for what, copied in (
+        ("copy.deepcopy", copy.deepcopy),
+        ("pickle", lambda one: pickle.loads(pickle.dumps(one))),
+    ):
+        with report.apart(), report.calling(what, "a copy"):
+            copied(column)
+    reader = small.network.reader(name) if name in small.spec.encoder else None
+    if reader is not None and reader.position_names(small.batch[name]) is None:
+        with report.apart(), report.calling("readable", "the pieces of each row"):
+            shown = column.readable(small.batch[name])
+            holds = len(shown) == len(values)
+            report.is_true("readable", holds, f"the pieces of {len(values)} rows", len(shown))
+    _check_trained_column(report, small)
+
+
+def _check_learned(report: PartReport, column: Column, values: Sequence[str]) -> None:
     with report.calling("learned", "plain data for JSON"):
         state = json.loads(json.dumps(column.state()))
     with report.calling("learned, relearn", "relearn to accept what learned returned"):
@@ -48,21 +69,6 @@ def check_column(report: PartReport, small: Small, name: str) -> None:
         same = all(np.array_equal(one, other, equal_nan=one.dtype.kind == "f") for one, other in pairs)
         expected = "relearn to restore from learned what encodes the same after saving and loading"
         report.is_true("learned, relearn", same, expected, "other encodings")
-    with report.calling("reference", "the value for metrics"):
-        column.reference(values[0])
-    for what, copied in (
-        ("copy.deepcopy", copy.deepcopy),
-        ("pickle", lambda one: pickle.loads(pickle.dumps(one))),
-    ):
-        with report.calling(what, "a copy"):
-            copied(column)
-    reader = small.network.reader(name) if name in small.spec.encoder else None
-    if reader is not None and reader.position_names(small.batch[name]) is None:
-        with report.calling("readable", "the pieces of each row"):
-            shown = column.readable(small.batch[name])
-        holds = len(shown) == len(values)
-        report.is_true("readable", holds, f"the pieces of {len(values)} rows", len(shown))
-    _check_trained_column(report, small)
 
 
 def _check_trained_column(report: PartReport, small: Small) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -27,14 +27,10 @@ def check_provider(report: PartReport, options: Any) -> None:
             if not isinstance(row, Row):
                 report.add("splits", f"rows of the class Row in {split}", type(row).__name__)
                 raise Stop
-            wrong = [field for field, value in row.items() if not isinstance(value, str)]
-            wrong += [field for field in row if field not in options.fields]
-            lacks = [field for field in held[0] if field not in row]
-            if wrong or lacks or not row:
-                told = f"a row with {', '.join(row) or 'nothing'}"
-                report.add(
-                    "splits", f"some of {', '.join(options.fields)} as texts, the same in every row", told
-                )
+            reason = _wrong_row(row, held[0], options.fields)
+            if reason:
+                words = f"some of {', '.join(options.fields)} as texts, the same in every row"
+                report.add("splits", words, f"a row with {', '.join(row) or 'nothing'}: {reason}")
                 raise Stop
         same = [dict(one) for one in held] == [dict(one) for one in again[split]]
         if not same:
@@ -48,6 +44,18 @@ def check_provider(report: PartReport, options: Any) -> None:
         unused = [field for field in unused if field not in found]
         told = f"no row with {', '.join(unused)}"
         report.is_true("fields", not unused, "fields that some row has", told)
+
+
+def _wrong_row(row: Row, first: Row, fields: Sequence[str]) -> str:
+    """What is wrong with a row of a world; empty if nothing is."""
+    values: Mapping[str, Any] = row
+    for field, value in values.items():
+        if field not in fields:
+            return f"{field} is not one of its fields"
+        if not isinstance(value, str):
+            return f"{field} is of the type {type(value).__name__}"
+    lacks = [field for field in first if field not in row]
+    return f"it lacks {', '.join(lacks)}" if lacks else "" if row else "it is empty"
 
 
 def _fields(splits: Mapping[str, Any]) -> set[str]:

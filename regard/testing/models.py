@@ -193,7 +193,7 @@ def _check_trained(
     report.is_true(method, not none, "a gradient for every parameter", f"none for {', '.join(none)}")
     small.network.eval()
     with torch.no_grad():
-        with report.calling(method, "a loss of the model"):
+        with report.calling(method, "a loss of the model", follows=True):
             before = small.losses()
         for what, copied in (
             ("copy.deepcopy", copy.deepcopy),

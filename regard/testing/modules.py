@@ -31,7 +31,7 @@ def check_module(
     reaching   the number of inputs of which the output must depend; default: all
     """
     with report.apart():
-        with report.calling(method, "an output"):
+        with report.calling(method, "an output", follows=True):
             module = make().eval()
             with torch.no_grad():
                 found = call(module, inputs)

@@ -31,8 +31,11 @@ class PartReport:
             self.told.append(told)
 
     @contextmanager
-    def calling(self, method: str, expected: str = "a result") -> Iterator[None]:
-        """Report an exception as a failure of this method, and end the check. The same exception is told once."""
+    def calling(self, method: str, expected: str = "a result", *, follows: bool = False) -> Iterator[None]:
+        """Report an exception as a failure of this method, and end the check. The same exception is told once.
+
+        follows   whether an exception follows from an earlier failure, if there is one, and is not told again
+        """
         try:
             yield
         except (MissingExtra, Stop):
@@ -40,7 +43,7 @@ class PartReport:
         except Exception as error:
             said = str(error).strip().splitlines()
             received = f"{type(error).__name__}: {said[0] if said else ''}".rstrip(".: ")
-            if received not in self._raised:
+            if received not in self._raised and not (follows and self.told):
                 self.add(method, expected, received)
             self._raised.add(received)
             raise Stop from error

@@ -220,6 +220,7 @@ def test_a_function_is_refused() -> None:
         ("store", "ntm", "first_reades", "first_reads"),
         ("logger", "csv", "closes", "close"),
         ("cell", "gru", "outputs", "output"),
+        ("decoder", "label", "read_positions", "reads_positions"),
     ],
 )
 def test_a_method_that_is_a_letter_off_is_warned_of(kind: str, name: str, written: str, meant: str) -> None:
@@ -229,8 +230,21 @@ def test_a_method_that_is_a_letter_off_is_warned_of(kind: str, name: str, writte
         regard.register(kind, "mine")(type("Mine", (base,), body))
 
 
+def test_a_misspelled_method_is_warned_of_below_another_foreign_class() -> None:
+    class Cold(Selecting):
+        """Whose base writes forward."""
+
+        def forwards(self) -> None:
+            """Perhaps forward."""
+
+    with pytest.warns(UserWarning, match="has a method forwards, .* does not write forward"):
+        regard.register("selection", "mine")(Cold)
+
+
 def test_a_method_of_another_name_is_not_warned_of() -> None:
     class Quiet(Selecting):
+        forward = Selecting.forward
+
         def forwards(self) -> None:
             """Beside forward, which it writes."""
 

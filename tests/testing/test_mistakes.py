@@ -562,6 +562,28 @@ def test_one_mistake_does_not_hide_another() -> None:
         assert method in told
 
 
+def test_what_follows_from_a_mistake_is_not_told_again() -> None:
+    told = told_by("store", derived("store", "ntm", start=lambda self, rows: NTM.start(self, 1)))
+    assert "step: expected an output" not in told
+
+
+def test_a_column_that_cannot_be_copied_is_checked_further() -> None:
+    class Local(find("column", "label")):  # type: ignore[misc]
+        """Which pickle cannot find."""
+
+        def collate(self, encoded: Any, beside: Any = None) -> Any:
+            return super().collate(encoded)[1:]
+
+    told = told_by("column", Local)
+    assert "pickle: expected a copy" in told and "collate: expected" in told
+
+
+def test_a_world_says_what_is_wrong_with_a_row() -> None:
+    rows = [Row({"source": "a", "target": 3, "alignment": ""})]  # type: ignore[dict-item]
+    told = told_by("world", derived("world", "copy", splits=lambda self: {"train": rows}))
+    assert "a row with source, target, alignment: target is of the type int" in told
+
+
 def test_a_column_whose_methods_disagree_names_both() -> None:
     told = told_by("column", derived("column", "number", learned=lambda self: {"words": []}))
     assert "learned, relearn: expected relearn to accept what learned returned; received " in told
