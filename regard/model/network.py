@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Batch, Evidence, Tokens
 from regard.data.perceived import Places
+from regard.errors import RegardError
 from regard.kernels.replacing import Replaces
 from regard.model import recorded
 from regard.nn.decoders import Distilled
@@ -129,6 +130,10 @@ class Network(nn.Module):
             if self.training and self.distillation is not None and decoder.stepwise:
                 given["distilled"] = self.distillation.of(name, batch)
             loss = decoder.loss(self.memories(name, encoded), batch[name], **given)
+            if not isinstance(loss, Loss):
+                raise RegardError(
+                    f"the decoder of {name}: loss returned {type(loss).__name__}, expected a Loss."
+                )
             losses[name] = replace(loss, weight=self.weights[name])
         return losses
 
