@@ -59,9 +59,6 @@ _modes = Feature("torch's list of active dispatch modes", _COST, _try_modes)
 _forward = Feature("torch's level of forward-mode differentiation", _COST, _try_forward)
 
 
-_exporting: Callable[[], bool] = getattr(torch.compiler, "is_exporting", lambda: False)  # since torch 2.7
-
-
 def transforms_active() -> bool:
     """Whether a transform of `torch.func` is active; True if that cannot be determined."""
     active = _transforms.get()
@@ -80,7 +77,9 @@ def recorded() -> bool:
     """Whether `torch.export` or `torch.jit.trace` records a program from an example. Python code that depends on
     the numbers of the example would be wrong in it. (`torch.compile` runs such code each time.)"""
     if torch.compiler.is_compiling():
-        return _exporting() or not torch.compiler.is_dynamo_compiling()
+        # not `is_exporting()`, which is always True to the compiler of torch 2.11; torch 2.6 has no flag
+        exporting = bool(getattr(torch.compiler, "_is_exporting_flag", False))
+        return exporting or not torch.compiler.is_dynamo_compiling()
     return torch.jit.is_tracing()  # type: ignore[attr-defined, no-any-return]
 
 

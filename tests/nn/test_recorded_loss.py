@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+pytest.importorskip("triton")  # kernels of CUDA
 from regard.data.batch import Batch, Span, Tokens
 from regard.kernels.cuda.recurrence.graphs import forget
 from regard.kernels.grounds import grounds
