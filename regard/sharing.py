@@ -45,6 +45,12 @@ def push(run: str | Path, target: str, *, private: bool = False) -> str:
             raise RegardError(
                 "this is a file, expected a folder.", where=str(folder), fix="Choose another folder."
             )
+        if folder.resolve() == run.resolve():
+            raise RegardError(
+                "this is the folder of the run itself, which keeps its rows.",
+                where=str(folder),
+                fix="Choose another folder.",
+            )
         claim(folder, MODEL_FILES)
         copy_shared(run, folder)
         return str(folder)

@@ -200,6 +200,17 @@ def tables(shop: Workshop, random: random.Random) -> Iterator[Case]:
         yield f"table {name} {path.read_bytes()[:200]!r}", case
 
 
+def is_list_of_numbers(value: Any) -> bool:
+    """[1, 4, 2], or a list of such lists: read as "1 4 2", in training data and here."""
+    rows = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
+    return all(
+        isinstance(row, list)
+        and bool(row)
+        and all(isinstance(one, int | float) and not isinstance(one, bool) for one in row)
+        for row in rows
+    )
+
+
 def json_lines(shop: Workshop, random: random.Random) -> Iterator[Case]:
     """Lines of input: texts are answered, other values are refused."""
     model = Model.load(shop.whole, device="cpu")
@@ -220,9 +231,9 @@ def json_lines(shop: Workshop, random: random.Random) -> Iterator[Case]:
             given = [dict(row) for row in read_inputs(model, path, BadInputs(skip=False))]
             answered = model.predict(given, trace=False) if given else []
             if path.suffix == ".jsonl" and len(given) == 1 and line.lstrip().startswith(b"{"):
-                # Parsed independently: only a text, a number or a truth value may be answered.
+                # Parsed independently: only a text, a number, a truth value or a list of numbers may be answered.
                 stated = json.loads(line, parse_constant=lambda _: None).get("source")
-                if not isinstance(stated, str | int | float):
+                if not isinstance(stated, str | int | float) and not is_list_of_numbers(stated):
                     raise Changed(f"{stated!r} was answered as {given!r} by {answered[0].text!r}")
             raise Accepted
 

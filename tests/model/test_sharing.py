@@ -12,6 +12,7 @@ import regard
 from regard import RegardError
 from regard.cli import main
 from regard.sharing import fetched, push
+from tests.model.small import build, spec
 
 SOURCES = (("train", "pairs.jsonl"), ("dev", "set aside from train"))
 PAIRS = [(f"{a}{b}", f"{a.upper()} {b.upper()}") for a in "abcdefg" for b in "abcdefg"]
@@ -177,3 +178,14 @@ def test_runs_are_listed_with_their_scores(
     ]
     assert any(line.strip() == "image → text" for line in groups)
     assert out.index("image → text") < out.index("caption-hard") < out.index("text → text") < out.index("g2p")
+
+
+def test_a_run_is_not_shared_onto_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shared copy has no rows; the run would lose its own."""
+    monkeypatch.chdir(tmp_path)
+    build(spec()).save("run")
+    before = {path.name: path.read_bytes() for path in Path("run").iterdir()}
+    for target in ("run", "./run", str(tmp_path / "run")):
+        with pytest.raises(RegardError, match="the folder of the run itself"):
+            push("run", f"folder:{target}")
+    assert {path.name: path.read_bytes() for path in Path("run").iterdir()} == before
