@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from regard.data.batch import Batch, Evidence, Tokens
 from regard.data.perceived import Places
-from regard.errors import RegardError
 from regard.kernels.replacing import Replaces
 from regard.model import recorded
 from regard.nn.decoders import Distilled
@@ -131,7 +130,8 @@ class Network(nn.Module):
                 given["distilled"] = self.distillation.of(name, batch)
             loss = decoder.loss(self.memories(name, encoded), batch[name], **given)
             if not isinstance(loss, Loss):
-                raise RegardError(
+                # a foreign part's: `regard.parts.faults` names it
+                raise TypeError(
                     f"the decoder of {name}: loss returned {type(loss).__name__}, expected a Loss."
                 )
             losses[name] = replace(loss, weight=self.weights[name])

@@ -272,7 +272,7 @@ CHECKED: dict[str, tuple[str, Any, str]] = {
     "a loss that is a number": (
         "decoder",
         lambda: derived("decoder", "label", loss=lambda self, memories, target, truth=None: torch.zeros(())),
-        "loss: expected a Loss; received RegardError: the decoder of .*: loss returned Tensor, expected a Loss",
+        "loss: expected a Loss; received TypeError: the decoder of .*: loss returned Tensor, expected a Loss",
     ),
     "too few answers": (
         "decoder",
