@@ -35,7 +35,7 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Trace]], N
     def answer(traces: dict[str, Trace]) -> None:
         model = SimpleNamespace(
             spec=SimpleNamespace(inputs={"source": None}, outputs=dict.fromkeys(traces)),
-            output_name=lambda name: name,
+            output_name=lambda name, *_: name,
         )
         monkeypatch.setattr(showing, "load", lambda *_: model)
         monkeypatch.setattr(
