@@ -80,6 +80,9 @@ def _root(
 
 def main() -> None:
     """Run the command line. An error is shown in one line and exits with 2, an interruption exits with 130."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by the shell, as with >&-
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
     # Before torch is imported: busy-waiting threads make a loaded machine many times slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # If torch uses mimalloc: releasing memory at once and requesting it again costs a tenth of each update.

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated, get_args, get_type_hints
@@ -182,3 +183,12 @@ def test_what_an_output_cannot_encode_is_escaped() -> None:
     safe_console(file=stream, width=80).print("rows … é")
     stream.flush()
     assert stream.buffer.getvalue() == b"rows \\u2026 \\xe9\n"  # type: ignore[attr-defined]
+
+
+def test_streams_that_the_shell_closed_are_no_traceback(run: Path) -> None:
+    command = [sys.executable, "-m", "regard", "predict", str(run), "abc"]
+    for closed in ("<&-", ">&-", "2>&-"):
+        done = subprocess.run(
+            ["bash", "-c", f'"$@" {closed}', "bash", *command], capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode in (0, 2) and "Traceback" not in done.stderr, done.stderr
