@@ -23,8 +23,8 @@ from pathlib import Path
 
 from written import check, writing
 
-from regard.files import write_text
 from regard.metrics import metric
+from regard.storage.files import write_text
 
 TAG = re.compile(r"<[^<>]{1,200}>|&lt;.{1,200}?&gt;")
 ENTITY = re.compile(r"\s*&?#(\d{2,4});")

@@ -43,8 +43,8 @@ from written import parse, write_json, writing
 
 import regard
 from regard import RegardError
-from regard.files import write_text
 from regard.metrics.alignment import alignment_error_rate, hard_links
+from regard.storage.files import write_text
 
 ELISIONS = {
     "l": "le",

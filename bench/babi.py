@@ -35,8 +35,8 @@ from rich.table import Table
 from written import parse, write_json
 
 from regard import RegardError
-from regard.files import write_text
 from regard.model.store import read_metrics, versions
+from regard.storage.files import write_text
 
 RECIPE = Path(__file__).parent.parent / "recipes" / "babi.yaml"
 SYSTEMS = {"simple": "softmax", "structured": "facts"}
@@ -192,7 +192,7 @@ def train(start: Start) -> dict[str, Any]:
     """Train one start and return its scores."""
     import torch
 
-    from regard.experiment import Experiment
+    from regard.fitting.experiment import Experiment
 
     torch.set_num_threads(1)
     with contextlib.redirect_stdout(io.StringIO()):

@@ -18,7 +18,7 @@ from written import parse, write_json, writing
 
 import regard
 from regard import zoo
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 from regard.inspect import groups_figure, save
 from regard.metrics import ByGroup, by_group, output_metric
 from regard.model.store import read_metrics

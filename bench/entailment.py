@@ -29,9 +29,9 @@ from written import parse, write_json
 import regard
 from regard import Model, RegardError
 from regard.data import read_rows
-from regard.experiment import Experiment
-from regard.files import write_text
+from regard.fitting.experiment import Experiment
 from regard.model.store import read_metrics, versions
+from regard.storage.files import write_text
 
 RECIPES = Path(__file__).parent.parent / "recipes"
 SPLITS = {"train": "TRAIN", "dev": "TRIAL", "test": "TEST"}

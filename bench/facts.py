@@ -32,7 +32,7 @@ def train(system: str, seed: int, folder: Path, overrides: tuple[str, ...]) -> d
     """The metrics of one run; a finished run is not trained again."""
     import torch
 
-    from regard.experiment import Experiment
+    from regard.fitting.experiment import Experiment
 
     torch.set_num_threads(1)
     run = folder / f"{system}-{seed}"

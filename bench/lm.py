@@ -8,7 +8,7 @@ Adam. `bare` is torch.nn.Embedding, torch.nn.LSTM, a linear layer and cross-entr
 clipping and Adam, on tokens that are already on the device. The two take turns; the median turn counts.
 
 The second part times the recurrence alone, forward and backward. On the CPU our backward pass is written by
-hand (regard.kernels) and compared with autograd through torch's LSTM. On CUDA both sides are cuDNN, whose
+hand (regard.structures.kernels) and compared with autograd through torch's LSTM. On CUDA both sides are cuDNN, whose
 backward pass does not use autograd either.
 
 Exit status 1 if a bar is missed. `ours` must make at least 90 % of the steps per second of `bare`; on the CPU

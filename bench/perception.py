@@ -26,10 +26,10 @@ from rich.table import Table
 from written import parse, write_json
 
 from regard.data import Batches, Dataset
+from regard.data.sources import open_splits
 from regard.model import Model
 from regard.model.columns import fit_columns, make_columns
 from regard.model.store import versions
-from regard.sources import open_splits
 from regard.spec import Spec
 from regard.training.device import make_accelerator
 from regard.training.objective import Updater

@@ -14,8 +14,7 @@ import torch
 from structures_timing import usable
 from torch import Tensor
 
-from regard import kernels
-from regard.structures import LinearChain, ProjectiveTree
+from regard.structures import LinearChain, ProjectiveTree, kernels
 
 RUNS = 8
 TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-9}

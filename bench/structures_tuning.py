@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from regard.kernels.cuda import chain, projective
+from regard.structures.kernels.cuda import chain, projective
 
 Variant = dict[str, Any]
 

@@ -38,7 +38,7 @@ from torch import Tensor, nn
 from written import parse, write_json
 
 from regard.data.batch import Tokens
-from regard.kernels.cuda.recurrence.graphs import forget
+from regard.fast.cuda.recurrence.graphs import forget
 from regard.nn.search import Beam, Greedy, Limits
 
 MILLISECONDS = {("fp32", 1): {64: 7.0, 256: 14.0}, ("tf32", 1): {64: 5.0, 256: 9.0}}

@@ -33,7 +33,7 @@ from written import parse, write_json
 
 from regard.data import Batches
 from regard.data.batch import BEGIN, END, PAD, Batch, Tokens
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 from regard.spec import Spec
 from regard.training.device import make_accelerator
 from regard.training.ema import MovingAverage

@@ -53,7 +53,7 @@ def writing(paths: Sequence[Path]) -> Iterator[None]:
 def write_json(path: Path | None, content: Any) -> None:
     """Write the figures atomically, if `path` is given."""
     if path is not None:
-        from regard.files import write_text
+        from regard.storage.files import write_text
 
         with writing([path]):
             write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")

@@ -24,7 +24,7 @@ from rich.table import Table
 from written import parse, write_json
 
 from regard import RegardError, zoo
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 from regard.metrics import metric
 from regard.model.store import read_metrics, versions
 from regard.training.checkpoint import STATE

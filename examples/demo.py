@@ -14,7 +14,7 @@ from rich.console import Console
 
 from regard import Prediction
 from regard.evaluation import references
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 from regard.inspect import Card, Scene, Section, compare, curve, page, save
 from regard.model import Model
 

@@ -16,37 +16,37 @@ from regard.version import __version__
 
 if TYPE_CHECKING:
     from regard.errors import RegardError
-    from regard.fitting import fit
+    from regard.fitting.fitting import fit
     from regard.model import Model, load
     from regard.parts import register
-    from regard.prediction import Prediction
     from regard.spec import Spec
     from regard.trace import Trace
+    from regard.trace.prediction import Prediction
 
 _HOMES = {
     "Model": "regard.model",
-    "Prediction": "regard.prediction",
+    "Prediction": "regard.trace.prediction",
     "RegardError": "regard.errors",
     "Spec": "regard.spec",
     "Trace": "regard.trace",
-    "fit": "regard.fitting",
+    "fit": "regard.fitting.fitting",
     "load": "regard.model",
     "register": "regard.parts",
 }
 _ROOMS = (
+    "course",
     "data",
+    "describe",
     "evaluation",
-    "exercises",
+    "fitting",
     "inspect",
-    "kernels",
-    "lab",
-    "lectures",
     "metrics",
     "model",
     "nn",
     "parts",
     "spec",
     "structures",
+    "testing",
     "trace",
     "training",
     "worlds",

@@ -19,11 +19,11 @@ from regard.cli.outputs import STANDARD, written
 from regard.cli.unknown import UnknownUnits
 from regard.data import Row
 from regard.errors import RegardError
-from regard.files import check_apart
 from regard.model import Model
 from regard.model.predicting import check_several
-from regard.prediction import Prediction
-from regard.terminal import say
+from regard.reporting.terminal import say
+from regard.storage.files import check_apart
+from regard.trace.prediction import Prediction
 
 CHUNK = 1024
 """Number of inputs to read and answer at a time, so that a long file yields output before it is read completely."""

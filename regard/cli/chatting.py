@@ -11,16 +11,16 @@ from typing import Any
 from regard.cli.loading import load, refuse_stream
 from regard.cli.options import HOW_OF, Loading
 from regard.cli.unknown import UnknownUnits
-from regard.console import safe_console
 from regard.data.readers.lines import stream_lines
 from regard.data.readers.opening import find, opened
 from regard.data.turns import MARK, SPEAKER, Turn, TurnError, plain, read_turns, write_turns
 from regard.errors import RegardError
-from regard.files import write_text
 from regard.model import Model
 from regard.parts import nearest
-from regard.prediction import Prediction
-from regard.terminal import say
+from regard.reporting.console import safe_console
+from regard.reporting.terminal import say
+from regard.storage.files import write_text
+from regard.trace.prediction import Prediction
 
 COMMANDS = {
     "/undo": "undo your last turn and its answer",

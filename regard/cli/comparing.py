@@ -9,15 +9,15 @@ from typing import Any
 from rich.table import Table
 
 from regard.cli.looking import LookRequest
-from regard.console import safe_console
 from regard.errors import RegardError
 from regard.evaluation import Evaluation
 from regard.metrics import Comparison, compare
 from regard.metrics.significance import bounds, known
 from regard.model import Model
-from regard.prediction import Prediction
-from regard.terminal import say
+from regard.reporting.console import safe_console
+from regard.reporting.terminal import say
 from regard.trace import Trace
+from regard.trace.prediction import Prediction
 
 
 def comparisons(

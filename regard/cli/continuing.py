@@ -15,14 +15,14 @@ from regard.cli.loading import load
 from regard.cli.options import Loading
 from regard.cli.outputs import written
 from regard.cli.unknown import UnknownCount
-from regard.console import safe_console
 from regard.data.readers.opening import find
 from regard.data.readers.stream import StreamReader
 from regard.errors import RegardError
 from regard.inspect import Scene, save, shaded
 from regard.model import Model
 from regard.model.continuing import Surprise
-from regard.terminal import say
+from regard.reporting.console import safe_console
+from regard.reporting.terminal import say
 
 
 def generate_text(

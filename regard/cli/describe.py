@@ -48,9 +48,9 @@ def describe(
     regard describe translation -o net.svg
     """
     from regard import zoo
-    from regard.console import safe_console
     from regard.describe import board
-    from regard.pairs import is_data_file, pairs_spec
+    from regard.fitting.pairs import is_data_file, pairs_spec
+    from regard.reporting.console import safe_console
 
     if output is not None:
         from regard.inspect.saving import check_target

@@ -9,9 +9,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from regard.console import safe_console
+from regard.course.exercises import exercise, grade, names, write_template
 from regard.errors import RegardError
-from regard.exercises import exercise, grade, names, write_template
+from regard.reporting.console import safe_console
 
 
 def list_exercises(*, output: Path | None, hint: bool) -> None:

@@ -11,12 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.cli.outputs import STANDARD, write_output
-from regard.console import safe_console
+from regard.course.lab.lab import plain, written
+from regard.course.lab.settings import lab_and_options
 from regard.errors import RegardError
 from regard.inspect.saving import check_target, save
-from regard.lab.lab import plain, written
-from regard.lab.settings import lab_and_options
 from regard.parts import as_data, names, part
+from regard.reporting.console import safe_console
 
 
 def list_labs(*, output: Path | None, json_file: Path | None, settings: Sequence[str]) -> None:

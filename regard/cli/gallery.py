@@ -12,16 +12,16 @@ from rapidfuzz.distance import Levenshtein
 from regard.cli.loading import load, refuse_stream
 from regard.cli.options import Loading
 from regard.cli.outputs import file_of
-from regard.console import safe_console
 from regard.data import Dataset
 from regard.data.columns import TextColumn
 from regard.evaluation import open_dataset, references, usual_split
 from regard.inspect import Example
 from regard.inspect.conversation import is_conversation
 from regard.model import Model
-from regard.prediction import Prediction
-from regard.terminal import say
+from regard.reporting.console import safe_console
+from regard.reporting.terminal import say
 from regard.trace import Trace
+from regard.trace.prediction import Prediction
 
 CHUNK, MOST = 64, 1024
 """Number of rows to answer at a time, and at most, until there are enough right and wrong answers."""

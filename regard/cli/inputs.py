@@ -14,10 +14,10 @@ from regard.data.readers.json_documents import refuse_constant
 from regard.data.readers.json_values import as_text, dig, has_half_pair
 from regard.data.readers.lines import stream_lines
 from regard.data.readers.opening import find, opened
+from regard.data.sources import open_inputs
 from regard.errors import RegardError
 from regard.model import Model
 from regard.model.inputs import INPUT_REMEDY
-from regard.sources import open_inputs
 
 ADVICE = "`--bad-rows skip` answers the rest."
 MOST_SHOWN = 5

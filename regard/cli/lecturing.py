@@ -18,16 +18,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from regard import lectures
 from regard.cli.outputs import STANDARD, write_output
-from regard.console import safe_console
+from regard.course import lectures
+from regard.course.lectures import EntryResult, Finding
+from regard.course.lectures.checks import PREAMBLE, PythonCheck
+from regard.course.lectures.drawing import drawn, has_figure
+from regard.course.lectures.session import session
+from regard.course.lectures.shelf import answered_by, command
 from regard.errors import RegardError
 from regard.inspect.saving import check_target, save
-from regard.lectures import EntryResult, Finding
-from regard.lectures.checks import PREAMBLE, PythonCheck
-from regard.lectures.drawing import drawn, has_figure
-from regard.lectures.session import session
-from regard.lectures.shelf import answered_by, command
+from regard.reporting.console import safe_console
 
 STYLES = {"pass": "green", "fail": "bold red", "record": "cyan", "nothing": "dim"}
 WORDS = {

@@ -15,7 +15,7 @@ from regard.errors import RegardError
 from regard.evaluation import open_dataset, usual_split
 from regard.model import Model
 from regard.model.override import Override, check_reached
-from regard.prediction import Prediction
+from regard.trace.prediction import Prediction
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from regard.cli.show import show
 from regard.cli.train import train
 from regard.cli.zoo import init, list_systems
 from regard.errors import RegardError
-from regard.files import FULL
+from regard.storage.files import FULL
 from regard.version import __version__
 
 TRACEBACK = "REGARD_TRACEBACK"
@@ -141,7 +141,7 @@ def _asks_too_much(error: BaseException) -> bool:
 def _tell(error: RegardError) -> None:
     from rich.text import Text
 
-    from regard.console import safe_console
+    from regard.reporting.console import safe_console
 
     line = Text("error: ", style="bold red")
     if error.where:

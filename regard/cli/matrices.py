@@ -10,13 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.cli.outputs import STANDARD, write_output
-from regard.console import safe_console
+from regard.course.matrix import MECHANISMS, TASKS, MatrixTable, MechanismMatrix, find_task
+from regard.course.matrix.matrix import chosen_rows
+from regard.course.matrix.seeing import see
+from regard.course.matrix.table import shown, title
+from regard.course.matrix.writing import remarks, to_json, write_matrix, writer_of
 from regard.errors import RegardError
-from regard.matrix import MECHANISMS, TASKS, MatrixTable, MechanismMatrix, find_task
-from regard.matrix.matrix import chosen_rows
-from regard.matrix.seeing import see
-from regard.matrix.table import shown, title
-from regard.matrix.writing import remarks, to_json, write_matrix, writer_of
+from regard.reporting.console import safe_console
 
 
 def list_tasks() -> None:

@@ -80,7 +80,7 @@ def matrix(
     regard matrix translation additive dot
     """
     from regard.cli.matrices import check_output, list_mechanisms, list_tasks, run_matrix
-    from regard.matrix import MechanismMatrix
+    from regard.course.matrix import MechanismMatrix
 
     if (task is None or show_rows) and (output is not None or json_file is not None):
         raise RegardError(

@@ -9,12 +9,12 @@ from pathlib import Path
 from regard.cli.loading import check_together, load
 from regard.cli.options import Loading
 from regard.cli.reporting import TOGETHER, EvaluationReport
-from regard.data_progress import DataProgress
 from regard.errors import RegardError
 from regard.evaluation import PLACE, check_by, measure
-from regard.files import check_apart
 from regard.model import Model
+from regard.reporting.data_progress import DataProgress
 from regard.spec.data import SPLITS
+from regard.storage.files import check_apart
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import IO, cast
 
 from regard.errors import RegardError
-from regard.files import check_apart, read_json, replacing, write_text
-from regard.terminal import TerminalText
+from regard.reporting.terminal import TerminalText
+from regard.storage.files import check_apart, read_json, replacing, write_text
 
 STANDARD = Path("-")
 """Stands for standard output or standard input in place of a file."""
@@ -103,7 +103,7 @@ def _key(path: Path) -> str:
 
 
 def _file() -> Path:
-    from regard.sources.datasets import cache_folder
+    from regard.data.sources.datasets import cache_folder
 
     return cache_folder() / RECORD
 

@@ -16,7 +16,7 @@ def list_parts(kind: str | None, name: str | None) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from regard.console import safe_console
+    from regard.reporting.console import safe_console
 
     if kind is not None and kind not in KINDS:
         raise RegardError(

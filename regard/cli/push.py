@@ -33,6 +33,6 @@ def push(
 
     Then load it anywhere with regard.load("hf:me/g2p").
     """
-    from regard.sharing import push as share
+    from regard.runs.sharing import push as share
 
     typer.echo(f'regard.load("{share(run, target, private=private)}")')

@@ -14,13 +14,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from regard.cli.outputs import STANDARD, write_output
-from regard.console import safe_console
 from regard.data.listed import readable
 from regard.errors import RegardError
 from regard.evaluation import Evaluation
 from regard.metrics import ByGroup, ByLength
 from regard.metrics.significance import bounds, known
 from regard.model.store import versions
+from regard.reporting.console import safe_console
 
 TOGETHER = " + "
 """Separator between the names of the models of an ensemble."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import RegardError
-from regard.files import read_json
+from regard.storage.files import read_json
 
 DEEPEST = 3
 """Depth to which folders are searched for runs."""
@@ -17,7 +17,7 @@ def list_runs(folder: Path) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from regard.console import safe_console
+    from regard.reporting.console import safe_console
 
     if not folder.is_dir():
         raise RegardError("no such folder.", where=str(folder), fix="Name the folder that holds the runs.")

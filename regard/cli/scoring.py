@@ -15,7 +15,7 @@ from regard.cli.outputs import written
 from regard.cli.unknown import UnknownUnits
 from regard.data import Row
 from regard.errors import RegardError
-from regard.files import check_apart
+from regard.storage.files import check_apart
 
 
 def score_pairs(
@@ -46,7 +46,7 @@ def score_pairs(
             )
         pairs = [(texts[0], texts[1])]
     elif file is not None:
-        from regard.sources import open_files
+        from regard.data.sources import open_files
 
         sides = [model.columns[name].field for name in (*model.spec.inputs, *model.spec.outputs)]
         pairs = _pairs(open_files(model.spec, [str(file)]), sides)

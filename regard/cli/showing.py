@@ -10,11 +10,11 @@ from regard.cli.loading import load, refuse_stream
 from regard.cli.looking import LookRequest
 from regard.cli.options import HOW_OF, Loading
 from regard.cli.outputs import file_of
-from regard.console import safe_console
 from regard.errors import RegardError
 from regard.inspect.sights import Style
 from regard.model.override import check_sampled
-from regard.terminal import say
+from regard.reporting.console import safe_console
+from regard.reporting.terminal import say
 from regard.trace import SeenFilm, SeenPicture, Trace
 
 

@@ -29,7 +29,7 @@ from regard.data.readers.opening import find
 from regard.data.readers.rows import reader_of
 from regard.data.readers.table import ROWS_BELOW, TableReader, is_blank
 from regard.errors import RegardError
-from regard.files import check_apart
+from regard.storage.files import check_apart
 
 Answers = Callable[[list[Row]], list[str]]
 

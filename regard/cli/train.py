@@ -94,8 +94,8 @@ def train(
     regard train --resume runs/my
     """
     from regard.errors import RegardError
-    from regard.experiment import Experiment
-    from regard.pairs import parallel
+    from regard.fitting.experiment import Experiment
+    from regard.fitting.pairs import parallel
 
     if bool(what) == (resume is not None):
         raise RegardError(

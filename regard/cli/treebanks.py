@@ -15,8 +15,8 @@ from regard.cli.unknown import UnknownUnits
 from regard.data.readers.conllu import FIELDS, ConlluSentence, parse_conllu
 from regard.data.readers.opening import find, kind, opened
 from regard.errors import RegardError
-from regard.files import replacing
 from regard.model import Model
+from regard.storage.files import replacing
 
 CHUNK = 1024
 WRITTEN = ("tree", *(name for name in FIELDS if name != "words"))

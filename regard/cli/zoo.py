@@ -71,8 +71,8 @@ def show_systems(words: Sequence[str]) -> None:
     from rich.text import Text
 
     from regard import zoo
-    from regard.console import safe_console
     from regard.parts import nearest
+    from regard.reporting.console import safe_console
 
     specs = {name: zoo.find(name) for name in zoo.names()}
     found = {name: spec for name, spec in specs.items() if set(words) <= _with_beginnings(name, spec, words)}

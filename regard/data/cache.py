@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from regard.data.ragged import Array, Ragged
-from regard.files import FULL, cannot_write, naming, read_json, sync
-from regard.lock import take
+from regard.storage.files import FULL, cannot_write, naming, read_json, sync
+from regard.storage.lock import take
 
 VERSION = 2
 """Version of the layout on disk. Caches of other versions are rebuilt."""

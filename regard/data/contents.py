@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 from regard.errors import RegardError
-from regard.files import read_bytes
+from regard.storage.files import read_bytes
 
 DATA = "data:"
 ARCHIVE = ".zip"

@@ -12,7 +12,7 @@ from regard.data.contents import is_data
 from regard.data.readers.row import Row
 from regard.data.readers.rows import SKIP_HINT, BadRows
 from regard.errors import RegardError
-from regard.files import write_bytes
+from regard.storage.files import write_bytes
 
 MOST_CONTENT = 64
 

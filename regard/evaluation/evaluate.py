@@ -8,6 +8,7 @@ from typing import Any
 
 from regard.data import Dataset
 from regard.data.listed import readable
+from regard.data.sources import is_stream
 from regard.errors import RegardError
 from regard.evaluation.choosing import wanted_metrics
 from regard.evaluation.inference import ModelInference, references
@@ -31,7 +32,6 @@ from regard.metrics import (
 from regard.model import Model
 from regard.model.modes import answering
 from regard.parts import faults_named, nearest
-from regard.sources import is_stream
 
 PLACE = "place"
 """Group by the place in the answer, not by a column."""

@@ -15,8 +15,8 @@ from regard.metrics import OutputInfo
 from regard.model import Model
 from regard.model.order import in_order
 from regard.nn.memory import Memory
-from regard.prediction import Prediction
 from regard.trace import Trace
+from regard.trace.prediction import Prediction
 
 Found = TypeVar("Found")
 

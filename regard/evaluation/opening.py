@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 from regard.data import Dataset, Row
+from regard.data.sources import build_dataset, changes, has_test, open_files, open_splits
+from regard.data.sources import remarks as source_remarks
 from regard.errors import RegardError
 from regard.evaluation.evaluate import Evaluation, evaluate
 from regard.model import Model
-from regard.sources import build_dataset, changes, has_test, open_files, open_splits
-from regard.sources import remarks as source_remarks
 from regard.spec import Spec
 
 

@@ -12,8 +12,8 @@ from regard.errors import RegardError
 from regard.evaluation.inference import output_info
 from regard.model import Model
 from regard.nn.memory import Memory
-from regard.prediction import Prediction
 from regard.trace import Trace
+from regard.trace.prediction import Prediction
 
 Found = TypeVar("Found")
 TOKENS = 2048

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from regard.data import Batch, Batches, Dataset
 from regard.errors import RegardError
 from regard.model import Model
-from regard.watching import tell
+from regard.reporting.watching import tell
 
 Ensemble = Sequence[tuple[Model, Dataset]]
 """The additional models of an ensemble."""
@@ -28,7 +28,7 @@ def batches(dataset: Dataset, ensemble: Ensemble = ()) -> Iterator[tuple[Batch, 
 
 
 def watched(dataset: Dataset) -> Iterator[Batch]:
-    """All rows in batches; reports the number of completed rows after each (`regard.watching`)."""
+    """All rows in batches; reports the number of completed rows after each (`regard.reporting.watching`)."""
     done = 0
     for batch in Batches(dataset, cost=EVALUATE_COST, shuffle=False):
         yield batch

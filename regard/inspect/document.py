@@ -18,7 +18,7 @@ from regard.inspect.layout import Block, below, color_scale, frame
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
 from regard.inspect.writing import running_width, runs_right_to_left, visible
-from regard.terminal import printable
+from regard.reporting.terminal import printable
 from regard.trace import SentenceWords, Trace
 
 SIZE = 14.0

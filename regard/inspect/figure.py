@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from regard.console import safe_console
 from regard.inspect.arc_drawing import draw_arcs
 from regard.inspect.arcs import arc_legend, tell_arcs
 from regard.inspect.content import ArcDiagram, HopTable, NodeDiagram, SegmentBands
@@ -33,6 +32,7 @@ from regard.inspect.segments import bands_of, draw_segments, segment_legend, tel
 from regard.inspect.sights import Style
 from regard.inspect.tape import draw_tape, tell_tape
 from regard.inspect.writing import linked
+from regard.reporting.console import safe_console
 from regard.trace import (
     Arcs,
     Nodes,

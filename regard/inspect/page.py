@@ -28,9 +28,9 @@ from regard.inspect.samples import samples
 from regard.inspect.scene import Scene
 from regard.inspect.shaded_table import ShadedTable, shaded_html
 from regard.inspect.svg import SANS, stylesheet, svg
-from regard.prediction import Prediction
-from regard.terminal import printable
+from regard.reporting.terminal import printable
 from regard.trace import Arcs, Nodes, SeenPicture, SentenceWords, Trace
+from regard.trace.prediction import Prediction
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 from regard.errors import MissingExtra
 from regard.inspect.palette import LIGHT, Color, Theme
 from regard.inspect.scene import Circle, Group, Image, Mark, Path, Rect, Scene, Text
-from regard.terminal import printable
+from regard.reporting.terminal import printable
 
 UNITS_PER_INCH = 96.0
 POINTS_PER_UNIT = 72 / UNITS_PER_INCH

@@ -9,8 +9,8 @@ from regard.inspect.content import Ranking
 from regard.inspect.layout import Block, frame
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
 from regard.inspect.writing import signed, text_width, visible
-from regard.prediction import Alternative
 from regard.trace import Trace
+from regard.trace.prediction import Alternative
 
 SIZE = 14.0
 BAR = 120.0

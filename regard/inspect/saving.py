@@ -6,8 +6,8 @@ from os import PathLike
 from pathlib import Path
 
 from regard.errors import RegardError
-from regard.files import write_bytes
 from regard.inspect.scene import Scene
+from regard.storage.files import write_bytes
 
 ENDINGS = (".svg", ".html", ".png", ".pdf")
 

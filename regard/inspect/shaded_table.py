@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from regard.terminal import printable
+from regard.reporting.terminal import printable
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from html import escape
 from regard.inspect.palette import DARK, LIGHT, Color, Over, Shade
 from regard.inspect.scene import Circle, Group, Image, Mark, Path, Rect, Scene, Tags, Text
 from regard.inspect.writing import right_to_left
-from regard.terminal import printable
+from regard.reporting.terminal import printable
 
 SANS = (
     "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', 'Nirmala UI', "

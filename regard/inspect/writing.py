@@ -9,7 +9,7 @@ from functools import cache
 
 from rich.cells import cell_len
 
-from regard.terminal import printable
+from regard.reporting.terminal import printable
 
 _VISIBLE = {"": "∅", " ": "␣", "\u00a0": "⍽", "\u3000": "␣", "\t": "⇥", "\n": "⏎", "\r": "␍"}
 JOINER = "￭"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from regard.data import Batch
 from regard.data.columns import Column
-from regard.prediction import Prediction
 from regard.trace import Trace
+from regard.trace.prediction import Prediction
 
 if TYPE_CHECKING:
     from regard.nn.memory import Memory

@@ -12,7 +12,7 @@ from regard.errors import RegardError
 from regard.metrics.inference import Inference
 from regard.metrics.metric import Metric, Score
 from regard.parts import register
-from regard.prediction import Prediction
+from regard.trace.prediction import Prediction
 
 NAME = re.compile(r"top([1-9][0-9]*)")
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from regard.parts import Provenance
+from regard.reporting.terminal import printable
 from regard.spec import Spec
-from regard.terminal import printable
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 LONGEST = 80

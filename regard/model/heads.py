@@ -11,8 +11,8 @@ from torch import Tensor
 
 from regard.data.batch import Batch, Evidence
 from regard.nn.memory import Memory
-from regard.prediction import Prediction
 from regard.trace import Arcs, HeadLooks, Nodes, SentenceWords
+from regard.trace.prediction import Prediction
 
 
 def with_heads(

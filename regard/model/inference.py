@@ -26,8 +26,8 @@ from regard.nn.memory import Memory
 from regard.nn.search import Ensemble, Stepper
 from regard.nn.search import score as score_targets
 from regard.nn.search.soundness import not_finite
-from regard.prediction import Prediction
 from regard.spec import Spec
+from regard.trace.prediction import Prediction
 
 
 @dataclass(frozen=True)

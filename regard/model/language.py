@@ -14,8 +14,8 @@ from regard.model.continuing import Growing, Piece, Sampling, Surprise, continue
 from regard.model.modes import answering
 from regard.model.network import Network
 from regard.parts import faults_named
-from regard.prediction import Prediction
 from regard.spec import Spec
+from regard.trace.prediction import Prediction
 
 GENERATED = 200
 """Default number of generated tokens."""

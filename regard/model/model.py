@@ -10,14 +10,12 @@ import torch
 
 from regard.data import Batch, Batches, Dataset
 from regard.data.columns import Column
-from regard.device import named_device
 from regard.errors import RegardError
-from regard.files import write_text
-from regard.manifest import MODEL_FILES, claim
 from regard.model.budget import Budget
 from regard.model.building import build_network, count_parameters
 from regard.model.card import card
 from regard.model.columns import as_rows, fitted_columns, make_columns, refuse_unseen
+from regard.model.device import named_device
 from regard.model.inputs import given_rows, is_files
 from regard.model.language import LanguageModel
 from regard.model.modes import answering
@@ -38,9 +36,11 @@ from regard.model.store import (
     write_weights,
 )
 from regard.parts import faults_named
-from regard.sharing import fetched
+from regard.runs.sharing import fetched
 from regard.spec import Spec
 from regard.spec.saved import foreign_parts, write_spec
+from regard.storage.files import write_text
+from regard.storage.manifest import MODEL_FILES, claim
 
 if TYPE_CHECKING:
     from regard.evaluation import Evaluation

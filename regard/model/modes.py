@@ -8,7 +8,7 @@ from typing import Protocol
 
 from torch import nn
 
-from regard.kernels.onednn import without_onednn
+from regard.private.onednn import without_onednn
 
 
 class HasNetwork(Protocol):

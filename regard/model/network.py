@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Batch, Evidence, Tokens
 from regard.data.perceived import Places
-from regard.kernels.replacing import Replaces
+from regard.fast.replacing import Replaces
 from regard.model import recorded
 from regard.nn.decoders import Distilled
 from regard.nn.loss import Loss

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from regard.prediction import Prediction
+from regard.trace.prediction import Prediction
 
 
 def in_order(answered: Iterable[tuple[Sequence[int], Sequence[Prediction]]]) -> list[Prediction]:

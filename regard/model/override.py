@@ -12,7 +12,7 @@ from regard.data.columns import AlignmentColumn, PlacesColumn
 from regard.errors import RegardError
 from regard.nn.decoders.glimpsing import wanted
 from regard.nn.memory import Memory
-from regard.prediction import Prediction
+from regard.trace.prediction import Prediction
 
 Override = str | Mapping[str, str]
 """An override of the attention, in the formats of the data; a mapping from names if several inputs are

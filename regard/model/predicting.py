@@ -20,8 +20,8 @@ from regard.model.order import in_order
 from regard.model.override import Override, check_look, check_reached, check_sampled
 from regard.model.searching import sample_keys, searched
 from regard.parts import faults_named
-from regard.prediction import Prediction
 from regard.spec import Spec
+from regard.trace.prediction import Prediction
 
 PREDICT_ROWS = 64
 Target = str | int | float

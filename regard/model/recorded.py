@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import Batch, Tokens
-from regard.kernels.replacing import Replaces
-from regard.kernels.replayed_gradient import replayed
+from regard.fast.recording.replayed_gradient import replayed
+from regard.fast.replacing import Replaces
 from regard.nn import RecurrentDecoder, RecurrentEncoder
 from regard.nn.decoders import recorded_loss
 from regard.nn.decoders.recurrent import LOSSES

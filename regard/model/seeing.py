@@ -9,8 +9,8 @@ from regard.data.batch import Batch
 from regard.data.columns import Column
 from regard.data.perceived import Places
 from regard.nn.memory import Memory
-from regard.prediction import Prediction
 from regard.trace import SeenPicture
+from regard.trace.prediction import Prediction
 
 
 def with_seen(

@@ -17,10 +17,10 @@ from typing import Any
 import yaml
 
 from regard.errors import RegardError
-from regard.files import read_json, replacing, write_text
 from regard.model.store import CARD, COLUMNS, METRICS, PARTS, SPEC, WEIGHTS, file_digests
 from regard.spec.document import parse_file
-from regard.tensors import read_header, read_tensors, write_tensors
+from regard.storage.files import read_json, replacing, write_text
+from regard.storage.tensors import read_header, read_tensors, write_tensors
 
 NAMING_FILES = ("data", "training")
 """Keys of a spec in which an absolute path is always the name of a local file."""

@@ -23,12 +23,12 @@ from torch import Tensor, nn
 
 from regard.data.columns import Column, column_from_state
 from regard.errors import RegardError
-from regard.files import read_bytes, read_json, reading_remedy, write_text
-from regard.manifest import MODEL_FILES, is_interrupted
 from regard.spec import Spec
 from regard.spec.document import parse_file
 from regard.spec.saved import load_spec, nearest_run
-from regard.tensors import first_not_finite, read_header, read_tensors, write_tensors
+from regard.storage.files import read_bytes, read_json, reading_remedy, write_text
+from regard.storage.manifest import MODEL_FILES, is_interrupted
+from regard.storage.tensors import first_not_finite, read_header, read_tensors, write_tensors
 from regard.version import __version__
 
 SPEC, COLUMNS, WEIGHTS, METRICS, CARD, PARTS = MODEL_FILES

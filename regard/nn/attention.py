@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from regard import parts
-from regard.kernels.availability import triton_takes
 from regard.nn.memory import Memory
 from regard.nn.products import weighted_sums
 from regard.nn.scores import AnyScore, AttentionScore, make_score
@@ -20,6 +19,7 @@ from regard.nn.selections import NOTHING, AnySelection, Given, Selection, make_s
 from regard.nn.symbols import LookSymbols
 from regard.parts import Mistakes, NotNegative, Plan, names, part
 from regard.private import tensor_node
+from regard.structures.kernels.availability import triton_takes
 
 
 @tensor_node()
@@ -169,7 +169,7 @@ def _read(weights: Tensor, values: Tensor) -> Tensor:
     """(B, T, S) and (B, S, D), or (B, T, S, D) if each query has its own values → (B, T, D)."""
     if values.ndim == 3:
         if weights.shape[1] > 1 and triton_takes(values):
-            from regard.kernels.cuda import reads
+            from regard.fast.cuda import reads
 
             if reads.suits(weights, values):
                 return reads.read(weights, values)

@@ -17,7 +17,6 @@ from typing import Any
 
 import torch
 
-from regard.files import write_text
 from regard.nn.attention import Attention
 from regard.nn.decoders import fused, graphed, recorded
 from regard.nn.decoders.recurrent import RecurrentDecoder
@@ -27,6 +26,7 @@ from regard.nn.memory import Memory
 from regard.nn.scores import make_score
 from regard.nn.selections import make_selection
 from regard.parts import names, part
+from regard.storage.files import write_text
 
 SIZE, POSITIONS = 4, 3
 BEGIN, END = (

@@ -21,7 +21,7 @@ Weights = tuple[Tensor, Tensor, Tensor, Tensor]
 
 
 def kernel_of(cells: Sequence[Cell]) -> str | None:
-    """The recurrence of `regard.kernels` that computes all of these cells, if there is one."""
+    """The recurrence of `regard.structures.kernels` that computes all of these cells, if there is one."""
     kernel = cells[0].kernel
     return kernel if all(cell.kernel == kernel for cell in cells[1:]) else None
 
@@ -108,8 +108,8 @@ def by_kernels(
 
     The cells must have a `kernel_of`.
     """
-    from regard.kernels.cpu.gates import KINDS
-    from regard.kernels.cpu.recurrence import PackedRecurrence
+    from regard.fast.cpu.gates import KINDS
+    from regard.fast.cpu.recurrence import PackedRecurrence
 
     kind = KINDS[str(kernel_of(cells))]
     taken = [cell.torch_weights() for cell in cells] if weights is None else weights

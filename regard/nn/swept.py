@@ -9,16 +9,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.kernels.availability import triton_takes
-from regard.kernels.buckets import rounded_rows, rounded_steps
-from regard.kernels.replay import outside_inference
+from regard.fast.recording.buckets import rounded_rows, rounded_steps
+from regard.fast.recording.replay import outside_inference
 from regard.nn.cells import Cell
 from regard.nn.cells.cell import ACTIVATIONS
 from regard.nn.packing import Packing, sent
 from regard.nn.recurrence import kernel_of
+from regard.structures.kernels.availability import triton_takes
 
 if TYPE_CHECKING:
-    from regard.kernels.cuda.recurrence import Orders, Sweep
+    from regard.fast.cuda.recurrence import Orders, Sweep
 
 CELLS = {"gru": "gru", "lstm": "lstm", **dict.fromkeys(ACTIVATIONS, "rnn")}
 """The cells of the kernels, by `Cell.kernel`."""
@@ -48,7 +48,7 @@ def run(cells: Sequence[Cell], first: Tensor, inputs: Tensor, packing: Packing) 
 def run_forward(cell: Cell, first: Tensor, inputs: Tensor, packing: Packing) -> Tensor:
     """Run one direction from first states (B, state): outputs (N, size) only. The packing caches the indices,
     so that the call can be captured in a graph."""
-    from regard.kernels.cuda.recurrence import Orders
+    from regard.fast.cuda.recurrence import Orders
 
     sweep = sweep_of([cell], len(packing.longest), len(packing.starts) - 1)
     index = packing.among_times(sweep.rows)
@@ -59,7 +59,7 @@ def run_forward(cell: Cell, first: Tensor, inputs: Tensor, packing: Packing) -> 
 
 def sweep_of(cells: Sequence[Cell], rows: int, steps: int) -> Sweep:
     """The computation, with sizes rounded up so that other batches share it."""
-    from regard.kernels.cuda.recurrence import Sweep
+    from regard.fast.cuda.recurrence import Sweep
 
     cell = cells[0]
     return Sweep(
@@ -89,7 +89,7 @@ def _narrow(cell: Cell) -> bool:
 def run_in(
     sweep: Sweep, orders: Orders, cells: Sequence[Cell], first: Tensor, inputs: Tensor
 ) -> tuple[Tensor, Tensor]:
-    from regard.kernels.cuda.recurrence import sweep_over
+    from regard.fast.cuda.recurrence import sweep_over
 
     weights = [weight for one in cells for weight in one.torch_weights()]
     inputs = inputs if sweep.narrow else inputs.to(sweep.dtype)
@@ -98,7 +98,7 @@ def run_in(
 
 def every_position(sweep: Sweep, lengths: Tensor) -> Orders:
     """All positions of the sweep's rows, row by row, padding last; lengths (rows) on the device."""
-    from regard.kernels.cuda.recurrence import Orders
+    from regard.fast.cuda.recurrence import Orders
 
     device, directions = lengths.device, sweep.directions
     time, row = torch.arange(sweep.steps, device=device), torch.arange(sweep.rows, device=device)
@@ -113,7 +113,7 @@ def every_position(sweep: Sweep, lengths: Tensor) -> Orders:
 
 def orders_of(sweep: Sweep, places: Sequence[np.ndarray], known: np.ndarray, device: torch.device) -> Orders:
     """places   (N) of each direction: time·rows + row"""
-    from regard.kernels.cuda.recurrence import Orders
+    from regard.fast.cuda.recurrence import Orders
 
     among_words = np.stack([d * sweep.steps * sweep.rows + place for d, place in enumerate(places)], 1)
     among_states = among_words + sweep.rows * np.arange(

@@ -19,8 +19,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from regard.kernels.buckets import rounded, rounded_rows
-from regard.kernels.replacing import Replaces
+from regard.fast.recording.buckets import rounded, rounded_rows
+from regard.fast.replacing import Replaces
 from regard.parts import Depth, Mistakes, Options, Size
 
 Positions = Literal["sinusoidal", "learned"]

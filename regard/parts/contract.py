@@ -6,7 +6,7 @@
         def advance(self, projected: Tensor, state: Tensor) -> Tensor: ...
 
 `register` refuses a class that lacks a required method, and options that its constructor does not take. The tables of
-docs/extending.md are generated from the same declarations (`python -m regard.parts.tables`).
+docs/extending.md are generated from the same declarations (`python -m regard.testing.tables`).
 """
 
 from __future__ import annotations

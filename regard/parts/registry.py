@@ -38,7 +38,7 @@ KINDS = {
     "schedule": "regard.training.schedules",
     "curriculum": "regard.training.curricula",
     "logger": "regard.training.loggers",
-    "lab": "regard.lab",
+    "lab": "regard.course.lab",
 }
 """Kinds of parts, and the packages with our own."""
 GROUP = "regard.parts"

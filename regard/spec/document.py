@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from regard.errors import RegardError
-from regard.files import read_bytes
+from regard.storage.files import read_bytes
 
 LARGEST, DEEPEST = 1 << 20, 50
 """Maximum size in bytes and nesting depth of a spec, far above any real one."""

@@ -9,8 +9,6 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from regard.errors import RegardError
-from regard.files import read_json, write_text
-from regard.manifest import is_data
 from regard.parts import Provenance, as_data, check_installed, missing_parts, used_parts
 from regard.parts.registry import new_name
 from regard.parts.saved import Saved, reading_saved
@@ -18,6 +16,8 @@ from regard.spec.data import SPLITS
 from regard.spec.document import Document, parse_file
 from regard.spec.spec import Spec
 from regard.spec.unneeded import needed, without_unneeded
+from regard.storage.files import read_json, write_text
+from regard.storage.manifest import is_data
 from regard.version import __version__
 
 SPEC, PARTS = "spec.yaml", "parts.json"

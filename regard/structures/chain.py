@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard import kernels
+from regard.structures import kernels
 from regard.structures.base import Backend
 from regard.structures.potentials import (
     Lengths,

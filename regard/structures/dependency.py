@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard import kernels
+from regard.structures import kernels
 from regard.structures.arcs import DependencyTree
 from regard.structures.potentials import flatten_batch, restore_batch
 from regard.structures.ragged import before_end, pick

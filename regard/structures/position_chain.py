@@ -14,8 +14,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from regard.kernels import eager
 from regard.structures.base import Backend, Structure
+from regard.structures.kernels import eager
 from regard.structures.potentials import (
     Lengths,
     Mask,

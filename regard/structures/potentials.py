@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.kernels import eager
+from regard.structures.kernels import eager
 from regard.structures.semirings import NEGATIVE_INFINITY
 
 Lengths = Tensor | NDArray[Any] | Sequence[int] | int | None

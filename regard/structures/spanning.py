@@ -16,13 +16,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard import kernels
-from regard.kernels.batched_inverse import full_lengths, invert, laplacian, weigh
-from regard.kernels.kirchhoff import count_trees
-from regard.kernels.spanning import doubts
-from regard.kernels.trees import best_tree, best_tree_with_each_arc, best_trees, sampled_trees
+from regard.structures import kernels
 from regard.structures.arcs import DependencyTree
 from regard.structures.base import Structure, gumbel_noise
+from regard.structures.kernels.batched_inverse import full_lengths, invert, laplacian, weigh
+from regard.structures.kernels.kirchhoff import count_trees
+from regard.structures.kernels.spanning import doubts
+from regard.structures.kernels.trees import best_tree, best_tree_with_each_arc, best_trees, sampled_trees
 from regard.structures.potentials import flatten_batch, restore_batch
 from regard.structures.program import Shape
 from regard.structures.semirings import NEGATIVE_INFINITY, logsumexp, softmax_weights

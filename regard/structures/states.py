@@ -7,7 +7,7 @@ from abc import abstractmethod
 import torch
 from torch import Tensor
 
-from regard import kernels
+from regard.structures import kernels
 from regard.structures.base import Shape, Structure
 from regard.structures.potentials import restore_batch
 from regard.structures.ragged import advance, or_empty

@@ -8,8 +8,8 @@ from pathlib import Path
 from string import Template
 
 from regard.errors import RegardError
-from regard.files import write_text
 from regard.parts import KINDS, nearest, part
+from regard.storage.files import write_text
 from regard.version import __version__
 
 NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")

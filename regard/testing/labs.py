@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from regard.lab import LabResult
-from regard.lab.lab import plain
+from regard.course.lab import LabResult
+from regard.course.lab.lab import plain
 from regard.testing.report import PartReport, Stop
 
 

@@ -19,10 +19,10 @@ from regard.model import Model
 from regard.model.columns import fit_columns, make_columns
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
-from regard.prediction import Prediction
 from regard.spec import Spec
 from regard.testing.lettering import check_lines
 from regard.testing.report import PartReport, Stop
+from regard.trace.prediction import Prediction
 
 SECTIONS = ("encoder", "decoder", "loss")
 

@@ -164,7 +164,7 @@ class Trace:
 
     def print(self, console: Console | None = None, *, heads: bool = False, layers: Layers = None) -> None:
         """Print the figure in the terminal; `heads` and `layers` as in `plot`."""
-        from regard.console import safe_console
+        from regard.reporting.console import safe_console
 
         (console or safe_console()).print(self.plot(heads=heads, layers=layers))
 

@@ -17,8 +17,8 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from regard.errors import RegardError
-from regard.manifest import STATE_FILE
-from regard.tensors import VALUES, read_tensors, write_tensors
+from regard.storage.manifest import STATE_FILE
+from regard.storage.tensors import VALUES, read_tensors, write_tensors
 
 STATE = STATE_FILE
 """The file of the training state, in the folder of a run."""

@@ -10,8 +10,8 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import DistributedDataParallelKwargs
 
-from regard.device import named_device
 from regard.errors import RegardError
+from regard.model.device import named_device
 from regard.private import forget_accelerator
 
 

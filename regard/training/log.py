@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import RegardError
-from regard.files import naming, write_text
+from regard.storage.files import naming, write_text
 from regard.training.loggers import Logger, open_loggers
 
 COLUMNS = ("step", "epoch", "seconds", "loss", "rate", "gradient_norm", "tokens_per_second")

@@ -16,10 +16,10 @@ from torch import nn
 from regard.data.batch import Batch
 from regard.data.batches import Batches
 from regard.errors import RegardError
-from regard.files import sweep
-from regard.kernels.onednn import without_onednn
-from regard.manifest import folders, refuse_links
+from regard.private.onednn import without_onednn
 from regard.spec.training import TrainingSpec
+from regard.storage.files import sweep
+from regard.storage.manifest import folders, refuse_links
 from regard.training.callbacks import tell
 from regard.training.device import make_accelerator, precision_restored
 from regard.training.failures import BatchPlace, explain_out_of_memory

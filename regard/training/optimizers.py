@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
 from regard.errors import RegardError
-from regard.kernels.availability import triton_takes
 from regard.private import add_to_all, norm_of_all, step_hooks
 from regard.spec.training import TrainingSpec
+from regard.structures.kernels.availability import triton_takes
 from regard.training.ema import MovingAverage
 
 FUSED = {"cpu", "cuda"}
@@ -101,7 +101,7 @@ class QuickAdam:
         return self.tensors is not None
 
     def __call__(self, clip: float, step: int) -> Tensor:
-        from regard.kernels.cuda import descent
+        from regard.fast.cuda import descent
 
         self.taken += 1
         gradients: list[Any] = [parameter.grad for parameter in self.parameters]
@@ -124,7 +124,7 @@ class QuickAdam:
         return norm
 
     def _tensors(self) -> Any:
-        from regard.kernels.cuda.descent import Tensors
+        from regard.fast.cuda.descent import Tensors
 
         states = [self.optimizer.state[parameter] for parameter in self.parameters]
         if any(len(state) != 3 for state in states):

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.files import naming
+from regard.storage.files import naming
 from regard.training.checkpoint import copy_into, read, write
 
 FOLDER = "state/kept"

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import RegardError
-from regard.files import read_json
 from regard.parts import nearest
-from regard.tensors import first_not_finite
+from regard.storage.files import read_json
+from regard.storage.tensors import first_not_finite
 from regard.training.checkpoint import copy_into, read
 
 MODEL = "model.safetensors"

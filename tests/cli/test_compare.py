@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 from regard.metrics import output_metric
 
 Run = Callable[..., tuple[int, str, str]]

@@ -15,7 +15,7 @@ from PIL import Image
 from regard.data import Row, read_rows
 from regard.data.readers import Reader
 from regard.errors import RegardError
-from regard.pairs import infer, is_data_file, parallel
+from regard.fitting.pairs import infer, is_data_file, parallel
 from regard.parts import register, registry
 from regard.spec import Spec
 
@@ -104,7 +104,7 @@ def test_a_type_that_is_asked_for_brings_its_own_decoder(how: str) -> None:
 
 @pytest.fixture(scope="module")
 def tagger(tmp_path_factory: pytest.TempPathFactory) -> str:
-    from regard.experiment import Experiment
+    from regard.fitting.experiment import Experiment
 
     folder = tmp_path_factory.mktemp("tagger")
     file = folder / "train.conll"

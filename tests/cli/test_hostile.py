@@ -16,7 +16,7 @@ import torch
 
 from regard import Model
 from regard.cli.main import COMMANDS
-from regard.console import safe_console
+from regard.reporting.console import safe_console
 from tests.model.small import build, rows, spec
 
 EVIL = "\x1b]52;c;aGVsbG8=\x07\u202e"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from regard.errors import RegardError
-from regard.pairs import infer, is_data_file
+from regard.fitting.pairs import infer, is_data_file
 
 WORDS = ["fine", "bad", "long", "short", "loud", "slow"]
 TEXTS = [" ".join(random.Random(n).choices(WORDS, k=4)) for n in range(60)]

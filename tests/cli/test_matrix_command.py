@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from regard.matrix import MechanismMatrix
+from regard.course.matrix import MechanismMatrix
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -12,7 +12,7 @@ import typer
 import regard as package
 from regard import zoo
 from regard.cli.main import app
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 
 Run = Callable[..., tuple[int, str, str]]
 MINE = "my own work\n"

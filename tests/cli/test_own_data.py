@@ -13,7 +13,7 @@ import yaml
 
 import regard as package
 from regard.errors import RegardError
-from regard.pairs import infer
+from regard.fitting.pairs import infer
 
 Run = Callable[..., tuple[int, str, str]]
 QUICK = [

@@ -23,7 +23,7 @@ SMALL = [
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from regard.experiment import Experiment
+    from regard.fitting.experiment import Experiment
 
     run = tmp_path_factory.mktemp("programs") / "run"
     Experiment.start("execute", run=run, overrides=SMALL, device="cpu", quiet=True).train()

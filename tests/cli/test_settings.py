@@ -12,7 +12,7 @@ import torch
 
 import regard as package
 from regard import RegardError, Spec
-from regard.pairs import infer
+from regard.fitting.pairs import infer
 from regard.structures import LinearChain
 from regard.training import Callback
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from regard.cli import showing
-from regard.prediction import Prediction
 from regard.trace import HeadLooks, Trace
+from regard.trace.prediction import Prediction
 
 Run = Callable[..., tuple[int, str, str]]
 FIRST, SECOND = "source: encoder layer 1", "decoder layer 1 over source"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from regard.data import read_rows
+from regard.data.sources import open_splits
 from regard.errors import RegardError
-from regard.sources import open_splits
 from regard.spec import Spec
 
 FIELDS = ["story", "question", "answer", "facts"]

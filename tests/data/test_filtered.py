@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from regard.data.sources import build_dataset, open_splits
 from regard.errors import RegardError
 from regard.model.columns import fit_columns, make_columns
-from regard.sources import build_dataset, open_splits
 from regard.spec import Spec
 
 TABLE = """pair\ttext\tlabel\tpart

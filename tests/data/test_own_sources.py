@@ -12,9 +12,9 @@ from regard.data import Row, read_rows
 from regard.data.packages import Package, package
 from regard.data.provider import RowCount, Splits, numbered
 from regard.data.readers import Reader
+from regard.data.sources import open_splits
 from regard.errors import RegardError
 from regard.parts import as_data, register, registry
-from regard.sources import open_splits
 from regard.spec import Spec
 from regard.worlds import World, world
 

@@ -15,8 +15,8 @@ import pytest
 from regard.data import BEGIN, Dataset, Row, StreamBatches, StreamColumn, package, read_rows
 from regard.data.batch import UNKNOWN
 from regard.data.columns.vocabulary import Vocabulary
+from regard.data.sources import open_splits
 from regard.errors import RegardError
-from regard.sources import open_splits
 from regard.spec import Spec
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from regard.data import read_rows
 from regard.data.sound import encode_wav
+from regard.data.sources import open_splits
 from regard.errors import RegardError
-from regard.sources import open_splits
 from regard.spec import Spec
 
 ALL = ("audio", "label", "text", "speaker", "index")

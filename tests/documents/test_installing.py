@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import regard
-from regard.sources import open_splits
+from regard.data.sources import open_splits
 from tests.documents.pages import ROOT
 
 

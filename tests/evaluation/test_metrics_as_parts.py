@@ -13,7 +13,7 @@ import regard
 from regard import Model, RegardError, Spec
 from regard.data import Dataset, Row
 from regard.evaluation import check_metrics, evaluate, wanted_metrics
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 from regard.metrics import Inference, Metric, OutputMetric, Score
 from regard.model.columns import fit_columns, make_columns
 from regard.parts import register, registry

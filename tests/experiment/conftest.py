@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 
 from .small_run import SPEC, pairs
 

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from regard.errors import RegardError
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 
 SPEC = """
 inputs:    {source: {type: text, unit: char}}

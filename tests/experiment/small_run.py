@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from regard.cli import main
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 
 SPEC = """
 name: small

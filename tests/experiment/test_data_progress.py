@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from regard import data_progress
 from regard.data import read_rows
-from regard.data_progress import DataProgress
-from regard.watching import watching
+from regard.reporting import data_progress
+from regard.reporting.data_progress import DataProgress
+from regard.reporting.watching import watching
 
 LINE = "the cat sat on the mat and saw a bad cab\n"
 

@@ -10,8 +10,8 @@ import torch
 
 import regard
 from regard import RegardError
-from regard.distillation import load_distillation
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
+from regard.training.distillation import load_distillation
 
 SMALL = ["encoder.size=24", "decoder.size=32", "encoder.embedding=16", "decoder.embedding=16"]
 PLAIN = [*SMALL, "encoder.dropout=0", "decoder.dropout=0", "training.lr=0.005", "search.max_length=10"]

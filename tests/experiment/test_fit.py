@@ -9,9 +9,9 @@ import pytest
 
 import regard
 from regard import RegardError, zoo
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
+from regard.fitting.pairs import pairs_spec
 from regard.nn.decoders import RecurrentDecoder
-from regard.pairs import pairs_spec
 
 
 def pairs(count: int, seed: int = 0, longest: int = 5) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ import pytest
 import regard
 from regard import RegardError
 from regard.data.frames import records, splits_of
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 
 GENERATOR = random.Random(0)
 WORDS = ["".join(GENERATOR.choices("abcd", k=GENERATOR.randint(2, 4))) for _ in range(60)]

@@ -10,7 +10,7 @@ import pytest
 
 import regard
 from regard import RegardError, Spec
-from regard.sources import open_splits, with_group
+from regard.data.sources import open_splits, with_group
 
 SMALL: dict[str, Any] = {
     "encoder": {"size": 4},

@@ -22,7 +22,7 @@ from regard.cli import main
 from regard.data.batch import BEGIN
 from regard.data.columns import StreamColumn
 from regard.errors import RegardError
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 from regard.model.building import build_network, count_parameters
 from regard.model.columns import make_columns
 from regard.model.continuing import Growing

@@ -17,7 +17,7 @@ from PIL import Image
 from regard.cli import main
 from regard.data import ImageColumn
 from regard.errors import RegardError
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 from regard.model import Model, load
 from regard.training.signals import Interrupted
 

@@ -14,7 +14,7 @@ import pytest
 
 import regard
 from regard import RegardError
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 
 from .small_run import pairs, start, train
 

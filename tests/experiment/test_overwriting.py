@@ -11,7 +11,7 @@ import pytest
 
 import regard
 from regard import RegardError
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 
 from .small_run import contents, pairs, start, train
 
@@ -60,7 +60,7 @@ def test_a_folder_is_empty_whatever_the_system_hides_in_it(project: Path) -> Non
 def test_a_start_that_was_killed_before_its_first_file_is_repeated(project: Path) -> None:
     """The list of files is written first, so a folder with nothing else belongs to regard."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("regard.experiment.write_columns", lambda *_: 1 / 0)
+        patch.setattr("regard.fitting.experiment.write_columns", lambda *_: 1 / 0)
         patch.setattr(Experiment, "close", lambda _: None)  # a killed process does not clean up
         with pytest.raises(ZeroDivisionError):
             start().train()
@@ -73,7 +73,7 @@ def test_a_start_that_was_killed_before_its_first_checkpoint_is_not_said_to_be_r
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("regard.experiment.fit_network", lambda *_, **__: 1 / 0)
+        patch.setattr("regard.fitting.experiment.fit_network", lambda *_, **__: 1 / 0)
         patch.setattr(Experiment, "close", lambda _: None)
         with pytest.raises(ZeroDivisionError):
             start().train()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 from regard.training import Interrupted
 
 from .small_run import contents, start, train

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import regard
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 
 from .small_run import contents, pairs, start, train
 
@@ -27,7 +27,7 @@ def test_the_umask_decides_who_may_read_a_run(project: Path) -> None:
 
 
 def test_every_file_of_a_run_is_its_own(run: Path) -> None:
-    from regard import manifest
+    from regard.storage import manifest
 
     listed = manifest.read(run)
     assert {name for name in contents(run) if not listed.owns(name)} == {"manifest.json"}

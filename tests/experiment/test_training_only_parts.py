@@ -10,7 +10,7 @@ import pytest
 
 import regard
 from regard import RegardError
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 from regard.metrics import Metric, Score
 from regard.parts import registry
 from regard.training import Logger

@@ -23,7 +23,7 @@ from regard.cli.inputs import BadInputs, read_inputs
 from regard.cli.main import main
 from regard.data import Dataset, TextColumn, read_rows
 from regard.data.columns import AudioColumn, ImageColumn
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 from regard.spec.document import parse
 from regard.training import checkpoint
 from tests.fuzz.harness import Accepted, Changed, Count, listing, run_case

@@ -25,8 +25,8 @@ from regard.inspect.axes import tick_text, ticks
 from regard.inspect.content import Links, Ranking
 from regard.inspect.heatmap import join
 from regard.inspect.scene import Circle, Path, Rect, Text
-from regard.prediction import Alternative
 from regard.trace import Glimpses, Trace
+from regard.trace.prediction import Alternative
 
 
 def tagged(scene, kind):

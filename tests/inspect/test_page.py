@@ -11,8 +11,8 @@ from regard.errors import MissingExtra, RegardError
 from regard.inspect import Card, Section, heatmap, page, save, trace_page
 from regard.inspect.pyplot import figure, png
 from regard.inspect.scene import Rect
-from regard.prediction import Alternative, Prediction
 from regard.trace import Trace
+from regard.trace.prediction import Alternative, Prediction
 
 VOID = {"meta", "br", "img"}
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.errors import RegardError
-from regard.prediction import Alternative, Prediction
 from regard.trace import Glimpses, Trace
+from regard.trace.prediction import Alternative, Prediction
 
 
 def through_json(values):

@@ -12,6 +12,7 @@ from drawn_sights import caption
 from drawn_structures import STORY
 from rich.console import Console
 
+from regard.course.lab import run
 from regard.inspect import (
     Example,
     bars,
@@ -24,7 +25,6 @@ from regard.inspect import (
     trace_page,
 )
 from regard.inspect.scene import Circle, Group, Image, Path, Rect, Scene, Text
-from regard.lab import run
 from regard.metrics.groups import ByGroup, GroupScore
 from regard.trace import Hops, Nodes, SeenPicture, SeenSeries, SentenceWords, Trace
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from regard.data.batch import Batch, Tokens
-from regard.kernels.cuda import additive, beams, best, cost, descent, reads
+from regard.fast.cuda import additive, beams, best, cost, descent, reads
 from regard.model import recorded as recorded_network
 from regard.model.network import Network
 from regard.nn import Attention, Embedding, GRUCell, RecurrentDecoder, RecurrentEncoder, RNNCell, swept

@@ -14,13 +14,13 @@ from pathlib import Path
 import numba
 import pytest
 
-import regard.kernels
-from regard.kernels.cpu import compilation, turns
+import regard.structures.kernels
+from regard.structures.kernels.cpu import compilation, turns
 
 SCRIPT = """
 import torch
-from regard.kernels.cpu import best
-from regard.kernels.cpu.compilation import folder
+from regard.fast.cpu import best
+from regard.structures.kernels.cpu.compilation import folder
 print("ready", flush=True)
 input()
 print(float(best.normalisers(torch.zeros(1, 8)).exp()), folder(), len(best._normalise_rows.stats.cache_hits))
@@ -74,7 +74,7 @@ def run(package: Path, processes: int = 1) -> list[tuple[float, Path, int]]:
 def test_a_change_in_what_a_kernel_inlines_is_compiled_anew(tmp_path):
     """`best` calls `exponential`, which is in another file. Of two processes, one compiles while the other
     waits and then loads from the cache."""
-    home = Path(regard.kernels.__file__).parent
+    home = Path(regard.structures.kernels.__file__).parent
     without = shutil.ignore_patterns("__pycache__")
     shutil.copytree(home, tmp_path / "regard" / "kernels", ignore=without)
     shutil.copytree(home.parent / "private", tmp_path / "regard" / "private", ignore=without)
@@ -99,7 +99,7 @@ def test_a_change_in_what_a_kernel_inlines_is_compiled_anew(tmp_path):
 HOLDER = """
 import sys, time
 from pathlib import Path
-from regard.kernels.cpu.turns import turn
+from regard.structures.kernels.cpu.turns import turn
 with turn(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)

@@ -7,17 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-import regard.kernels
+import regard.structures.kernels
 
 
 def test_the_kernels_import_nothing_above():
     found = {
         match
-        for path in Path(regard.kernels.__file__).parent.rglob("*.py")
+        for path in Path(regard.structures.kernels.__file__).parent.rglob("*.py")
         for match in re.findall(r"^\s*(?:from|import) (regard[\w.]*)", path.read_text(), re.MULTILINE)
     }
-    assert {name for name in found if not name.startswith("regard.kernels")} == {
-        "regard.lock",
+    assert {name for name in found if not name.startswith("regard.structures.kernels")} == {
+        "regard.storage.lock",
         "regard.private",
     }
 

@@ -8,13 +8,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from regard import kernels
-from regard.kernels.cpu import best
-from regard.kernels.cpu.cost import PackedCost
+from regard.fast.cpu import best
+from regard.fast.cpu.cost import PackedCost
 from regard.nn import RNNCell
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
-from regard.structures import LinearChain, ProjectiveTree, Segmentation, SpanningTree
+from regard.structures import LinearChain, ProjectiveTree, Segmentation, SpanningTree, kernels
 
 NOT_FINITE = [math.nan, math.inf, -math.inf]
 INPUTS = ["memory.values", "memory.summary"]

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.kernels.availability import plainly
-from regard.kernels.cpu.ntm import NTMStep
+from regard.fast.cpu.ntm import NTMStep
 from regard.nn.stores import NTMStore
 from regard.nn.stores.ntm import NTMState
+from regard.structures.kernels.availability import plainly
 
 
 def given(rows: int, heads: int, slots: int, width: int, dtype: Any = torch.float64) -> list[Tensor]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.kernels import onednn
+from regard.private import onednn
 
 
 @pytest.mark.parametrize("before", [True, False])

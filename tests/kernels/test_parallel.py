@@ -11,7 +11,7 @@ import time
 import pytest
 import torch
 
-from regard.kernels.cpu import parallel
+from regard.structures.kernels.cpu import parallel
 
 
 @pytest.fixture
@@ -73,8 +73,8 @@ import os, signal, sys
 import torch
 sys.path.insert(0, sys.argv[1])
 from conftest import make
-from regard import kernels
-from regard.kernels.cpu import best
+from regard.structures import kernels
+from regard.fast.cpu import best
 
 torch.set_num_threads(2)
 torch.manual_seed(0)

@@ -17,10 +17,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import regard
 from regard import private
-from regard.kernels.cpu import compilation
-from regard.kernels.cuda import launching
 from regard.private import feature as registry
 from regard.structures import LinearChain
+from regard.structures.kernels.cpu import compilation
+from regard.structures.kernels.cuda import launching
 
 ANYWHERE = {
     "torch's list of active transforms",

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 pytest.importorskip("triton")
-from regard.kernels.cuda.product import chosen, multiply
+from regard.fast.cuda.product import chosen, multiply
 
 SHAPES = [
     (1920, 512, 8000),

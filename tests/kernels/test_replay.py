@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
-from regard.kernels.replay import Recordings, Replays, plain_parts, tensors_of, with_tensors
-from regard.kernels.replayed_gradient import Shelf, replayed, replays_of
+from regard.fast.recording.replay import Recordings, Replays, plain_parts, tensors_of, with_tensors
+from regard.fast.recording.replayed_gradient import Shelf, replayed, replays_of
 from regard.nn import Embedding
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.encoders.transformer import TransformerEncoder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.kernels.cpu import attentive, cost, recurrence, step
+from regard.fast.cpu import attentive, cost, recurrence, step
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
 

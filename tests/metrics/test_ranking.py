@@ -7,7 +7,7 @@ import pytest
 from regard.errors import RegardError
 from regard.metrics import find_metric
 from regard.metrics.ranking import TopKAccuracy
-from regard.prediction import Prediction
+from regard.trace.prediction import Prediction
 
 
 def said(**probabilities: float) -> Prediction:

@@ -12,7 +12,7 @@ import pytest
 
 from regard import Model
 from regard.errors import RegardError
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 from regard.zoo import find
 
 LONGEST = 10

@@ -193,7 +193,7 @@ def test_a_student_learns_from_a_model_that_copies(model: Model) -> None:
 
 
 def test_one_that_does_not_copy_cannot_learn_from_one_that_does(model: Model, tmp_path: Any) -> None:
-    from regard.distillation import load_distillation
+    from regard.training.distillation import load_distillation
 
     model.save(tmp_path / "m")
     distill = {"training": {"seed": 1, "distill": {"from": str(tmp_path / "m")}}}

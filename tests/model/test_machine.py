@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 import regard
 from regard.data.columns import BitsColumn
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 from regard.metrics import metric
 from regard.spec import Spec
 from regard.trace import Tape, Trace

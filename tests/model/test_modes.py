@@ -15,7 +15,7 @@ import regard
 from regard.data import Dataset
 from regard.errors import RegardError
 from regard.evaluation import evaluate
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 from regard.model.columns import fit_columns, make_columns
 from regard.spec import Spec
 from regard.testing.rows import rows as rows_of_all

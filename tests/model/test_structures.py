@@ -12,7 +12,7 @@ from regard import Model
 from regard.data import BEGIN
 from regard.describe import answers
 from regard.metrics import parse_links
-from regard.prediction import Prediction
+from regard.trace.prediction import Prediction
 
 from .small import build, rows, spec
 

@@ -17,7 +17,7 @@ from regard.cli.main import app
 from regard.describe import answers
 from regard.errors import RegardError
 from regard.evaluation import evaluate
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 from regard.spec import Spec
 from regard.trace import Arcs
 from regard.worlds import world

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 import torch
 
-from regard.kernels.cpu.choices import SEGMENTS, Choice, choose, choose_back
-from regard.kernels.cpu.compilation import kernel
-from regard.kernels.cpu.cost import PackedCost
-from regard.kernels.cpu.gates import GRU
-from regard.kernels.cpu.recurrence import PackedRecurrence
-from regard.kernels.cpu.segments import room_back_for, room_for
+from regard.fast.cpu.choices import SEGMENTS, Choice, choose, choose_back
+from regard.fast.cpu.cost import PackedCost
+from regard.fast.cpu.gates import GRU
+from regard.fast.cpu.recurrence import PackedRecurrence
 from regard.nn import GRUCell, LSTMCell, RNNCell
 from regard.nn.decoders import fused
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
 from regard.nn.selections import Segmental
 from regard.nn.targets import shifted
+from regard.structures.kernels.cpu.compilation import kernel
+from regard.structures.kernels.cpu.segments import room_back_for, room_for
 
 from .conftest import SOURCE, TARGET, VOCABULARY, model, tokens
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.data.perceived import Series
-from regard.kernels.replayed_gradient import replays_of
+from regard.fast.recording.replayed_gradient import replays_of
 from regard.nn import MachineDecoder, Memory, make_cell
 from regard.nn.stores import DNCStore, LieStore, NTMStore
 

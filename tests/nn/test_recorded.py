@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from regard.data.batch import Tokens
-from regard.kernels.replayed_gradient import replays_of
+from regard.fast.recording.replayed_gradient import replays_of
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
 from regard.nn.decoders import recorded
 from regard.nn.targets import forced

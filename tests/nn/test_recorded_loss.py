@@ -8,9 +8,9 @@ from torch import Tensor
 
 pytest.importorskip("triton")  # kernels of CUDA
 from regard.data.batch import Batch, Span, Tokens
-from regard.kernels.cuda.recurrence.graphs import forget
-from regard.kernels.grounds import grounds
-from regard.kernels.replayed_gradient import replays_of
+from regard.fast.cuda.recurrence.graphs import forget
+from regard.fast.recording.grounds import grounds
+from regard.fast.recording.replayed_gradient import replays_of
 from regard.model import recorded as recorded_network
 from regard.model.network import Network
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder

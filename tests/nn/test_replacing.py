@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.kernels.replacing import Replaces, recordable, state_of, without_fast_paths
+from regard.fast.replacing import Replaces, recordable, state_of, without_fast_paths
 from regard.model import network as networks
 from regard.model import recorded as recorded_network
 from regard.nn import Attention, GRUCell, LSTMCell, RNNCell, swept

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from regard.data.batch import END
-from regard.kernels.replay import recorder_of
+from regard.fast.recording.replay import recorder_of
 from regard.nn import Embedding, MeanEncoder
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.search import Beam, Greedy, Limits, Sample, Stepper

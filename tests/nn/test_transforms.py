@@ -16,7 +16,6 @@ from torch.utils import _pytree as pytree
 from regard import parts
 from regard.data.batch import Batch, Tokens
 from regard.errors import RegardError
-from regard.kernels import plainly
 from regard.model import Model
 from regard.nn import Attention, Embedding, Memory
 from regard.nn.cells import make_cell
@@ -25,6 +24,7 @@ from regard.nn.decoders import LabelDecoder
 from regard.nn.encoders import ConvolutionalEncoder, MeanEncoder, RecurrentEncoder
 from regard.nn.packing import sent
 from regard.spec import Spec
+from regard.structures.kernels import plainly
 from regard.testing.rows import rows
 from regard.testing.specs import contexts
 from tests.nn.conftest import SOURCE, TARGET, model, tokens

@@ -22,7 +22,7 @@ def hidden() -> list[str]:
             for name in getattr(package, "__all__", ()):
                 before[f"{found.name}.{name}"] = getattr(package, name)
     for found in pkgutil.walk_packages(regard.__path__, "regard."):
-        if "kernels.cuda" not in found.name and not found.name.endswith("__main__"):
+        if ".cuda" not in found.name and not found.name.endswith("__main__"):
             importlib.import_module(found.name)
     return [
         place

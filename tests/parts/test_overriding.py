@@ -22,14 +22,14 @@ from torch import Tensor, nn
 from regard.data import Dataset
 from regard.data.batch import PAD, Batch
 from regard.errors import MissingExtra
-from regard.kernels import plainly
-from regard.kernels.replacing import recordable, without_fast_paths
+from regard.fast.replacing import recordable, without_fast_paths
 from regard.model import Model
 from regard.model.columns import fit_columns, make_columns
 from regard.nn import Embedding
 from regard.nn.search import Beam, Greedy, Limits
 from regard.parts import names, part
 from regard.spec import Spec
+from regard.structures.kernels import plainly
 from regard.testing.rows import rows
 from regard.testing.specs import Document, contexts, options_of, small
 from tests.parts.effects import _set_weights

@@ -8,7 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from regard.parts import KINDS, contract_of, tables
+from regard.parts import KINDS, contract_of
+from regard.testing import tables
 
 REPOSITORY = Path(__file__).parents[2]
 PAGE = (REPOSITORY / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -32,7 +33,7 @@ def test_the_tables_list_every_kind_and_every_folder() -> None:
 
 def test_the_tables_of_methods_are_those_of_the_code() -> None:
     assert sorted(tables.BLOCK.findall(PAGE)) == sorted(KINDS)
-    assert tables.filled(PAGE) == PAGE, "run: python -m regard.parts.tables docs/extending.md"
+    assert tables.filled(PAGE) == PAGE, "run: python -m regard.testing.tables docs/extending.md"
 
 
 def test_the_tables_hold_every_required_method() -> None:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.kernels.cpu import chain as cpu_chain
-from regard.kernels.cpu import matrix_tree as cpu_spanning
-from regard.kernels.cpu import projective as cpu_projective
-from regard.kernels.cpu import segments as cpu_segments
-from regard.kernels.cuda import chain as cuda_chain
-from regard.kernels.cuda import projective as cuda_projective
-from regard.kernels.cuda import segments as cuda_segments
-from regard.kernels.cuda import spanning as cuda_spanning
+from regard.structures.kernels.cpu import chain as cpu_chain
+from regard.structures.kernels.cpu import matrix_tree as cpu_spanning
+from regard.structures.kernels.cpu import projective as cpu_projective
+from regard.structures.kernels.cpu import segments as cpu_segments
+from regard.structures.kernels.cuda import chain as cuda_chain
+from regard.structures.kernels.cuda import projective as cuda_projective
+from regard.structures.kernels.cuda import segments as cuda_segments
+from regard.structures.kernels.cuda import spanning as cuda_spanning
 from tests.quick_interpreter import exchange_once
 
 exchange_once()

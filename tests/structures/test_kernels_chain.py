@@ -12,7 +12,7 @@ import threading
 import pytest
 import torch
 
-from regard import kernels
+from regard.structures import kernels
 
 INF = float("inf")
 
@@ -240,7 +240,7 @@ def test_many_threads_at_once():
 SCRIPT = """
 import sys
 import torch
-import regard.kernels as kernels
+import regard.structures.kernels as kernels
 assert "numba" not in sys.modules and "triton" not in sys.modules
 from numba.core import caching
 for locator in caching.CacheImpl._locator_classes:

@@ -9,7 +9,7 @@ triton = pytest.importorskip("triton")
 from triton.backends.compiler import GPUTarget  # noqa: E402
 from triton.compiler import ASTSource  # noqa: E402
 
-from regard.kernels.cuda import (  # noqa: E402
+from regard.structures.kernels.cuda import (  # noqa: E402
     chain_narrow,
     chain_sweeps,
     matrix_tree,

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard import kernels
+from regard.structures import kernels
 
 INTERPRETED = Path(__file__).with_name("interpreted_kernels.py")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard import kernels
+from regard.structures import kernels
 
 B, N = 3, 5
 GENERATOR = torch.Generator().manual_seed(0)

@@ -8,7 +8,7 @@ import math
 import pytest
 import torch
 
-from regard import kernels
+from regard.structures import kernels
 
 INF = float("inf")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from regard.kernels.kirchhoff import determinant
+from regard.structures.kernels.kirchhoff import determinant
 from regard.structures.spanning import SpanningTree
 from tests.structures.heads import HeadTrees, score
 from tests.structures.suite import StructureSuite, close, g_test, rows, seeded

@@ -506,7 +506,7 @@ def test_a_wrong_reader_is_told_when_it_is_used(tmp_path: Path) -> None:
 def test_a_wrong_lab_and_a_wrong_metric_are_told_when_they_are_used() -> None:
     regard.register("lab", "mine")(derived("lab", "gates", run=of_class(lambda cls, options: 3)))
     with pytest.raises(RegardError, match="the lab mine: run returned a int, expected a LabResult"):
-        regard.lab.run("mine")
+        regard.course.lab.run("mine")
     short = derived("metric", "exact", statistics=lambda self, predictions, references: np.ones((1, 2)))
     regard.register("metric", "mine")(short)
     with pytest.raises(RegardError, match=r"the metric mine: statistics returned an array of shape \(1, 2\)"):

@@ -8,7 +8,7 @@ import pytest
 
 from regard.parts import KINDS, names
 from regard.testing import check_part
-from tests.lab.settings import SMALL
+from tests.course.lab.settings import SMALL
 
 SLOW = {
     ("network", "vgg16"): "15 million weights",

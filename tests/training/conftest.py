@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from regard.kernels.onednn import ARM
+from regard.private.onednn import ARM
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from regard import Spec
 from regard.data import Batches, Dataset, Row
 from regard.errors import RegardError
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 from regard.model.columns import fit_columns, make_columns
 from regard.training.curricula import make_curriculum
 

@@ -14,7 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 from regard.training.checkpoint import STATE, read
 
 SPEC = """

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from regard import zoo
-from regard.lectures.overview import BEGIN, END, renewed
+from regard.course.lectures.overview import BEGIN, END, renewed
 
 BOOK = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
 WITHOUT_FIGURE: set[str] = set()
@@ -93,7 +93,7 @@ def test_the_book_says_on_which_machine_and_with_which_seed() -> None:
 
 
 def test_the_overview_is_up_to_date() -> None:
-    assert renewed(BOOK) == BOOK, "run `python -m regard.lectures.overview docs/results.md`"
+    assert renewed(BOOK) == BOOK, "run `python -m regard.course.lectures.overview docs/results.md`"
 
 
 def test_a_section_without_a_number_does_not_count() -> None:

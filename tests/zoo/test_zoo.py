@@ -11,7 +11,7 @@ import pytest
 
 from regard import Model, RegardError, zoo
 from regard.data import Row
-from regard.experiment import Experiment
+from regard.fitting.experiment import Experiment
 from regard.spec import Spec
 
 SET = re.compile(r"--set ('[^']+'|[^\s=]+='[^']+'|\S*[^\s.,;:)])[.,;:)]*")

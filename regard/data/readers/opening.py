@@ -16,8 +16,8 @@ from typing import IO, Any
 
 from regard.data.contents import inside
 from regard.errors import MissingExtra, RegardError
-from regard.files import reading_remedy
-from regard.watching import open_watched
+from regard.reporting.watching import open_watched
+from regard.storage.files import reading_remedy
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
 

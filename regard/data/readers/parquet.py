@@ -11,8 +11,8 @@ from regard.data.readers.json_values import fields_of, row_of
 from regard.data.readers.reader import Field, Reader
 from regard.data.readers.row import Row
 from regard.errors import MissingExtra, RegardError
-from regard.files import reading_remedy
 from regard.parts import register
+from regard.storage.files import reading_remedy
 
 SAMPLE = 100
 """Number of rows that are searched for field names."""

@@ -18,7 +18,7 @@ from regard.inspect.content import HeadPanels, Matrix
 from regard.inspect.terminal.ink import Ink, fit
 from regard.inspect.terminal.matrix import FAINT, draw_matrix, scale_notes, small_sign
 from regard.inspect.writing import clusters, is_special, shorten, shorten_words, visible
-from regard.terminal import printable
+from regard.reporting.terminal import printable
 
 TALLEST = 8
 """Maximum number of letters of a vertical column label."""

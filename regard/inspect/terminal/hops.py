@@ -14,7 +14,7 @@ from rich.text import Text
 from regard.inspect.content import HopTable
 from regard.inspect.terminal.ink import Ink, fit
 from regard.inspect.writing import clusters, right_to_left, shorten, shorten_words, visible
-from regard.terminal import printable
+from regard.reporting.terminal import printable
 
 CELL = 7
 """Width of a cell: a blank, ▸ for the choice, a bracket, three digits, a bracket."""

@@ -47,7 +47,7 @@ from regard.inspect.terminal.segments import draw_segments, segment_notes
 from regard.inspect.terminal.sights import draw_looks, look_notes
 from regard.inspect.terminal.timeline import draw_film, draw_series, time_notes
 from regard.inspect.terminal.words import draw_lines, draw_links, draw_ranking, draw_words, word_notes
-from regard.terminal import printable
+from regard.reporting.terminal import printable
 
 
 def render(scene: Scene, console: Console, options: ConsoleOptions) -> Iterator[Text]:

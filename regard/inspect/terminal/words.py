@@ -11,7 +11,7 @@ from rich.text import Text
 from regard.inspect.content import Lines, Links, Ranking, WeightedWords
 from regard.inspect.terminal.ink import Ink, fit, in_lines
 from regard.inspect.writing import shorten_words, signed, visible
-from regard.terminal import printable
+from regard.reporting.terminal import printable
 
 FAINT = 0.1
 

@@ -162,7 +162,7 @@ class Cell(nn.Module):
 
     @property
     def kernel(self) -> str | None:
-        """The recurrence of `regard.kernels` that computes exactly this cell, if there is one."""
+        """The recurrence of `regard.structures.kernels` that computes exactly this cell, if there is one."""
         return None
 
     def torch_weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:

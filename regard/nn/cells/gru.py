@@ -21,7 +21,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from regard.kernels.replacing import Replaces
+from regard.fast.replacing import Replaces
 from regard.nn.cells.cell import (
     ACTIVATIONS,
     Activation,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from regard.kernels.replacing import Replaces
+from regard.fast.replacing import Replaces
 from regard.nn import swept
 from regard.nn.decoders import recorded
 from regard.nn.decoders.decoder import Truth

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Span
 from regard.errors import RegardError
-from regard.kernels.replayed_gradient import replayed
+from regard.fast.recording.replayed_gradient import replayed
 from regard.nn.adaptive import CUTOFFS, NARROWER, AdaptiveOutput, probabilities
 from regard.nn.decoders.decoder import BatchView, Decoder
 from regard.nn.decoders.output import Output
@@ -21,7 +21,7 @@ from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Count, Mistakes, Plan, Size
-from regard.prediction import Prediction
+from regard.trace.prediction import Prediction
 
 Carried = tuple[Tensor, ...]
 """The state after a span: tensors (B, …), as many as the decoder needs."""

@@ -16,7 +16,7 @@ from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.search import Hypotheses
-from regard.prediction import Prediction
+from regard.trace.prediction import Prediction
 
 if TYPE_CHECKING:
     from regard.nn.decoders.recurrent import RecurrentDecoder

@@ -19,8 +19,8 @@ from regard.nn.memory import Memory
 from regard.nn.precision import at_least_single
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan, register
-from regard.prediction import Prediction
 from regard.structures import LinearChain
+from regard.trace.prediction import Prediction
 
 TagsDecoding = Literal["viterbi", "marginal"]
 

@@ -12,14 +12,14 @@ from torch import Tensor, nn
 
 from regard import parts
 from regard.errors import RegardError
-from regard.kernels import without_fast_paths
+from regard.fast.replacing import without_fast_paths
 from regard.nn.attention import watching
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Dropout, Mistakes, Plan, Positive
 from regard.parts.contract import base, optional, required
-from regard.prediction import Prediction
+from regard.trace.prediction import Prediction
 
 if TYPE_CHECKING:
     from regard.nn.decoders.reading import Reading

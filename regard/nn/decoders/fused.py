@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import Tensor, nn
 
-from regard.kernels.availability import within_reach
-from regard.kernels.replacing import LAYERS, Replaces
+from regard.fast.replacing import LAYERS, Replaces
 from regard.nn.attention import Attention
 from regard.nn.decoders.conditioning import Readout
 from regard.nn.decoders.reading import Reading
@@ -20,10 +19,11 @@ from regard.nn.packing import Packing
 from regard.nn.recurrence import kernel_of
 from regard.nn.scores import Additive, Dot, General, Linear, Location, ScaledDot
 from regard.nn.selections import Hard, Segmental, Sigmoid, Softmax
+from regard.structures.kernels.availability import within_reach
 
 if TYPE_CHECKING:
-    from regard.kernels.cpu.choices import Choice
-    from regard.kernels.cpu.looks import Alone
+    from regard.fast.cpu.choices import Choice
+    from regard.fast.cpu.looks import Alone
     from regard.nn.decoders.recurrent_steps import RecurrentSteps
 
 SCORES = Replaces(Additive, Location, Dot, ScaledDot, General, Linear)
@@ -82,7 +82,7 @@ def score_weights(attention: Attention) -> tuple[Tensor | None, Tensor | None]:
 
 def score_kind(attention: Attention) -> tuple[int, float]:
     """The score's code in the kernels, and the scale of a dot product's queries."""
-    from regard.kernels.cpu.energies import ADDITIVE, DOT, LINEAR
+    from regard.fast.cpu.energies import ADDITIVE, DOT, LINEAR
 
     score = attention.score
     codes: dict[Any, int] = {Additive: ADDITIVE, Location: ADDITIVE, Linear: LINEAR}
@@ -113,7 +113,7 @@ class StackWeights:
 
 def choice_of(attention: Attention) -> Choice:
     """The selection in the form that the kernels take."""
-    from regard.kernels.cpu.choices import SEGMENTS, SIGMOID, SOFTMAX, Choice
+    from regard.fast.cpu.choices import SEGMENTS, SIGMOID, SOFTMAX, Choice
 
     select = attention.select
     transitions = getattr(select, "transitions", None)
@@ -131,7 +131,7 @@ def alone_of(
     attention: Attention, packing: Packing, mask: Tensor, like: Tensor, drawing: Tensor | None
 ) -> Alone:
     """The queries that read a single position: those of the rows that sample, or all if `read` is mode."""
-    from regard.kernels.cpu.looks import Alone
+    from regard.fast.cpu.looks import Alone
 
     count, select = packing.starts[-1], attention.select
     wanted, waits = torch.zeros(count, dtype=torch.bool), like.new_empty(count, 0)
@@ -164,8 +164,8 @@ def unroll(
     drawing: Tensor | None = None,
 ) -> Unrolled:
     """`RecurrentDecoder.unroll` for a supported decoder."""
-    from regard.kernels.cpu.attentive import AttentivePlan, AttentiveWeights, PackedAttentive
-    from regard.kernels.cpu.gates import KINDS
+    from regard.fast.cpu.attentive import AttentivePlan, AttentiveWeights, PackedAttentive
+    from regard.fast.cpu.gates import KINDS
 
     name, attention = attended(decoder)
     memory, cells = memories[name], StackWeights(decoder)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import Tensor, nn
 
-from regard.kernels.replacing import LAYERS
+from regard.fast.replacing import LAYERS
 from regard.nn.decoders.fused import (
     StackWeights,
     attended,
@@ -54,11 +54,11 @@ def lay_out(
         return None
     if decoder.training and (max(one.p for one in dropouts) > 0 or decoder.embedding.word_dropout):
         return None
-    from regard.kernels.cpu import energies, step
-    from regard.kernels.cpu.attentive import stacked_panels
-    from regard.kernels.cpu.gates import KINDS
-    from regard.kernels.cpu.location import location_of
-    from regard.kernels.cpu.product import panels
+    from regard.fast.cpu import energies, step
+    from regard.fast.cpu.attentive import stacked_panels
+    from regard.fast.cpu.gates import KINDS
+    from regard.fast.cpu.location import location_of
+    from regard.fast.cpu.product import panels
 
     name, attention = attended(decoder)
     query, vector = score_weights(attention)
@@ -103,7 +103,7 @@ def lay_out(
 
 def step(decoder: RecurrentSteps, tokens: Tensor, state: State) -> Step:
     """`RecurrentDecoder.step` for a supported decoder."""
-    from regard.kernels.cpu.step import Rows, step_rows
+    from regard.fast.cpu.step import Rows, step_rows
 
     prepared = cast(Prepared, state.constants.prepared)
     shape, size = tokens.shape, decoder.stack.size

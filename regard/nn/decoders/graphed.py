@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor, nn
 
-from regard.kernels.buckets import rounded, rounded_rows, rounded_steps
-from regard.kernels.replacing import LAYERS, Replaces
-from regard.kernels.replay import outside_inference
+from regard.fast.recording.buckets import rounded, rounded_rows, rounded_steps
+from regard.fast.recording.replay import outside_inference
+from regard.fast.replacing import LAYERS, Replaces
 from regard.nn import swept
 from regard.nn.attention import Attention
 from regard.nn.decoders.conditioning import Readout
@@ -25,7 +25,7 @@ from regard.nn.selections import Segmental, Sigmoid, Softmax
 from regard.private import eager, triton_works
 
 if TYPE_CHECKING:
-    from regard.kernels.cuda.recurrence import Inputs, LookPlan, UnrollGiven, UnrollPlan
+    from regard.fast.cuda.recurrence import Inputs, LookPlan, UnrollGiven, UnrollPlan
     from regard.nn.decoders.recurrent import RecurrentDecoder
 
 SELECTIONS = {Softmax: "softmax", Sigmoid: "sigmoid", Segmental: "segments"}
@@ -93,7 +93,7 @@ def looks_at_once(attention: Attention, memory: Memory) -> bool:
 
 def look(attention: Attention, query: Tensor, memory: Memory, keys: Tensor) -> tuple[Tensor, Tensor]:
     """query (B, K, Q) → context (B, K, D) and weights (B, K, S)."""
-    from regard.kernels.cuda.recurrence import look_at
+    from regard.fast.cuda.recurrence import look_at
 
     score, select = attention.score, attention.select
     plan = replace(look_of(attention, memory), positions=memory.values.shape[1])
@@ -107,7 +107,7 @@ def look(attention: Attention, query: Tensor, memory: Memory, keys: Tensor) -> t
 
 def plan_of(decoder: RecurrentDecoder, memories: Mapping[str, Memory], steps: int) -> UnrollPlan:
     """The computation, with sizes rounded up so that other batches share it."""
-    from regard.kernels.cuda.recurrence import UnrollPlan
+    from regard.fast.cuda.recurrence import UnrollPlan
 
     reading, stack = cast(Reading, decoder.reading), decoder.stack
     cell = stack.cell(0)
@@ -135,7 +135,7 @@ def drops(decoder: RecurrentDecoder) -> bool:
 
 
 def look_of(attention: Attention, memory: Memory) -> LookPlan:
-    from regard.kernels.cuda.recurrence import LookPlan
+    from regard.fast.cuda.recurrence import LookPlan
 
     score, select = attention.score, attention.select
     return LookPlan(
@@ -158,7 +158,7 @@ def unroll(
     looks: bool = True,
 ) -> Unrolled:
     """`RecurrentDecoder.unroll` for a supported decoder. looks: whether to return the attention weights."""
-    from regard.kernels.cuda.recurrence import recur
+    from regard.fast.cuda.recurrence import recur
 
     reading = cast(Reading, decoder.reading)
     plan = plan_of(decoder, memories, len(packing.starts) - 1)
@@ -180,7 +180,7 @@ def given_of(
     *,
     looks: bool = True,
 ) -> UnrollGiven:
-    from regard.kernels.cuda.recurrence import UnrollGiven
+    from regard.fast.cuda.recurrence import UnrollGiven
 
     reading = cast(Reading, decoder.reading)
     masks = []
@@ -198,7 +198,7 @@ def inputs_of(
     decoder: RecurrentDecoder, memories: Mapping[str, Memory], embedded: Tensor, plan: UnrollPlan
 ) -> Inputs:
     """All inputs that do not depend on a state, and the weights by the plan's names."""
-    from regard.kernels.cuda.recurrence import Inputs
+    from regard.fast.cuda.recurrence import Inputs
 
     reading, dtype = cast(Reading, decoder.reading), plan.dtype
     state = decoder.start(memories)

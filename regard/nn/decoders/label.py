@@ -17,8 +17,8 @@ from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Positive, register
-from regard.prediction import Prediction
 from regard.private import tensor_node
+from regard.trace.prediction import Prediction
 
 
 @tensor_node()

@@ -8,7 +8,6 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from regard.kernels.availability import within_reach
 from regard.nn.cells import AnyCell, Cell, make_cell
 from regard.nn.cells.cell import carried_by
 from regard.nn.decoders.continuing import Carried, ContinuingDecoder
@@ -18,6 +17,7 @@ from regard.nn.packing import FullPacking
 from regard.nn.recurrence import Weights, by_kernels, kernel_of, recurrence_of, run_layers
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Depth, Dropout, Mistakes, NotNegative, Plan, Size, register
+from regard.structures.kernels.availability import within_reach
 
 CARRIED = "n"
 """The letter for what a cell carries beside the state s."""

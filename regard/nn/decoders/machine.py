@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from regard.data.perceived import Series
 from regard.errors import RegardError
-from regard.kernels.replayed_gradient import replayed
+from regard.fast.recording.replayed_gradient import replayed
 from regard.nn.cells import AnyCell, Cell, make_cell
 from regard.nn.decoders.decoder import BatchView, PositionDecoder
 from regard.nn.loss import Loss
@@ -27,8 +27,8 @@ from regard.nn.memory import Memory
 from regard.nn.stores import AnyStore, Store
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan, Size, register
-from regard.prediction import Prediction
 from regard.trace import Tape, Trace
+from regard.trace.prediction import Prediction
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ from regard.nn.scores import AnyScore
 from regard.nn.symbols import MemorySymbols
 from regard.nn.transitions import Following, Transitions
 from regard.parts import Count, Depth, Mistakes, NotNegative, Plan, Size, register
-from regard.prediction import Prediction
 from regard.trace import Hops
+from regard.trace.prediction import Prediction
 
 Read = Literal["last", "sum", "all"]
 Carry = Literal["keep", "beyond", "add"]

@@ -17,7 +17,7 @@ from regard.nn.decoders.retrieval import candidate_predictions
 from regard.nn.embedding import Embedding
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan, register
-from regard.prediction import Prediction
+from regard.trace.prediction import Prediction
 
 ANSWER, ANSWERS = "p(y) = softmax(V_y r + b_y)", "π_ℓ = softmax(V_y r_ℓ + b_y)"
 """The equation of a memory network for labels, from all facts or from ℓ of them."""

@@ -20,8 +20,8 @@ from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan, register
-from regard.prediction import Prediction
 from regard.trace import Nodes, Trace
+from regard.trace.prediction import Prediction
 
 
 @dataclass(frozen=True)

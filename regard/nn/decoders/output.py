@@ -7,10 +7,10 @@ import math
 import torch
 from torch import Tensor, nn
 
-from regard.kernels.availability import within_reach
-from regard.kernels.replacing import Replaces
+from regard.fast.replacing import Replaces
 from regard.nn.embedding import Embedding
 from regard.private import eager, triton_works
+from regard.structures.kernels.availability import within_reach
 
 
 def on_cuda(rows: Tensor, weight: Tensor) -> bool:
@@ -35,7 +35,7 @@ class Output(nn.Module):
 
     def forward(self, rows: Tensor) -> Tensor:
         if rows.dtype == torch.float32 and on_cuda(rows, self.weight) and not torch.is_grad_enabled():
-            from regard.kernels.cuda.product import multiply, serves
+            from regard.fast.cuda.product import multiply, serves
 
             flat = rows.flatten(0, -2)
             logits = flat.new_empty(len(flat), len(self.weight))
@@ -60,12 +60,12 @@ class Output(nn.Module):
         """
         replaced = torch.is_grad_enabled() and OUTPUTS(self)
         if replaced and within_reach(rows, self.weight, rows=len(rows)):
-            from regard.kernels.cpu.cost import PackedCost
+            from regard.fast.cpu.cost import PackedCost
 
             costs: tuple[Tensor, Tensor] = PackedCost.apply(rows, self.weight, self.bias, targets, smoothing)
             return costs
         if replaced and on_cuda(rows, self.weight):
-            from regard.kernels.cuda.cost import ChunkedCost
+            from regard.fast.cuda.cost import ChunkedCost
 
             total, likelihood = ChunkedCost.apply(rows, self.weight, self.bias, targets, smoothing)
             return total, likelihood

@@ -31,8 +31,8 @@ from regard.nn.selections import Given
 from regard.nn.stepping import Step
 from regard.nn.symbols import LookSymbols, MemorySymbols
 from regard.parts import Depth, Mistakes, Options, Plan, Size, names, part, register
-from regard.prediction import Alternative, Prediction
 from regard.trace import Pointed, Trace
+from regard.trace.prediction import Alternative, Prediction
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The plain path for a whole output on CUDA, captured as a graph, for decoders without kernels of their own.
 
 Every step of `unroll_plain` launches dozens of kernels. They are captured once for each bucket of shapes,
-forward and backward, and then launched as one graph (`regard.kernels.replayed_gradient`). A computation that
+forward and backward, and then launched as one graph (`regard.fast.recording.replayed_gradient`). A computation that
 cannot be captured runs without a graph.
 """
 
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from regard.kernels.buckets import rounded, rounded_rows, rounded_steps
-from regard.kernels.replacing import recordable
-from regard.kernels.replay import tensors_of, with_tensors
-from regard.kernels.replayed_gradient import replayed
+from regard.fast.recording.buckets import rounded, rounded_rows, rounded_steps
+from regard.fast.recording.replay import tensors_of, with_tensors
+from regard.fast.recording.replayed_gradient import replayed
+from regard.fast.replacing import recordable
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import FullPacking, Packing

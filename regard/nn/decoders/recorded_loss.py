@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
-from regard.kernels.buckets import MIDDLE, SMALL, rounded_rows, rounded_steps
-from regard.kernels.replay import tensors_of, with_tensors
-from regard.kernels.replayed_gradient import replayed
+from regard.fast.recording.buckets import MIDDLE, SMALL, rounded_rows, rounded_steps
+from regard.fast.recording.replay import tensors_of, with_tensors
+from regard.fast.recording.replayed_gradient import replayed
 from regard.nn.decoders import at_once, graphed
 from regard.nn.decoders.decoder import Truth, truth_by_name
 from regard.nn.decoders.recorded import every_position, simple, widened

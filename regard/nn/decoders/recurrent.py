@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard import parts
 from regard.data.batch import Tokens
-from regard.kernels.replacing import Replaces
+from regard.fast.replacing import Replaces
 from regard.nn.cells import AnyCell
 from regard.nn.copying import CopyOptions, check_copying, copied_input, first_copyable
 from regard.nn.decoders import (
@@ -43,7 +43,7 @@ from regard.nn.symbols import MemorySymbols
 from regard.nn.targets import forced
 from regard.nn.tying import check_tie
 from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
-from regard.prediction import Prediction
+from regard.trace.prediction import Prediction
 
 
 @register("decoder", "recurrent")

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.kernels.replacing import Replaces
+from regard.fast.replacing import Replaces
 from regard.nn.attention import Attention
 from regard.nn.copying import Copying
 from regard.nn.decoders import fused, fused_step, graphed

@@ -19,7 +19,7 @@ from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan, Size, register
-from regard.prediction import Prediction
+from regard.trace.prediction import Prediction
 
 SHOWN = 10
 """Number of candidates whose probabilities a prediction keeps."""

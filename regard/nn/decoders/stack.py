@@ -8,12 +8,12 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from regard.kernels.availability import within_reach
 from regard.nn import swept
 from regard.nn.cells import Cell, make_cell
 from regard.nn.packing import Packing
 from regard.nn.recurrence import by_kernels, recurrence_of, run_cells
 from regard.parts import Options
+from regard.structures.kernels.availability import within_reach
 
 CARRIED = "n"
 """The letter for what a cell carries beside the state s, in equations."""

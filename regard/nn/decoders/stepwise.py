@@ -20,8 +20,8 @@ from regard.nn.packing import Packing
 from regard.nn.search import Hypotheses, Stepper, score
 from regard.nn.stepping import Step
 from regard.parts.contract import optional, required
-from regard.prediction import Alternative, Prediction
 from regard.trace import Trace
+from regard.trace.prediction import Alternative, Prediction
 
 END_PIECE = "</s>"
 

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.kernels.replayed_gradient import replayed
+from regard.fast.recording.replayed_gradient import replayed
 from regard.nn.decoders.decoder import Source, Truth
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, likelihood, previous_tokens
@@ -55,8 +55,8 @@ from regard.nn.transformer_layers import (
 )
 from regard.nn.tying import check_tie
 from regard.parts import Dropout, Mistakes, Plan, register
-from regard.prediction import Prediction
 from regard.trace import HeadLooks
+from regard.trace.prediction import Prediction
 
 
 @register("decoder", "transformer")

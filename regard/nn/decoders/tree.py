@@ -19,9 +19,9 @@ from regard.nn.memory import Memory
 from regard.nn.precision import at_least_single
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan, Size, register
-from regard.prediction import Prediction
 from regard.structures import ProjectiveTree, SpanningTree
 from regard.trace import Arcs, Trace
+from regard.trace.prediction import Prediction
 
 TreeStructure = Literal["projective", "spanning"]
 TreeDecoding = Literal["map", "marginal"]

@@ -16,7 +16,7 @@ from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan, Positive
-from regard.prediction import Prediction
+from regard.trace.prediction import Prediction
 
 
 class TwoTextsDecoder(Decoder):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import Tokens
-from regard.kernels.replacing import Replaces
+from regard.fast.replacing import Replaces
 from regard.nn.embedding import EMBEDDINGS, Embedding, EmbeddingOptions, build_embedding, check_dropout
 from regard.nn.encoders.encoder import Encoder, refuse_unread
 from regard.nn.encoders.text import embedding_note

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from regard import parts
 from regard.data.batch import Sentences, Tokens
 from regard.data.perceived import Series
-from regard.kernels.replacing import Replaces
+from regard.fast.replacing import Replaces
 from regard.nn.attention import Attention, check_attention
 from regard.nn.cells import AnyCell
 from regard.nn.embedding import Arrange, Embedding, as_it_stands

@@ -8,13 +8,13 @@ from typing import Any, Literal, cast
 import torch
 from torch import Tensor, nn
 
-from regard.kernels.availability import within_reach
 from regard.nn import swept
 from regard.nn.cells import Cell, make_cell
 from regard.nn.cells.cell import carried_by
 from regard.nn.packing import Packing
 from regard.nn.recurrence import by_kernels, kernel_of, recurrence_of, run_cells
 from regard.parts import Options
+from regard.structures.kernels.availability import within_reach
 
 First = Literal["learned", "zero"]
 

@@ -1,7 +1,7 @@
 """Reading a small batch on CUDA, captured as one graph: embeddings, layers and summary.
 
 On a small batch, the GPU finishes sooner than the host can launch kernels. Here the kernels are captured once
-for each bucket of rows and positions (`regard.kernels.replayed_gradient`, or `replay` if no gradient is
+for each bucket of rows and positions (`regard.fast.recording.replayed_gradient`, or `replay` if no gradient is
 needed). A graph has no lengths, so it reads all positions. Padding follows the real positions in both
 directions, and its results are dropped.
 """
@@ -15,10 +15,10 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
-from regard.kernels.buckets import MIDDLE, SMALL, rounded_rows, rounded_steps
-from regard.kernels.replacing import LAYERS, Replaces, recordable, state_of
-from regard.kernels.replay import outside_inference, recorder_of
-from regard.kernels.replayed_gradient import replayed
+from regard.fast.recording.buckets import MIDDLE, SMALL, rounded_rows, rounded_steps
+from regard.fast.recording.replay import outside_inference, recorder_of
+from regard.fast.recording.replayed_gradient import replayed
+from regard.fast.replacing import LAYERS, Replaces, recordable, state_of
 from regard.nn import swept
 from regard.nn.embedding import EMBEDDINGS
 from regard.nn.encoders.layer import RecurrentLayer

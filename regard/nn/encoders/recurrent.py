@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.kernels.replacing import Replaces
+from regard.fast.replacing import Replaces
 from regard.nn.cells import AnyCell
 from regard.nn.cells.cell import states_of
 from regard.nn.embedding import TokenVectors, check_dropout

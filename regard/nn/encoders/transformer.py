@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
-from regard.kernels.replayed_gradient import replayed
+from regard.fast.recording.replayed_gradient import replayed
 from regard.nn.embedding import TokenVectors
 from regard.nn.encoders.mean import masked_mean
 from regard.nn.encoders.text import (

@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import PAD
-from regard.kernels.availability import triton_takes
-from regard.kernels.replay import recorder_of
+from regard.fast.recording.replay import recorder_of
 from regard.nn.memory import Memory
 from regard.nn.search.active import Active
 from regard.nn.search.candidates import limited_top
@@ -23,6 +22,7 @@ from regard.nn.search.pool import Pool
 from regard.nn.search.soundness import check_outputs
 from regard.nn.search.stepper import Stepper
 from regard.nn.search.strides import Key, SearchedRows, by_step, padded_rows, strides_of
+from regard.structures.kernels.availability import triton_takes
 
 if TYPE_CHECKING:
     from regard.nn.search.beam import Beam
@@ -140,7 +140,7 @@ def _advance(
 ) -> tuple[Tensor, Tensor, Tensor, Pool, Tensor]:
     """`Beam.advance`; sets `sound` (B) to 0, in place, where a score that counts is not finite."""
     if triton_takes(best):
-        from regard.kernels.cuda import beams
+        from regard.fast.cuda import beams
 
         if beams.serves(beam.size, best.shape[2], best):
             kept = _places(best, beam.size)
@@ -199,7 +199,7 @@ def _follow(best: int, end: int, given: tuple[Pool, Sequence[Mapping[str, Any]]]
         by_time = [{name: look[t] for name, look in looks.items()} for t in range(len(words))]
         paths = Paths(end, list(words), list(parents), list(live), by_time)
         return paths.follow(pool, best, len(words))
-    from regard.kernels.cuda import beams
+    from regard.fast.cuda import beams
 
     ended = (pool.steps, pool.slots, pool.totals)
     tokens, reached, places = beams.follow(words, parents, live, ended, best, end=end, pad=PAD)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard.kernels.availability import triton_takes, within_reach
 from regard.nn.search.limits import Bounds
+from regard.structures.kernels.availability import triton_takes, within_reach
 
 
 def normalizers(logits: Tensor) -> Tensor:
     """log Σ exp of the logits (B, K, V) → (B, K)."""
     if within_reach(logits, rows=len(logits)):
-        from regard.kernels.cpu import best
+        from regard.fast.cpu import best
 
         return best.normalisers(logits)
     return logits.logsumexp(-1)
@@ -21,7 +21,7 @@ def normalizers(logits: Tensor) -> Tensor:
 def top(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The `count` highest logits (B, K, V) → (B, K, count) and their words."""
     if within_reach(logits, rows=len(logits)):
-        from regard.kernels.cpu import best
+        from regard.fast.cpu import best
 
         return best.top(logits, count)
     if count == 1:
@@ -39,7 +39,7 @@ def limited_top(
     late   whether an output may have to end at this step
     """
     if triton_takes(logits):
-        from regard.kernels.cuda import best
+        from regard.fast.cuda import best
 
         if best.serves(logits, count, bounds.forbidden):
             end, minimum, forbidden = bounds.end, bounds.minimum, bounds.forbidden

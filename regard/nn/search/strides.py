@@ -17,9 +17,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.kernels.buckets import rounded, rounded_rows
-from regard.kernels.replacing import Replaces, recordable, state_of, trusted
-from regard.kernels.replay import plain_parts, recorder_of
+from regard.fast.recording.buckets import rounded, rounded_rows
+from regard.fast.recording.replay import plain_parts, recorder_of
+from regard.fast.replacing import Replaces, recordable, state_of, trusted
 from regard.nn.memory import Memory
 from regard.nn.search.active import Active
 from regard.nn.search.candidates import limited_top, normalizers

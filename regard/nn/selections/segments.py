@@ -14,15 +14,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard import kernels
 from regard.errors import RegardError
-from regard.kernels.replacing import Replaces
+from regard.fast.replacing import Replaces
 from regard.nn.precision import at_least_single
 from regard.nn.selections.rescaled import Rescaled
 from regard.nn.selections.selection import NOTHING, Given, by_query
 from regard.nn.symbols import LookSymbols
 from regard.parts import NotNegative, register
-from regard.structures import Segmentation
+from regard.structures import Segmentation, kernels
 from regard.trace import Segments, Trace
 
 

@@ -19,13 +19,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from regard.kernels.availability import within_reach
-from regard.kernels.replacing import Replaces
+from regard.fast.replacing import Replaces
 from regard.nn.products import weighted_sums
 from regard.nn.stores.content import WRITTEN_EPSILON, content_line, content_weights
 from regard.nn.stores.store import Bias, Store, StoreStep, number, vector
 from regard.parts import Depth, Size, register
 from regard.private import apply
+from regard.structures.kernels.availability import within_reach
 
 EMPTY = 1e-6
 """Every number of an empty slot: a model learns sooner from a small constant than from random numbers
@@ -114,7 +114,7 @@ class NTMStore(Store):
     def step(self, controller: Tensor, state: NTMState) -> StoreStep:
         said = self.interface(controller)
         if STEPS(self) and within_reach(said, *state, rows=len(said)):
-            from regard.kernels.cpu.ntm import NTMStep
+            from regard.fast.cpu.ntm import NTMStep
 
             slots, write, read, reads = apply(NTMStep, said, *state)
         else:

@@ -113,7 +113,7 @@ def _drawn(generator: np.random.Generator, rows: int, count: int, *, line: bool)
 
 def _tours(points: Array) -> Array:
     """(B, n) short tours from the first point, counterclockwise."""
-    from regard.kernels.cpu.tours import tours  # imported here: it compiles
+    from regard.worlds.points.tours import tours  # imported here: it compiles
 
     rows = np.arange(len(points))[:, None]
     found = tours(points.astype(np.float64) / FINENESS)

@@ -1,0 +1,213 @@
+"""Gradient clipping: descent at a cliff and training of a real RNN, with and without it.
+
+    if ‖g‖ > η:  g ← η g / ‖g‖
+
+The cliff is that of the surface in `surface.py`. The RNN predicts the next character of a text by stochastic
+gradient descent.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from regard.course.lab.lab import Lab, LabResult, written
+from regard.course.lab.surface import surface
+from regard.course.lab.texts import read_text
+from regard.inspect.image_plot import draw_raster
+from regard.inspect.plot import Curve, draw_plot
+from regard.parts import Positive, Seed, register
+from regard.trace import Array
+
+START = (5.3, -2.4)
+"""(w, b) near the cliff, on its low side."""
+WINDOW = ((4.0, 6.0), (-3.2, -1.8))
+DESCENT, RATE, NORM = 60, 0.3, 0.1
+"""Steps, learning rate and maximum norm of the descent on the surface."""
+Rate = Annotated[float, Field(gt=0, le=1000)]
+
+
+@register("lab", "clipping")
+class ClippingLab(Lab):
+    """Gradient descent with and without clipping, on a cliff and on a text."""
+
+    class Options(Lab.Options):
+        """Gradient descent with and without clipping, on a cliff and on a text."""
+
+        clip: Positive = 1.0
+        """η, the maximum norm of a gradient."""
+        rate: Rate = 1.0
+        """Learning rate of the two runs that are compared."""
+        small_rate: Rate = 0.3
+        """Learning rate of a third run, without clipping: small enough to be stable."""
+        steps: Annotated[int, Field(ge=2, le=5000)] = 200
+        """Updates of each run."""
+        size: Annotated[int, Field(ge=1, le=512)] = 48
+        """Units of the RNN."""
+        text: str = ""
+        """File to train on; default: the source of Python's `textwrap`."""
+        seed: Seed = 0
+        """Seed of the weights and of the order of the text."""
+
+    summary = "with and without clipping: a step off a cliff, and real training curves of an RNN"
+
+    @classmethod
+    def run(cls, options: Any) -> LabResult:
+        paths = {"clipped": descend(NORM), "not clipped": descend(None)}
+        text = read_text(options.text)
+        given = {"text": text, "steps": options.steps, "size": options.size, "seed": options.seed}
+        runs = {
+            f"clipped at {options.clip:g}": train(rate=options.rate, clip=options.clip, **given),
+            "not clipped": train(rate=options.rate, clip=None, **given),
+            f"not clipped, rate {options.small_rate:g}": train(rate=options.small_rate, clip=None, **given),
+        }
+        at = np.arange(1, options.steps + 1)
+        last = max(1, options.steps // 10)
+        rows = [
+            (
+                name,
+                float(losses[-last:].mean()),
+                float(losses.max()),
+                float(norms.max()),
+                float((norms > options.clip).mean()),
+            )
+            for name, (losses, norms) in runs.items()
+        ]
+        ceiling = float(np.ceil(max(losses[0] for losses, _ in runs.values()) * 2))
+        (w_low, w_high), (b_low, b_high) = WINDOW
+        loss, _, _ = surface(np.linspace(w_low, w_high, 160)[None], np.linspace(b_high, b_low, 120)[:, None])
+        over = {
+            "not clipped": _path(_inside(paths["not clipped"]), "truth"),
+            "clipped": _path(paths["clipped"], "series-5"),
+            "_start": Curve(np.array([START[0]]), np.array([START[1]]), "dots", "series-5"),
+        }
+        farthest = float(np.abs(np.diff(paths["not clipped"], axis=0)).max())
+        return LabResult(
+            title="Clipping the gradient",
+            see=f"On the cliff one unclipped step leaps {written(farthest)} away, the clipped one stays near. "
+            "In training, the RNN "
+            f"at rate {options.rate:g} reaches a loss of {written(round(rows[0][1], 2))} with clipping and "
+            f"{written(round(rows[1][1], 2))} "
+            f"without; without clipping it needs a smaller rate, and is slower ({written(round(rows[2][1], 2))}).",
+            blocks=[
+                draw_raster(
+                    loss / loss.max(),
+                    title="Descent beside a cliff",
+                    name="loss",
+                    ends=("0", f"{loss.max():.2f}"),
+                    x_name="w",
+                    y_name="b",
+                    x_range=(w_low, w_high),
+                    y_range=(b_low, b_high),
+                    size=280,
+                    height=150,
+                    smooth=True,
+                    over=over,
+                    terminal=False,
+                ),
+                draw_plot(
+                    {name: Curve(at, losses) for name, (losses, _) in runs.items()},
+                    title="An RNN learns a text",
+                    x_name="update",
+                    y_name="loss",
+                    y_range=(0, ceiling),
+                ),
+                draw_plot(
+                    {name: Curve(at, norms) for name, (_, norms) in runs.items()},
+                    title="Norm of its gradient",
+                    x_name="update",
+                    log_y=True,
+                    height=110,
+                ),
+            ],
+            table=(
+                ("", "loss at the end", "largest loss", "largest ‖g‖", f"share of ‖g‖ > {options.clip:g}"),
+                rows,
+            ),
+            numbers={
+                "paths": paths,
+                "losses": {name: losses for name, (losses, _) in runs.items()},
+                "norms": {name: norms for name, (_, norms) in runs.items()},
+            },
+        )
+
+
+def clipped(gradient: Array, most: float | None) -> Array:
+    """The gradient, scaled down to a norm of `most` if it is longer."""
+    norm = float(np.linalg.norm(gradient))
+    return gradient if most is None or norm <= most else most * gradient / norm
+
+
+def descend(most: float | None) -> Array:
+    """(DESCENT + 1, 2): the path of (w, b) in gradient descent on the surface."""
+    place = np.array(START)
+    found = [place]
+    for _ in range(DESCENT):
+        _, along_w, along_b = surface(place[0], place[1])
+        place = place - RATE * clipped(np.array([float(along_w), float(along_b)]), most)
+        found.append(place)
+    return np.array(found)
+
+
+def _path(points: Array, role: str) -> Curve:
+    return Curve(points[:, 0], points[:, 1], role=role)
+
+
+def _inside(path: Array) -> Array:
+    """The path up to its first point outside the window, which is moved to the edge."""
+    (w_low, w_high), (b_low, b_high) = WINDOW
+    outside = [i for i, (w, b) in enumerate(path) if not (w_low <= w <= w_high and b_low <= b <= b_high)]
+    if not outside:
+        return path
+    before, after = path[outside[0] - 1], path[outside[0]]
+    room = [
+        (high - at) / (to - at) if to > high else (low - at) / (to - at) if to < low else 1.0
+        for at, to, (low, high) in zip(before, after, WINDOW, strict=True)
+    ]
+    return np.concatenate([path[: outside[0]], [before + min(room) * (after - before)]])
+
+
+def train(
+    *,
+    text: str,
+    rate: float,
+    clip: float | None,
+    steps: int,
+    size: int,
+    seed: int,
+    batch: int = 16,
+    span: int = 50,
+) -> tuple[Array, Array]:
+    """(steps,) losses in nats per character, and (steps,) norms of the gradient before it is clipped."""
+    letters = sorted(set(text))
+    places = {letter: i for i, letter in enumerate(letters)}
+    ids = torch.tensor([places[letter] for letter in text])
+    generator = torch.Generator().manual_seed(seed)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        network, output = nn.RNN(len(letters), size, batch_first=True), nn.Linear(size, len(letters))
+        nn.init.orthogonal_(dict(network.named_parameters())["weight_hh_l0"])
+    parameters = [*network.parameters(), *output.parameters()]
+    losses, norms = np.full(steps, np.nan), np.full(steps, np.nan)
+    for step in range(steps):
+        starts = torch.randint(0, len(ids) - span - 1, (batch,), generator=generator)
+        rows = ids[starts[:, None] + torch.arange(span + 1)]  # (B, T + 1)
+        inputs = nn.functional.one_hot(rows[:, :-1], len(letters)).float()
+        states: Tensor = network(inputs)[0]
+        loss = nn.functional.cross_entropy(output(states).flatten(0, 1), rows[:, 1:].flatten())
+        for parameter in parameters:
+            parameter.grad = None
+        loss.backward()
+        norm = float(nn.utils.clip_grad_norm_(parameters, float("inf") if clip is None else clip))
+        if not np.isfinite(norm):
+            break  # the training has diverged: all further losses would be NaN
+        losses[step], norms[step] = float(loss.detach()), norm
+        with torch.no_grad():
+            for parameter in parameters:
+                if parameter.grad is not None:
+                    parameter.sub_(parameter.grad, alpha=rate)
+    return losses, norms

@@ -1,0 +1,130 @@
+"""The state is a lossy summary: copying n symbols through one vector of D numbers.
+
+A linear recurrence h_t = R h_{t−1} + E x_t (R orthogonal) writes all n symbols into one vector; the
+least-squares linear map reads them back:
+
+    x̂ = A⁺ h,   A = [R^{n−1} E, …, R E, E]   (D × n V)        rank A ≤ D
+
+n symbols out of V have n (V − 1) degrees of freedom. D numbers hold at most D of them, so on average the
+share min(1, D / n (V − 1)) of the variance is recovered; the rest is lost, whatever the weights are.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from regard.course.lab.lab import Lab, LabResult
+from regard.inspect.content import Matrix
+from regard.inspect.grid import draw_matrix
+from regard.inspect.layout import color_scale
+from regard.inspect.plot import Curve, draw_plot
+from regard.parts import Seed, register
+
+Length = Annotated[int, Field(ge=1, le=64)]
+
+
+@register("lab", "lossy")
+class LossyLab(Lab):
+    """How much of a sequence one vector holds."""
+
+    class Options(Lab.Options):
+        """How much of a sequence one vector holds."""
+
+        symbols: Annotated[int, Field(ge=2, le=32)] = 5
+        """V, the number of symbols."""
+        lengths: Annotated[tuple[Length, ...], Field(min_length=1, max_length=9)] = (1, 2, 4, 6, 8, 12, 16)
+        """n, the lengths to copy."""
+        sizes: Annotated[tuple[Length, ...], Field(min_length=1, max_length=9)] = (4, 8, 16, 32, 64)
+        """D, the sizes of the state."""
+        rows: Annotated[int, Field(ge=10, le=5000)] = 400
+        """Random sequences on which the accuracy is measured."""
+        seed: Seed = 0
+        """Seed of R, E and the sequences."""
+
+    summary = "copying through one vector: exact while D ≥ n (V − 1), lossy beyond, whatever the weights"
+
+    @classmethod
+    def run(cls, options: Any) -> LabResult:
+        V = options.symbols
+        shape = (len(options.lengths), len(options.sizes))
+        accuracy, kept, bound = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        for i, n in enumerate(options.lengths):
+            for j, D in enumerate(options.sizes):
+                accuracy[i, j], kept[i, j] = copying(n, D, V, options.rows, options.seed)
+                bound[i, j] = min(1.0, D / (n * (V - 1)))
+        enough = np.array([[n * (V - 1) <= D for D in options.sizes] for n in options.lengths])
+        matrix = Matrix(
+            tuple(str(n) for n in options.lengths),
+            tuple(str(D) for D in options.sizes),
+            accuracy,
+            truth=enough.astype(float),
+            title="Symbols copied correctly",
+            numbers=True,
+            outlined="D ≥ n (V − 1)",
+            row_name="n",
+            column_name="D",
+        )
+        middle = len(options.sizes) // 2
+        D = options.sizes[middle]
+        at = np.array(options.lengths)
+        curves = {
+            "accuracy": Curve(at, accuracy[:, middle]),
+            "variance kept": Curve(at, kept[:, middle]),
+            "D / n (V − 1)": Curve(at, bound[:, middle], "dashes", "muted"),
+            "guessing": Curve(at, np.full(len(at), 1 / V), "dashes", "series-3"),
+        }
+        rows = [
+            (
+                f"n = {n}",
+                n * (V - 1),
+                float(accuracy[i, middle]),
+                float(kept[i, middle]),
+                float(bound[i, middle]),
+            )
+            for i, n in enumerate(options.lengths)
+        ]
+        last = max((n for n in options.lengths if n * (V - 1) <= D), default=0)
+        return LabResult(
+            title="One vector is a lossy summary",
+            see=f"With {V} kinds of symbols, a state of D = {D} numbers copies "
+            f"{f'sequences of up to {last}' if last else 'none of these lengths'} without error; of sequences "
+            f"of {at[-1]} it returns {100 * accuracy[-1, middle]:.0f} % of the symbols. Where D ≥ n (V − 1), outlined, "
+            "nothing is lost.",
+            blocks=[
+                draw_matrix(matrix),
+                color_scale(name="accuracy", truth=True, outlined="D ≥ n (V − 1)"),
+                draw_plot(curves, title=f"D = {D}", x_name="n", y_range=(0, 1), height=120),
+            ],
+            table=(("", "n (V − 1)", f"accuracy, D = {D}", "variance kept", "D / n (V − 1)"), rows),
+            numbers={
+                "lengths": options.lengths,
+                "sizes": options.sizes,
+                "accuracy": accuracy,
+                "variance_kept": kept,
+                "bound": bound,
+            },
+        )
+
+
+def copying(length: int, size: int, symbols: int, rows: int, seed: int) -> tuple[float, float]:
+    """The accuracy of a linear copy of random sequences, and the recovered share of their variance."""
+    generator = np.random.default_rng(seed)
+    rotation, _ = np.linalg.qr(generator.standard_normal((size, size)))
+    embedding = generator.standard_normal((size, symbols))
+    embedding -= embedding.mean(1, keepdims=True)  # x is centered too: V one-hot rows span V − 1 directions
+    parts, part = [], embedding
+    for _ in range(length):
+        parts.append(part)
+        part = rotation @ part
+    writing = np.concatenate(parts[::-1], 1)  # (D, n V)
+    drawn = generator.integers(0, symbols, (rows, length))
+    centered = (np.eye(symbols)[drawn] - 1 / symbols).reshape(rows, -1)  # (rows, n V)
+    reading = np.linalg.pinv(writing, rcond=1e-10)
+    returned = centered @ writing.T @ reading.T
+    chosen = returned.reshape(rows, length, symbols).argmax(-1)
+    # All n (V − 1) directions of the sequences have variance 1/V; a projection of rank k keeps k of them.
+    kept = float(np.trace(reading @ writing)) / (length * (symbols - 1))
+    return float((chosen == drawn).mean()), kept

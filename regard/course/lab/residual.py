@@ -1,0 +1,123 @@
+"""Residual blocks: the identity at initialization, and a gradient that can bypass every block.
+
+    x_{ℓ+1} = x_ℓ + F(x_ℓ),   F(x) = W₂ φ(W₁ x + b₁)        x̄_ℓ = (I + ∂F/∂x)ᵀ x̄_{ℓ+1}
+
+If W₂ = 0, every block is the identity, at any depth. The plain network x_{ℓ+1} = F(x_ℓ) lacks the I.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from regard.course.lab.lab import Lab, LabResult, gradient_range, written
+from regard.inspect.plot import Curve, draw_plot
+from regard.parts import Seed, register
+from regard.trace import Array
+
+
+@register("lab", "residual")
+class ResidualLab(Lab):
+    """Gradients through a deep stack with and without skip connections."""
+
+    class Options(Lab.Options):
+        """Gradients through a deep stack with and without skip connections."""
+
+        layers: Annotated[int, Field(ge=1, le=500)] = 50
+        """Number of stacked blocks."""
+        size: Annotated[int, Field(ge=1, le=256)] = 32
+        """Features of every layer."""
+        gain: Annotated[float, Field(ge=0, le=100)] = 0.3
+        """Scale of W₂, in units of 1/√size; 0 makes every residual block the identity."""
+        seed: Seed = 0
+        """Seed of weights and inputs."""
+
+    summary = "y = x + F(x): the identity at initialization, and a gradient multiplied by I + ∂F/∂x"
+
+    @classmethod
+    def run(cls, options: Any) -> LabResult:
+        L = options.layers
+        depth = np.arange(L + 1)
+        kinds = {
+            "plain F(x)": (False, options.gain),
+            "x + F(x)": (True, options.gain),
+            "x + F(x), W₂ = 0": (True, 0.0),
+        }
+        found = {
+            name: gradients(L, options.size, gain, skip, options.seed) for name, (skip, gain) in kinds.items()
+        }
+        moved = identity_error(L, options.size, options.seed)
+        difference = block_difference(options.size, options.gain, options.seed)
+        rows = [(name, norms[-1], norms[0], norms[0] / norms[-1]) for name, norms in found.items()]
+        return LabResult(
+            title="Skip connections carry gradients",
+            see=f"Over {L} layers the gradient of the plain network is multiplied by {written(rows[0][3])}, "
+            "with skip connections by "
+            f"{written(rows[1][3])}; with W₂ = 0 it is unchanged, because every block is the identity "
+            f"(the output differs from the input by {written(moved)}).",
+            blocks=[
+                draw_plot(
+                    {name: Curve(depth, norms) for name, norms in found.items()},
+                    x_name="layer ℓ",
+                    y_name="‖∂loss/∂x_ℓ‖",
+                    log_y=True,
+                    y_range=gradient_range(list(found.values())),
+                ),
+            ],
+            table=(("", "at the top", "at the input", "ratio"), rows),
+            numbers={"gradients": found, "identity_error": moved, "jacobian_difference": difference},
+        )
+
+
+def weights(size: int, gain: float, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+    """W₁, b₁, W₂ of one block."""
+    first = torch.randn(size, size, generator=generator, dtype=torch.float64) / size**0.5
+    bias = 0.1 * torch.randn(size, generator=generator, dtype=torch.float64)
+    second = gain * torch.randn(size, size, generator=generator, dtype=torch.float64) / size**0.5
+    return first, bias, second
+
+
+def block(x: Tensor, first: Tensor, bias: Tensor, second: Tensor, *, skip: bool) -> Tensor:
+    """x + F(x), or F(x) alone."""
+    new = second @ torch.tanh(first @ x + bias)
+    return x + new if skip else new
+
+
+def block_jacobian(x: Tensor, first: Tensor, bias: Tensor, second: Tensor) -> Tensor:
+    """I + W₂ diag(1 − tanh²) W₁, written out."""
+    slopes = 1 - torch.tanh(first @ x + bias) ** 2
+    return torch.eye(len(x), dtype=x.dtype) + second @ torch.diag(slopes) @ first
+
+
+def gradients(layers: int, size: int, gain: float, skip: bool, seed: int) -> Array:
+    """(L + 1,) norms of ∂loss/∂x_ℓ, ℓ = 0 at the input; the loss is the output along a fixed unit vector."""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(size, generator=generator, dtype=torch.float64).requires_grad_()
+    states = [x]
+    for _ in range(layers):
+        states.append(block(states[-1], *weights(size, gain, generator), skip=skip))
+        states[-1].retain_grad()
+    (states[-1] @ torch.ones(size, dtype=torch.float64) / size**0.5).backward()
+    return np.array([float(state.grad.norm()) for state in states if state.grad is not None])
+
+
+def identity_error(layers: int, size: int, seed: int) -> float:
+    """The largest change of an input by blocks with W₂ = 0; expected: 0."""
+    generator = torch.Generator().manual_seed(seed)
+    first = x = torch.randn(size, generator=generator, dtype=torch.float64)
+    for _ in range(layers):
+        x = block(x, *weights(size, 0.0, generator), skip=True)
+    return float((x - first).abs().max())
+
+
+def block_difference(size: int, gain: float, seed: int) -> float:
+    """The largest difference between `block_jacobian` and autograd's Jacobian."""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(size, generator=generator, dtype=torch.float64)
+    made = weights(size, gain, generator)
+    found = torch.autograd.functional.jacobian(lambda one: block(one, *made, skip=True), x)
+    return float((found - block_jacobian(x, *made)).abs().max())

@@ -1,0 +1,282 @@
+"""The kinds of checks: a lab's number, Python code, printed equations, systems of the zoo, a recorded figure.
+
+Each is part of an entry and computes a value through public names; `Truth` holds the expected value.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from regard import zoo
+from regard.course.lectures.truth import Truth, settled
+from regard.parts import Settings
+
+RESULTS = Path(__file__).parents[3] / "docs" / "results.md"
+"""The results page; it exists only in a clone of the repository."""
+
+
+PREAMBLE = """\
+import itertools, math
+import numpy as np, torch
+import regard, regard.describe
+from regard import nn, zoo
+from regard.course.lab import run as lab
+from regard.structures import *
+from regard.course.lectures.instruments import *
+from regard.trace import Trace
+"""
+"""The first lines of every entry's Python code."""
+
+
+class LabCheck(Truth):
+    """A number of a lab: `{lab: jacobian, row: 'w = 1.1, T = 50', column: w^(T−1), expected: 106.7, within: 0.05}`."""
+
+    lab: str
+    """The name of the lab."""
+    set: dict[str, Any] = {}
+    """Settings of the lab."""
+    row: str | int = ""
+    """A row of its table, by its first cell or by its index from 0; needs `column`."""
+    column: str | int = ""
+    """The column, by its title or its index."""
+    number: tuple[str | int, ...] = ()
+    """Or the path to a number of the --json output: keys and indices."""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> LabCheck:
+        if bool(self.number) == (self.column != ""):
+            raise ValueError("expected either number, or row and column")
+        return self
+
+    @property
+    def command(self) -> str:
+        return lab_command(self.lab, self.set)
+
+    def told(self) -> str:
+        place = ", ".join(map(str, self.number)) or f"{self.row}, {self.column}"
+        return super().told() if self.of else f"{place}: {super().told()}"
+
+    def value(self) -> Any:
+        found = _lab(self.lab, repr(sorted(self.set.items())), _Held(self.set))
+        if self.number:
+            value: Any = found.numbers
+            for step in self.number:
+                value = value[step]
+            return settled(value)
+        head, rows = found.table
+        column = self.column if isinstance(self.column, int) else list(head).index(self.column)
+        row = (
+            rows[self.row]
+            if isinstance(self.row, int)
+            else next(one for one in rows if str(one[0]) == self.row)
+        )
+        return settled(row[column])
+
+
+def lab_command(name: str, settings: Mapping[str, Any]) -> str:
+    """The shell command of a lab with some of its settings."""
+    return " ".join(
+        ["regard lab", name, *(f"--set {_quoted(f'{key}={value}')}" for key, value in settings.items())]
+    )
+
+
+class PythonCheck(Truth):
+    """The value of the last line of Python code, which can use public names and
+    `regard.course.lectures.instruments`."""
+
+    python: str
+    """The code."""
+
+    command: ClassVar[str] = ""
+
+    def value(self) -> Any:
+        return settled(evaluated(self.python))
+
+    def told(self) -> str:
+        text = super().told()
+        difference = not self.of and self.expected == 0 and "apart(" in self.python.strip().splitlines()[-1]
+        return f"largest difference: {text}" if difference else text
+
+
+class BoardCheck(Settings):
+    """Equations that `regard describe` prints, which the tests evaluate with the network's own weights."""
+
+    describe: str
+    """The system to describe."""
+    set: tuple[str, ...] = ()
+    """Its settings, as for --set."""
+    shows: tuple[str, ...] = Field(min_length=1)
+    """Substrings that the printed lines must contain."""
+
+    @property
+    def command(self) -> str:
+        return " ".join(["regard describe", self.describe, *(f"--set {_quoted(one)}" for one in self.set)])
+
+    def value(self) -> Any:
+        lines = board(self.describe, *self.set)
+        return [piece for piece in self.shows if any(piece in line for line in lines)]
+
+    def told(self) -> str:
+        settings = "".join(f", --set {_quoted(one)}" for one in self.set)
+        return (
+            f"on the board of {self.describe}{settings}: {'; '.join(piece.strip() for piece in self.shows)}"
+        )
+
+    def said(self, found: Any) -> str:
+        return _missing(self.shows, found)
+
+    def holds(self, found: Any) -> bool:
+        return list(found) == list(self.shows)
+
+
+class ZooCheck(Settings):
+    """Systems that exist, whose spec is valid and whose network can be built."""
+
+    zoo: tuple[str, ...] = Field(min_length=1)
+    """Their names."""
+
+    @property
+    def command(self) -> str:
+        return f"regard train {self.zoo[0]}"
+
+    def value(self) -> Any:
+        from regard.course.lectures.instruments import parameters
+
+        return [name for name in self.zoo if name in zoo.names() and parameters(name)["together"]]
+
+    def told(self) -> str:
+        return f"in the zoo: {', '.join(self.zoo)}"
+
+    def said(self, found: Any) -> str:
+        return _missing(self.zoo, found)
+
+    def holds(self, found: Any) -> bool:
+        return list(found) == list(self.zoo)
+
+
+class TrainedCheck(Truth):
+    """A figure of a longer training, read from docs/results.md and not recomputed."""
+
+    trained: str
+    """The trained system of the zoo, or recipe."""
+    figure: str
+    """The figure as the results page prints it."""
+    under: str
+    """Part of the heading above the figure."""
+
+    @property
+    def command(self) -> str:
+        return f"regard train {self.trained}"
+
+    def value(self) -> Any:
+        (number,) = re.findall(r"-?\d[\d.]*", self.figure.replace(",", "").replace("−", "-"))
+        return float(number)
+
+    @property
+    def on_record(self) -> bool | None:
+        """Whether the results page has the figure; None if there is no such page."""
+        if not RESULTS.is_file():
+            return None
+        sections = _sections()
+        return any(self.under in title and self.figure in text for title, text in sections.items())
+
+
+def _missing(wanted: tuple[str, ...], found: Any) -> str:
+    missing = [one for one in wanted if one not in found]
+    return f"missing: {'; '.join(missing)}" if missing else "there"
+
+
+def _kind(value: Any) -> str | None:
+    keys = (
+        value
+        if isinstance(value, Mapping)
+        else type(value).model_fields
+        if isinstance(value, Settings)
+        else ()
+    )
+    return next((name for name in ("lab", "python", "describe", "zoo", "trained") if name in keys), None)
+
+
+Check = Annotated[
+    Annotated[LabCheck, Tag("lab")]
+    | Annotated[PythonCheck, Tag("python")]
+    | Annotated[BoardCheck, Tag("describe")]
+    | Annotated[ZooCheck, Tag("zoo")]
+    | Annotated[TrainedCheck, Tag("trained")],
+    Discriminator(
+        _kind,
+        custom_error_type="kind_of_check",
+        custom_error_message="a check has one of the keys lab, python, describe, zoo, trained",
+    ),
+]
+"""Any kind of check; its key tells the kind."""
+
+
+def evaluated(code: str) -> Any:
+    """Run Python code and return the value of its last line, an expression."""
+    tree = ast.parse(code.strip())
+    last = tree.body.pop()
+    if not isinstance(last, ast.Expr):
+        raise ValueError("the last line is no expression")
+    known = dict(_names())
+    exec(compile(tree, "<entry>", "exec"), known)  # our own code, from the deck
+    return eval(compile(ast.Expression(last.value), "<entry>", "eval"), known)
+
+
+@cache
+def _names() -> dict[str, Any]:
+    """The names that an entry's Python code can use."""
+    known: dict[str, Any] = {}
+    exec(PREAMBLE, known)
+    return known
+
+
+@cache
+def board(name: str, *settings: str) -> list[str]:
+    """All lines that `regard describe` prints for a system, except the parameters."""
+    from regard.describe import answers
+
+    return [line for lines in answers(zoo.find(name, settings)).values() for line in lines]
+
+
+class _Held:
+    """Settings that are ignored as part of a cache key."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.settings = settings
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@cache
+def _lab(name: str, key: str, held: _Held) -> Any:
+    from regard.course.lab import run
+
+    return run(name, **held.settings)
+
+
+@cache
+def _sections() -> dict[str, str]:
+    """{heading: the text below it}."""
+    found: dict[str, str] = {}
+    title = ""
+    for line in RESULTS.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            title = line.lstrip("# ")
+        found[title] = f"{found.get(title, '')}\n{line}"
+    return found
+
+
+def _quoted(text: str) -> str:
+    return f"'{text}'" if any(sign in text for sign in " {}[]*<>|&;") else text

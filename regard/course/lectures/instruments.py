@@ -1,0 +1,233 @@
+"""Functions for the Python code of entries: small models, cells with their weights by letter, tiny trainings,
+finite differences. All use public names, double precision and fixed seeds."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard import zoo
+from regard.course.lectures.checks import board
+from regard.model import Model
+from regard.model.counting import parameter_counts
+from regard.nn import Attention, Cell, Memory
+from regard.nn.cells import make_cell
+from regard.parts import find
+
+__all__ = [
+    "apart",
+    "attend",
+    "board",
+    "built",
+    "cell",
+    "encoded",
+    "letters",
+    "logged",
+    "numeric",
+    "parameters",
+    "printed_by",
+    "random",
+    "some_rows",
+    "teacher_forced",
+    "trained",
+    "trained_loop",
+    "trained_on",
+]
+
+FEW = 6
+"""Default number of rows of a world."""
+
+Array = NDArray[np.float64]
+
+
+def random(*shape: int, seed: int = 0) -> Array:
+    """Numbers drawn from a normal distribution."""
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def apart(one: Any, other: Any) -> float:
+    """The largest difference between two arrays of one shape."""
+    first, second = (
+        np.asarray(value.detach() if isinstance(value, Tensor) else value, float) for value in (one, other)
+    )
+    if first.shape != second.shape:
+        raise ValueError(f"the shapes {first.shape} and {second.shape} differ")
+    return float(np.abs(first - second).max(initial=0.0))
+
+
+def numeric(function: Callable[..., Any], *arguments: Any, step: float = 1e-5) -> list[Array]:
+    """The gradient of a number with respect to each argument, by central differences."""
+    arrays = [np.array(one, dtype=float) for one in arguments]
+    found = []
+    for array in arrays:
+        gradient = np.zeros_like(array)
+        for place in np.ndindex(array.shape):
+            kept = array[place]
+            array[place] = kept + step
+            above = float(function(*arrays))
+            array[place] = kept - step
+            below = float(function(*arrays))
+            array[place] = kept
+            gradient[place] = (above - below) / (2 * step)
+        found.append(gradient)
+    return found
+
+
+def cell(name: str, inputs: int, size: int, *, seed: int = 0, **options: Any) -> Cell:
+    """A cell with random weights: cell("gru", 3, 4, reset="before")."""
+    torch.manual_seed(seed)
+    made = make_cell(find("cell", name).Options(**options), inputs, size).double()
+    return made.requires_grad_(False)
+
+
+def letters(made: Cell, gates: str) -> dict[str, Array]:
+    """The weights by letter and gate: `Wr` of the input, `Ur` of the state, `br` both biases together."""
+    found = {}
+    parts = {"W": made.weight_ih, "U": made.weight_hh, "b": made.bias_ih + made.bias_hh}
+    for letter, whole in parts.items():
+        for gate, part in zip(gates, whole.chunk(len(gates)), strict=True):
+            found[letter + gate] = part.detach().numpy()
+    return found
+
+
+def attend(
+    query: Any, values: Any, *, score: str = "dot", select: str = "softmax", **weights: Any
+) -> tuple[list[float], list[float]]:
+    """Attention of one query over rows of values: (weights, context). Keywords such as `vector=` set
+    parameters of the score."""
+    memory_values = torch.as_tensor(np.asarray(values, float))[None]
+    asked = torch.as_tensor(np.asarray(query, float))[None, None]
+    torch.manual_seed(0)
+    attention = Attention(asked.shape[-1], memory_values.shape[-1], score=score, select=select).double()
+    with torch.no_grad():
+        for name, value in weights.items():
+            dict(attention.score.named_parameters())[name.replace("__", ".")].copy_(torch.as_tensor(value))
+        mask = torch.ones(memory_values.shape[:2], dtype=torch.bool)
+        look = attention(asked, Memory(memory_values, mask, memory_values.mean(1)))
+    return look.weights[0, 0].tolist(), look.context[0, 0].tolist()
+
+
+def some_rows(name: str, count: int = FEW, *settings: str) -> list[dict[str, Any]]:
+    """The first rows of a system's world."""
+    return [dict(row) for row in _world(name, count, settings)]
+
+
+@cache
+def _world(name: str, count: int, settings: tuple[str, ...]) -> list[Any]:
+    spec = zoo.find(name, settings)
+    provider = spec.data.provider
+    if provider is None:
+        raise ValueError(f"{name} has data of its own files")
+    fields = type(provider).model_fields
+    sizes = {key: count if key == "train" else 1 for key in ("train", "dev", "test", "long") if key in fields}
+    changed = [f"data.{provider.kind}.{key}={value}" for key, value in sizes.items()]
+    small = zoo.find(name, [*settings, *changed]).data.provider
+    return list(small.splits()["train"])[:count]  # type: ignore[union-attr]
+
+
+def built(
+    name: str,
+    *settings: str,
+    rows: Sequence[Mapping[str, Any]] | None = None,
+    count: int = FEW,
+    seed: int = 0,
+) -> Model:
+    """An untrained system of the zoo, with vocabularies fitted to a few rows."""
+    torch.manual_seed(seed)
+    made = Model.build(zoo.find(name, settings), rows=rows or some_rows(name, count, *settings))
+    made.network.double().eval().requires_grad_(False)
+    return made
+
+
+def parameters(name: str, *settings: str) -> dict[str, str]:
+    """The number of parameters of each part, with vocabulary sizes as V(…)."""
+    return parameter_counts(zoo.find(name, settings), None)[0]
+
+
+def encoded(model: Model, row: Mapping[str, Any]) -> dict[str, Memory]:
+    """The memories that the encoders make of one row."""
+    with torch.no_grad():
+        return model.network.encode(_batch(model, row))
+
+
+def teacher_forced(model: Model, row: Mapping[str, Any]) -> float:
+    """The teacher-forced loss of one row: the mean of −log p(y_t | y_<t, x) over t."""
+    with torch.no_grad():
+        (loss,) = model.network(_batch(model, row)).values()
+    return float(loss.mean)
+
+
+def _batch(model: Model, row: Mapping[str, Any]) -> Any:
+    return next(iter(model.batches([row], batch_rows=1).epoch(0)))
+
+
+def trained(name: str, *settings: str) -> Model:
+    """A system trained as by `regard train`, in a temporary folder."""
+    return _run(name, settings)[0]
+
+
+def logged(name: str, *settings: str) -> list[dict[str, str]]:
+    """The rows of log.csv of a training as in `trained`."""
+    return _run(name, settings)[1]
+
+
+@cache
+def _run(name: str, settings: tuple[str, ...]) -> tuple[Model, list[dict[str, str]]]:
+    from regard.fitting.experiment import Experiment
+
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+        run = Path(folder) / "run"
+        made = Experiment(zoo.find(name, settings), run, device="cpu", quiet=True).train()
+        made.folder = None
+        with (run / "log.csv").open(encoding="utf-8", newline="") as file:
+            return made, list(csv.DictReader(file))
+
+
+def trained_on(text: str, name: str, *settings: str) -> Model:
+    """A language model of the zoo trained on a text."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "text.txt"
+        path.write_text(text, encoding="utf-8")
+        return trained(
+            name,
+            "data.package=null",
+            f"data.train={path}",
+            f"data.dev={path}",
+            f"data.test={path}",
+            *settings,
+        )
+
+
+def trained_loop(
+    model: Model, rows: Sequence[Mapping[str, Any]], *, updates: int = 100, lr: float = 0.01
+) -> Model:
+    """A model trained on a few rows by an explicit training loop."""
+    model.network.float().train().requires_grad_(True)
+    optimizer = torch.optim.Adam(model.network.parameters(), lr=lr)
+    batches = model.batches(rows, batch_rows=len(rows), seed=1)
+    for update in range(updates):
+        for batch in batches.epoch(update):
+            losses = model.network(batch)
+            optimizer.zero_grad()
+            sum(loss.weight * loss.mean for loss in losses.values()).backward()  # type: ignore[union-attr]
+            optimizer.step()
+    return model.eval()
+
+
+def printed_by(program: str) -> list[str]:
+    """The lines that a slide's program prints."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(program, {})  # the programs of the slides, written in the deck
+    return out.getvalue().splitlines()

@@ -1,0 +1,70 @@
+"""The commands that show an entry: the trainings it needs, then its own command, each with its duration."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from dataclasses import dataclass
+from functools import cache
+
+from regard import zoo
+from regard.course.lectures.shelf import SHELF, answered_by, command, entry
+from regard.spec.document import parse
+
+RUNS = "runs/"
+MINUTE = 60
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """A command.
+
+    first    whether it must run before the entry's own command
+    remark   its duration and requirements; "" if it is quick
+    """
+
+    text: str
+    first: bool = False
+    remark: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text}    # {self.remark}" if self.remark else self.text
+
+
+def session(name: str) -> list[CommandLine]:
+    """All commands of an entry; an empty list if it has none."""
+    line = command(name)
+    if not line:
+        return []
+    given = entry(name).before or answered_by(name).before
+    made = given or tuple(f"regard train {run}" for run in _runs(line))
+    return [*(CommandLine(one, True, remark(one)) for one in made), CommandLine(line, False, remark(line))]
+
+
+def remark(line: str) -> str:
+    """The duration and requirements of a command that is not quick: "once, about 7 minutes"."""
+    words = shlex.split(line)
+    if words[0] == "python":
+        return str(_times().get(words[1], ""))
+    if words[:2] != ["regard", "train"]:
+        return ""
+    known = _times().get(words[2], "up to ten minutes")
+    return f"once, {_minutes(known) if isinstance(known, int) else known}"
+
+
+def _minutes(seconds: int) -> str:
+    if seconds <= MINUTE:
+        return "about a minute"
+    return f"about {math.ceil(seconds / MINUTE)} minutes"
+
+
+def _runs(line: str) -> list[str]:
+    """The systems of the zoo whose runs a command reads."""
+    folders = [word.removeprefix(RUNS) for word in shlex.split(line) if word.startswith(RUNS)]
+    return [folder for folder in folders if folder in zoo.names()]
+
+
+@cache
+def _times() -> dict[str, int | str]:
+    path = SHELF / "times.yaml"
+    return dict(parse(path.read_text(encoding="utf-8"), path.name).data)

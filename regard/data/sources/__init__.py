@@ -1,0 +1,42 @@
+"""The data that a spec names: the rows of each split, raw and encoded.
+
+splits      files, a generated world or a data package → the rows of train, dev, test
+holding     hold out some inputs of train if no dev is named
+stretches   hold out the end of a continuous text
+memory      the record of a run's files: absolute paths and hashes
+datasets    rows → a Dataset, cached
+inputs      files of inputs for a trained model
+"""
+
+from regard.data.sources.datasets import build_dataset
+from regard.data.sources.grouping import with_group
+from regard.data.sources.inputs import InputFile, open_inputs
+from regard.data.sources.memory import changes, digests, with_absolute_paths
+from regard.data.sources.repeated import repeated_inputs
+from regard.data.sources.splits import (
+    Splits,
+    file_fields,
+    has_test,
+    is_stream,
+    open_files,
+    open_splits,
+    remarks,
+)
+
+__all__ = [
+    "InputFile",
+    "Splits",
+    "build_dataset",
+    "changes",
+    "digests",
+    "file_fields",
+    "has_test",
+    "is_stream",
+    "open_files",
+    "open_inputs",
+    "open_splits",
+    "remarks",
+    "repeated_inputs",
+    "with_absolute_paths",
+    "with_group",
+]

@@ -1,0 +1,1 @@
+"""Faster ways to compute what `nn`, `model` and `training` do. Without this folder regard is only slower."""

@@ -1,0 +1,1 @@
+"""Kernels for the CPU: recurrences, attention, search."""

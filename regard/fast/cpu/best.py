@@ -1,0 +1,92 @@
+# mypy: disable-error-code="no-any-return, call-arg, var-annotated"
+"""Normalize and rank many rows of logits, for each step of a search over a large vocabulary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.structures.kernels.cpu.compilation import kernel, part, reduction
+from regard.structures.kernels.cpu.exponential import exponential
+from regard.structures.kernels.cpu.mathematics import larger
+from regard.structures.kernels.cpu.parallel import over_batch
+
+Array = Any
+BLOCK = 32
+
+
+@reduction
+def highest_of(row: Array) -> Any:
+    """The maximum; NaN if an element is NaN."""
+    highest = row[0]
+    for j in range(len(row)):
+        highest = larger(highest, row[j])
+    return highest
+
+
+@reduction
+def _summed(row: Array, highest: Any) -> Any:
+    total = row.dtype.type(0)
+    for j in range(len(row)):
+        total += exponential(row[j] - highest)
+    return total
+
+
+@kernel
+def _normalise_rows(logits: Array, out: Array, first: int, last: int) -> None:
+    for i in range(first, last):
+        highest = highest_of(logits[i])
+        # an infinite maximum is the result; subtracting it would give NaN
+        out[i] = highest if np.isinf(highest) else highest + np.log(_summed(logits[i], highest))
+
+
+@part
+def _above(value: Any, other: Any) -> bool:
+    """Whether a value ranks before another; NaN ranks first, as with torch."""
+    return value > other or (value != value and other == other)
+
+
+@part
+def _insert(value: Any, word: int, values: Array, words: Array) -> None:
+    """Insert into the sorted row of best values; among equals the earlier word comes first."""
+    place = len(values) - 1
+    while place > 0 and _above(value, values[place - 1]):
+        values[place], words[place] = values[place - 1], words[place - 1]
+        place -= 1
+    values[place], words[place] = value, word
+
+
+@kernel
+def _top_rows(logits: Array, values: Array, words: Array, first: int, last: int) -> None:
+    """The best of each row, by blocks; a block whose maximum is not among the best so far is skipped."""
+    vocabulary = logits.shape[1]
+    for i in range(first, last):
+        best, names = values[i], words[i]
+        best[:] = -np.inf
+        names[:] = 0
+        for low in range(0, vocabulary, BLOCK):
+            block = logits[i, low : min(low + BLOCK, vocabulary)]
+            if _above(highest_of(block), best[-1]):
+                for j in range(len(block)):
+                    if _above(block[j], best[-1]):
+                        _insert(block[j], low + j, best, names)
+
+
+def normalisers(logits: Tensor) -> Tensor:
+    """log Σ exp over the last dimension, (…, V) → (…); −inf if all are −inf, NaN or inf if one is."""
+    rows = logits.reshape(-1, logits.shape[-1]).contiguous()
+    out = rows.new_empty(len(rows))
+    over_batch(_normalise_rows, len(rows), rows.shape[1], rows.numpy(), out.numpy())
+    return out.view(logits.shape[:-1])
+
+
+def top(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The `count` highest of the last dimension, sorted, and their indices; −inf and 0 if all are −inf."""
+    rows = logits.reshape(-1, logits.shape[-1]).contiguous()
+    values, words = rows.new_empty(len(rows), count), torch.empty(len(rows), count, dtype=torch.int64)
+    over_batch(_top_rows, len(rows), rows.shape[1], rows.numpy(), values.numpy(), words.numpy())
+    shape = (*logits.shape[:-1], count)
+    return values.view(shape), words.view(shape)

@@ -1,0 +1,200 @@
+"""A recurrent layer over packed sequences on the CPU, in one direction or both.
+
+Rows are independent, so each core runs one direction of some rows from the first step to the last, without
+waiting for other cores. The loop contains only operations that depend on the state. The forward pass keeps
+the gates of every step. The backward pass runs the recurrence of the state's gradient alone; each weight's
+gradient is one matrix product over all N positions at the end.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.fast.cpu.gates import GRU, advance, kept_gates, retreat
+from regard.fast.cpu.product import Target, Window, multiply, panels
+from regard.structures.kernels.batching import once
+from regard.structures.kernels.cpu.compilation import kernel
+from regard.structures.kernels.cpu.memory import room
+from regard.structures.kernels.cpu.parallel import shares, side_by_side
+from regard.structures.kernels.cpu.rows import copy
+
+Array = Any
+
+
+class Packed(Protocol):
+    """The unpadded positions of B rows: all rows at the first step, then those that have a second step, ….
+
+    order    (B) the rows, longest first
+    starts   where each step begins, and the total
+    """
+
+    @property
+    def order(self) -> Tensor: ...
+
+    @property
+    def starts(self) -> list[int]: ...
+
+
+@kernel
+def _run_forward(
+    part: int,
+    parts: int,
+    kind: int,
+    projected: Array,
+    first: Array,
+    weight: Array,
+    bias: Array,
+    starts: Array,
+    outputs: Array,
+    last: Array,
+    previous: Array,
+    kept: Array,
+) -> None:
+    """projected (N, D·G), first (B, D·Z), weight (D, P, H, W) in panels, bias (D, G) → outputs (N, D·H), last
+    (B, D·Z), and for the backward pass previous (D, N, H) and kept (D, N, …).
+
+    D directions, of which number 1 reads from the end; G inputs of a cell's gates; Z numbers of its state,
+    [h; m] or h. A part takes one direction and the rows c, c + parts, …, so that all parts have similar
+    lengths.
+    """
+    directions, _, size = previous.shape
+    steps, gates, wide = len(starts) - 1, bias.shape[1], first.shape[1] // directions
+    g, c = part % directions, part // directions
+    parts = parts // directions
+    mine = first[c::parts, g * wide : g * wide + size].copy()
+    carry = first[c::parts, g * wide + size : (g + 1) * wide].copy()
+    recurrent = np.empty((len(mine), gates), projected.dtype)
+    for t in range(steps) if g == 0 else range(steps - 1, -1, -1):
+        low, high = starts[t] + c, starts[t + 1]
+        alive = (high - low + parts - 1) // parts
+        multiply(alive, Window(mine, 0, 1, 0), weight[g], Target(recurrent, 0, 1, 0, False))
+        for i in range(alive):
+            place = low + i * parts
+            advance(
+                kind,
+                projected[place, g * gates : (g + 1) * gates],
+                recurrent[i],
+                bias[g],
+                mine[i],
+                carry[i],
+                previous[g, place],
+                kept[g, place],
+                outputs[place, g * size : (g + 1) * size],
+            )
+    for i in range(len(mine)):
+        copy(mine[i], last[c + i * parts, g * wide : g * wide + size])
+        copy(carry[i], last[c + i * parts, g * wide + size : (g + 1) * wide])
+
+
+@kernel
+def _run_backward(
+    part: int,
+    parts: int,
+    kind: int,
+    d_outputs: Array,
+    d_last: Array,
+    weight: Array,
+    previous: Array,
+    kept: Array,
+    starts: Array,
+    d_first: Array,
+    d_inputs: Array,
+    d_recurrent: Array,
+) -> None:
+    """d_outputs (N, D·H), d_last (B, D·Z), weight (D, P, G, W) in panels → d_first (B, D·Z), d_inputs (N,
+    D·G) and, for a gru, d_recurrent (D, N, G).
+    """
+    directions, _, size = previous.shape
+    steps, gates, wide = len(starts) - 1, d_inputs.shape[1] // directions, d_first.shape[1] // directions
+    g, c = part % directions, part // directions
+    parts = parts // directions
+    mine = d_last[c::parts, g * wide : g * wide + size].copy()
+    carry = d_last[c::parts, g * wide + size : (g + 1) * wide].copy()
+    for t in range(steps - 1, -1, -1) if g == 0 else range(steps):
+        low, high = starts[t] + c, starts[t + 1]
+        alive = (high - low + parts - 1) // parts
+        for i in range(alive):
+            place = low + i * parts
+            retreat(
+                kind,
+                mine[i],
+                carry[i],
+                d_outputs[place, g * size : (g + 1) * size],
+                kept[g, place],
+                previous[g, place],
+                d_inputs[place, g * gates : (g + 1) * gates],
+                d_recurrent[g, place],
+            )
+        if kind == GRU:
+            multiply(alive, Window(d_recurrent[g], low, parts, 0), weight[g], Target(mine, 0, 1, 0, True))
+        else:
+            multiply(alive, Window(d_inputs, low, parts, g * gates), weight[g], Target(mine, 0, 1, 0, True))
+    for i in range(len(mine)):
+        copy(mine[i], d_first[c + i * parts, g * wide : g * wide + size])
+        copy(carry[i], d_first[c + i * parts, g * wide + size : (g + 1) * wide])
+
+
+class PackedRecurrence(torch.autograd.Function):
+    """projected (N, D·G), first (B, D·Z), weight (D, G, H), bias (D, G) → outputs (N, D·H), last states (B, D·Z).
+
+    D directions, one or two; Z numbers in a state, [h; m] or h; rows longest first. `kind` is one of `gates`.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, projected: Tensor, first: Tensor, weight: Tensor, bias: Tensor, packing: Packed, kind: int
+    ) -> tuple[Tensor, Tensor]:
+        directions, _, size = weight.shape
+        count, rows, new = len(projected), len(first), partial(room, projected)
+        outputs, last = new(count, directions * size), new(rows, first.shape[1])
+        previous, kept = new(directions, count, size), new(directions, count, kept_gates(kind) * size)
+        ctx.kind, ctx.wide, ctx.starts = kind, first.shape[1], np.array(packing.starts)
+        ctx.parts = directions * -(-shares(directions * rows) // directions)
+        side_by_side(
+            _run_forward,
+            ctx.parts,
+            kind,
+            projected.detach().numpy(),
+            first.detach().contiguous().numpy(),
+            np.stack([panels(one) for one in weight]),
+            bias.detach().numpy(),
+            ctx.starts,
+            outputs.numpy(),
+            last.numpy(),
+            previous.numpy(),
+            kept.numpy(),
+        )
+        ctx.save_for_backward(weight, previous, kept)
+        return outputs, last
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        d_outputs, d_last = gradients
+        weight, previous, kept = ctx.saved_tensors
+        directions, count, _ = previous.shape
+        gates, new = weight.shape[1], partial(room, previous)
+        d_first, d_inputs = new(len(d_last), ctx.wide), new(count, directions * gates)
+        d_recurrent = new(directions, count, gates if ctx.kind == GRU else 0)
+        side_by_side(
+            _run_backward,
+            ctx.parts,
+            ctx.kind,
+            d_outputs.contiguous().numpy(),
+            d_last.contiguous().numpy(),
+            np.stack([panels(one.t()) for one in weight]),
+            previous.numpy(),
+            kept.numpy(),
+            ctx.starts,
+            d_first.numpy(),
+            d_inputs.numpy(),
+            d_recurrent.numpy(),
+        )
+        left = d_recurrent if ctx.kind == GRU else d_inputs.view(count, directions, gates).transpose(0, 1)
+        d_weight = torch.stack([one.t() @ before for one, before in zip(left, previous, strict=True)])
+        return d_inputs, d_first, d_weight, left.sum(1), None, None

@@ -1,0 +1,188 @@
+"""One step of a search on the CPU for many rows: each core takes some rows from word to logits."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from regard.fast.cpu.energies import DOT, Memories
+from regard.fast.cpu.forth import bend, gather, scaled
+from regard.fast.cpu.gates import advance
+from regard.fast.cpu.location import nearby_for
+from regard.fast.cpu.looks import look
+from regard.fast.cpu.product import Target, Window, multiply
+from regard.structures.kernels.cpu.compilation import kernel, part
+from regard.structures.kernels.cpu.parallel import shares, side_by_side
+from regard.structures.kernels.cpu.rows import copy
+from regard.structures.kernels.cpu.segments import room_for
+
+Array = Any
+
+
+class Layers(NamedTuple):
+    """The weights in panels, the biases, and the kind of cell.
+
+    kind       the cell, one of `gates`; `residual`: whether a layer above the first adds its input to its
+               output
+    word       (G, E), read (G, D or O); recurrent (L, …, G, H) and its bias of all layers; below (L − 1, …,
+               G, H) and its bias of the layers above the first; the score's query weight (A, H)
+    combine    (O, …) from [h; c; e(y)], or its first parts, to the readout; empty if the readout is h
+    output     (V, O)
+    """
+
+    kind: int
+    residual: bool
+    word: Array
+    read: Array
+    recurrent: Array
+    recurrent_bias: Array
+    below: Array
+    below_bias: Array
+    query: Array
+    combine: Array
+    combine_bias: Array
+    output: Array
+    output_bias: Array
+
+
+class Rows(NamedTuple):
+    """The inputs and outputs of one step, for n rows.
+
+    embedded   (n, E)   inputs (n, G) the gates' inputs besides the word, the read and the state
+    fed        (n, O) the last vector, of width 0 without feedback
+    state      (L, n, Z) [h; m] or h of each layer, updated   seen (n, H + D + E) [h; c; e(y)]
+    looked     (n, S) the weights of the previous step, of width 0 if the score does not use them
+    weights    (n, S)
+    said       (n, O) the readout: input of the output layer, and fed back   logits (n, V)
+    """
+
+    embedded: Array
+    inputs: Array
+    fed: Array
+    state: Array
+    seen: Array
+    looked: Array
+    weights: Array
+    said: Array
+    logits: Array
+
+
+@part
+def _look_all(
+    first: int, end: int, alone: bool, asked: Array, layers: Layers, memories: Memories, rows: Rows
+) -> None:
+    """Attend. The hypotheses of a memory are consecutive rows; queries come from asked (n, H or more)."""
+    size, width, hypotheses = (
+        layers.recurrent.shape[2],
+        memories.values.shape[2],
+        len(asked) // len(memories.keys),
+    )
+    queries = np.empty((end - first, memories.keys.shape[2]), asked.dtype)
+    scratch = np.empty((2, queries.shape[1]), asked.dtype)
+    positions = rows.weights.shape[1]
+    energies = np.empty((1, positions), asked.dtype)
+    pairs = np.empty((1, 4 * max(positions - 1, 0)), asked.dtype)
+    nearby = nearby_for(memories.location, positions, queries.shape[1], asked.dtype.type(0))
+    room = room_for(positions, asked.dtype.type(0))
+    waits = np.ones(rows.weights.shape[1], asked.dtype)
+    if memories.score != DOT:
+        multiply(end - first, Window(asked, first, 1, 0), layers.query, Target(queries, 0, 1, 0, False))
+    for i in range(first, end):
+        if memories.score == DOT:
+            scaled(asked[i, :size], memories.scale, queries[i - first])
+        context = rows.seen[i, size : size + width]
+        look(
+            queries[i - first],
+            memories,
+            i // hypotheses,
+            rows.looked,
+            i,
+            alone,
+            waits,
+            scratch,
+            energies,
+            nearby,
+            room,
+            context,
+            rows.weights[i : i + 1],
+            pairs,
+            0,
+        )
+
+
+@part
+def _advance_all(first: int, end: int, read: Window, layers: Layers, rows: Rows) -> None:
+    count, size, gates = end - first, layers.recurrent.shape[2], rows.inputs.shape[1]
+    multiply(count, Window(rows.embedded, first, 1, 0), layers.word, Target(rows.inputs, first, 1, 0, True))
+    multiply(count, read, layers.read, Target(rows.inputs, first, 1, 0, True))
+    recurrent, below = np.empty((count, gates), rows.state.dtype), np.empty((count, size), rows.state.dtype)
+    before, kept = np.empty(size, rows.state.dtype), np.empty(6 * size, rows.state.dtype)
+    for layer in range(len(rows.state)):
+        if layer > 0:
+            for i in range(count):
+                copy(rows.seen[first + i, :size], below[i])
+                copy(layers.below_bias[layer - 1], rows.inputs[first + i])
+            multiply(
+                count, Window(below, 0, 1, 0), layers.below[layer - 1], Target(rows.inputs, first, 1, 0, True)
+            )
+        state = rows.state[layer]
+        multiply(
+            count, Window(state, first, 1, 0), layers.recurrent[layer], Target(recurrent, 0, 1, 0, False)
+        )
+        for i in range(first, end):
+            advance(
+                layers.kind, rows.inputs[i], recurrent[i - first], layers.recurrent_bias[layer],
+                state[i, :size], state[i, size:], before, kept, rows.seen[i, :size],
+            )  # fmt: skip
+            if layer > 0 and layers.residual:
+                gather(below[i - first], rows.seen[i, :size])
+
+
+@part
+def _say_all(first: int, end: int, bent: bool, layers: Layers, rows: Rows) -> None:
+    count = end - first
+    for i in range(first, end):
+        copy(layers.output_bias, rows.logits[i])
+    if len(layers.combine) == 0:
+        multiply(count, Window(rows.seen, first, 1, 0), layers.output, Target(rows.logits, first, 1, 0, True))
+        return
+    for i in range(first, end):
+        copy(layers.combine_bias, rows.said[i])
+    multiply(count, Window(rows.seen, first, 1, 0), layers.combine, Target(rows.said, first, 1, 0, True))
+    if bent:
+        for i in range(first, end):
+            bend(rows.said[i])
+    multiply(count, Window(rows.said, first, 1, 0), layers.output, Target(rows.logits, first, 1, 0, True))
+
+
+@kernel
+def _step_part(
+    part: int,
+    parts: int,
+    current: bool,
+    bent: bool,
+    alone: bool,
+    layers: Layers,
+    memories: Memories,
+    rows: Rows,
+) -> None:
+    """Queries come from the current or the previous state. With `alone`, only the most probable position is
+    read. With `bent`, the readout goes through tanh."""
+    size, width, embedded = layers.recurrent.shape[2], memories.values.shape[2], rows.embedded.shape[1]
+    count, top = rows.state.shape[1], len(rows.state) - 1
+    first, end = part * count // parts, (part + 1) * count // parts
+    if current:
+        _advance_all(first, end, Window(rows.fed, first, 1, 0), layers, rows)
+        _look_all(first, end, alone, rows.seen, layers, memories, rows)
+    else:
+        _look_all(first, end, alone, rows.state[top], layers, memories, rows)
+        _advance_all(first, end, Window(rows.seen, first, 1, size), layers, rows)
+    for i in range(first, end):
+        copy(rows.embedded[i], rows.seen[i, size + width : size + width + embedded])
+    _say_all(first, end, bent, layers, rows)
+
+
+def step_rows(current: bool, bent: bool, alone: bool, layers: Layers, memories: Memories, rows: Rows) -> None:
+    """Advance the state of every row and fill the outputs of one step."""
+    side_by_side(_step_part, shares(rows.state.shape[1]), current, bent, alone, layers, memories, rows)

@@ -1,0 +1,1 @@
+"""Kernels for CUDA: recurrences, attention, search, the optimizer."""

@@ -1,0 +1,79 @@
+# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+"""The most probable allowed next tokens of a search, and the normalizer of the logits, in one launch."""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from regard.structures.kernels.cuda.launching import on_device_of, power_of_two
+
+WIDEST = 1 << 16
+"""Maximum vocabulary size, which one program holds."""
+MOST = 64
+"""Maximum number of best tokens, which are found one by one."""
+FORBIDDEN = 2
+"""Maximum number of tokens that a launch can forbid."""
+
+
+def serves(logits: Tensor, count: int, forbidden: tuple[int, ...]) -> bool:
+    return (
+        logits.is_cuda
+        and logits.dtype in (torch.float32, torch.float64)
+        and 0 < logits.shape[-1] <= WIDEST
+        and count <= MOST
+        and len(forbidden) <= FORBIDDEN
+    )
+
+
+@triton.jit(do_not_specialize=["V", "K", "end", "minimum", "first", "second"])
+def best_kernel(logits, last, at, normalizers, values, words, V, K, end, minimum, first, second,
+                C: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+    """logits (N, V), last (N / K), at () → normalizers (N), values and words (N, C), best first."""
+    row = tl.program_id(0).to(tl.int64)
+    v = tl.arange(0, BLOCK)
+    x = tl.load(logits + row * V + v, mask=v < V, other=float("-inf"))
+    top = tl.max(x, 0)
+    safe = tl.where(top == float("-inf"), 0.0, top)
+    tl.store(normalizers + row, safe + tl.log(tl.sum(tl.exp(x - safe), 0)))
+    now = tl.load(at)
+    x = tl.where((v == first) | (v == second) | ((v == end) & (now < minimum)), float("-inf"), x)
+    over = tl.load(last + row // K) <= now
+    x = tl.where(over & (v != end), float("-inf"), x)
+    for place in range(C):
+        high = tl.max(x, 0)
+        word = tl.min(tl.where(x == high, v, BLOCK), 0)
+        tl.store(values + row * C + place, high)
+        tl.store(words + row * C + place, tl.where(word < V, word, 0).to(tl.int64))
+        x = tl.where(v == word, float("-inf"), x)
+
+
+def best(
+    logits: Tensor,
+    last: Tensor,
+    at: Tensor,
+    count: int,
+    *,
+    end: int,
+    minimum: int,
+    forbidden: tuple[int, ...],
+) -> tuple[Tensor, Tensor, Tensor]:
+    """logits (B, K, V), last (B) the step after which a source must have ended, at () the current step →
+    normalizers (B, K) over all tokens, and the values and indices (B, K, count) of the `count` best allowed
+    tokens.
+    """
+    rows, hypotheses, choices = logits.shape
+    logits = logits.contiguous()
+    normalizers = logits.new_empty(rows, hypotheses)
+    values = logits.new_empty(rows, hypotheses, count)
+    words = torch.empty(rows, hypotheses, count, dtype=torch.int64, device=logits.device)
+    first, second = (*forbidden, -1, -1)[:FORBIDDEN]
+    block = power_of_two(choices, 64)
+    with on_device_of(logits):
+        best_kernel[(rows * hypotheses,)](
+            logits, last, at, normalizers, values, words, choices, hypotheses, end, minimum, first, second,
+            C=count, BLOCK=block, num_warps=min(32, max(4, block // 1024)),
+        )  # fmt: skip
+    return normalizers, values, words

@@ -1,0 +1,1 @@
+"""Recordings: functions as CUDA graphs, replayed without Python."""

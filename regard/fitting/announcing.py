@@ -1,0 +1,113 @@
+"""Lines that a run prints: the data and the inferred settings before training, the scores and the folder after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+
+from regard.data import Dataset
+from regard.data.sources import Splits, is_stream, remarks
+from regard.evaluation import Evaluation
+from regard.fitting.pair_notes import Note
+from regard.reporting.console import safe_console
+from regard.spec import Spec
+from regard.training import Result
+
+
+class Announcer:
+    """Prints for one run, or nothing if it is silent."""
+
+    def __init__(self, spec: Spec, run: Path, *, silent: bool = False) -> None:
+        self.spec, self.run = spec, run
+        self.wording: Callable[[str], str] = str
+        """How settings are named: as options of the command line, or as arguments in Python."""
+        self.console = safe_console(quiet=silent)
+
+    def data(self, columns: Mapping[str, Any], datasets: Mapping[str, Dataset]) -> None:
+        """The number of rows to train on and for dev, and the sizes of the vocabularies."""
+        sizes = ", ".join(
+            f"{name} {column.size:,}" for name, column in columns.items() if hasattr(column, "size")
+        )
+        self.console.print(
+            f"[bold]{escape(self.spec.name or self.run.name)}[/bold]: {self._counted(datasets['train'])} to train on, "
+            f"{self._counted(datasets['dev'])} for dev"
+            + (f"; vocabularies: {escape(sizes)}" if sizes else ""),
+            highlight=False,
+        )
+
+    def inferred(self, notes: Sequence[Note], splits: Splits, warnings: Sequence[str]) -> None:
+        """Each inferred setting with the option that changes it, how the files are read, and warnings."""
+        width = max((len(note.decided) for note in notes), default=0)
+        for note in notes:
+            line = f"  {note.what:<9}{note.decided:<{min(width, 70)}}   {self.wording(note.change)}"
+            self.console.print(line, highlight=False, markup=False, soft_wrap=True)
+        for remark in dict.fromkeys(remark for rows in splits.values() for remark in remarks(rows)):
+            self.console.print(f"  {self.wording(remark)}", highlight=False, markup=False, soft_wrap=True)
+        for warning in warnings:
+            self.warn(self.wording(warning))
+        if not notes and not self.spec.data.provider and not self.spec.data.dev and self.spec.inputs:
+            group = self.spec.data.group
+            of = "distinct inputs" if group in (None, "none") else f"distinct values of {group}"
+            share = f"{100 * self.spec.data.hold_out:g} % of the {of}"
+            change = self.wording("--set data.dev=FILE, --set data.hold_out=0.1")
+            self.console.print(f"  split    dev: {share} are held out   {change}", highlight=False)
+
+    def rejected(self, dataset: Dataset, split: str, listed: Path) -> None:
+        """The number of bad rows, and the file that lists them."""
+        if dataset.rejected:
+            self.console.print(
+                f"[yellow]{dataset.rejected:,} rows of {split} left out[/yellow], "
+                f"with their reasons in {escape(str(listed))}",
+                highlight=False,
+            )
+
+    def remarks(self, dataset: Dataset, split: str) -> None:
+        for remark in dataset.remarks():
+            self.console.print(f"[yellow]{split}: {escape(remark)}[/yellow]", highlight=False)
+
+    def repeated(self, split: str, count: int, distinct: int) -> None:
+        """The number of inputs that the model was trained on."""
+        if count:
+            verb = "occurs" if count == 1 else "occur"
+            self.console.print(
+                f"[yellow]{split}: {count:,} of {distinct:,} distinct inputs also {verb} in train; the scores of "
+                f"{split} are not of new inputs alone[/yellow]",
+                highlight=False,
+            )
+
+    def warn(self, warning: str) -> None:
+        self.console.print(f"[yellow]{escape(warning)}[/yellow]", highlight=False, soft_wrap=True)
+
+    def scores(self, evaluation: Evaluation, dataset: Dataset, split: str, *, stepwise: bool) -> None:
+        """stepwise: whether a decoder writes its answer step by step, and therefore searches."""
+        figures = "   ".join(
+            f"{name} {score.value:.4g}{evaluation.beside(name)}" for name, score in evaluation.scores.items()
+        )
+        search = self.spec.search
+        beam = f"; beam search of {search.beam}, during training: greedy"
+        note = beam if stepwise and search.method == "beam" else ""
+        self.console.print(
+            f"[bold]{split}[/bold]  {escape(figures)}   ({self._counted(dataset)}{note})", highlight=False
+        )
+
+    def end(self, result: Result) -> None:
+        self.console.print(
+            f"{result.steps:,} steps in {result.seconds:.0f} s; {escape(self._kept(result))}the model is in "
+            f"[bold]{escape(str(self.run))}[/bold]",
+            highlight=False,
+        )
+
+    def _kept(self, result: Result) -> str:
+        """The evaluation that chose the weights, with the value of the metric that decided."""
+        metric = self.spec.training.metric
+        value = result.metrics.get(metric)
+        return "" if value is None else f"kept {result.kept} (dev {metric} {value:.4g}); "
+
+    def _counted(self, dataset: Dataset) -> str:
+        """The size of a data set in rows, or that of a text in tokens."""
+        if not is_stream(self.spec):
+            return f"{len(dataset):,} rows"
+        return f"{len(dataset.stream(next(iter(self.spec.outputs)))):,} tokens"

@@ -1,0 +1,1 @@
+"""What is printed while something runs: the console, its safe characters, and progress."""

@@ -1,0 +1,35 @@
+"""Compiled code: numba kernels on the CPU (`cpu`), Triton kernels on CUDA (`cuda`), loaded at first use.
+
+This folder contains the structures over one flat batch. `cpu` contains recurrences (`recurrence`),
+recurrences with attention (`attentive`), one step of a search (`step`, `best`) and the cross-entropy over a
+large vocabulary (`cost`). `cuda.recurrence` contains recurrences with attention as CUDA graphs, `cuda.best`
+and `cuda.beams` the selection of hypotheses in a search. `replay` and `replayed_gradient` record functions
+without a kernel as CUDA graphs; `buckets` rounds sizes, so that batches share recordings.
+"""
+
+from regard.private import eager
+from regard.structures.kernels.availability import available, plainly
+from regard.structures.kernels.chain import chain_log_partition, chain_marginals, chain_mode
+from regard.structures.kernels.cpu import parallel as _parallel  # noqa: F401  registers a fork handler
+from regard.structures.kernels.projective import (
+    projective_log_partition,
+    projective_marginals,
+    projective_mode,
+)
+from regard.structures.kernels.segments import segment_marginals
+from regard.structures.kernels.spanning import spanning_log_partition, spanning_marginals
+
+__all__ = [
+    "available",
+    "chain_log_partition",
+    "chain_marginals",
+    "chain_mode",
+    "eager",
+    "plainly",
+    "projective_log_partition",
+    "projective_marginals",
+    "projective_mode",
+    "segment_marginals",
+    "spanning_log_partition",
+    "spanning_marginals",
+]
