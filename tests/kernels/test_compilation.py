@@ -14,16 +14,18 @@ from pathlib import Path
 import numba
 import pytest
 
-import regard.structures.kernels
+import regard.fast.cpu
 from regard.structures.kernels.cpu import compilation, turns
 
 SCRIPT = """
 import torch
 from regard.fast.cpu import best
+from pathlib import Path
 from regard.structures.kernels.cpu.compilation import folder
 print("ready", flush=True)
 input()
-print(float(best.normalisers(torch.zeros(1, 8)).exp()), folder(), len(best._normalise_rows.stats.cache_hits))
+kept = folder(Path(best.__file__).parent)
+print(float(best.normalisers(torch.zeros(1, 8)).exp()), kept, len(best._normalise_rows.stats.cache_hits))
 """
 
 
@@ -72,20 +74,20 @@ def run(package: Path, processes: int = 1) -> list[tuple[float, Path, int]]:
 
 
 def test_a_change_in_what_a_kernel_inlines_is_compiled_anew(tmp_path):
-    """`best` calls `exponential`, which is in another file. Of two processes, one compiles while the other
+    """`best` calls `exponential`, which is in another file and folder. Of two processes, one compiles while the other
     waits and then loads from the cache."""
-    home = Path(regard.structures.kernels.__file__).parent
+    home, copy = Path(regard.__file__).parent, tmp_path / "regard"
     without = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(home, tmp_path / "regard" / "kernels", ignore=without)
-    shutil.copytree(home.parent / "private", tmp_path / "regard" / "private", ignore=without)
-    for name in ("errors.py", "lock.py"):
-        shutil.copy(home.parent / name, tmp_path / "regard")
-    (tmp_path / "regard" / "__init__.py").touch()
+    for name in ("structures/kernels", "fast", "private", "storage"):
+        shutil.copytree(home / name, copy / name, ignore=without)
+    shutil.copy(home / "errors.py", copy)
+    for name in ("__init__.py", "structures/__init__.py"):
+        (copy / name).touch()
     (value, folder, hits), second = sorted(run(tmp_path, processes=2), key=lambda found: found[2])
     assert (round(value, 5), hits) == (8, 0)
     assert second == (value, folder, 1)
-    assert folder.is_relative_to(tmp_path / "regard" / "kernels" / "cpu" / "__pycache__")
-    helper = tmp_path / "regard" / "kernels" / "cpu" / "exponential.py"
+    assert folder.is_relative_to(copy / "fast" / "cpu" / "__pycache__")
+    helper = copy / "structures" / "kernels" / "cpu" / "exponential.py"
     text = helper.read_text()
     assert text.count("return (even + u * odd) * power") == 1
     # Same length and date, so that neither reveals the change.
@@ -159,17 +161,17 @@ def test_kernels_of_old_sources_are_removed(tmp_path, monkeypatch):
 def test_every_file_counts(tmp_path, monkeypatch):
     home, without = Path(compilation.__file__).parent, shutil.ignore_patterns("__pycache__")
     copied = shutil.copytree(home, tmp_path / "cpu", ignore=without)
-    monkeypatch.setattr(compilation, "__file__", str(copied / "compilation.py"))
-    fingerprint = compilation.fingerprint.__wrapped__
-    found = {fingerprint()}
-    for count, path in enumerate(sorted(copied.glob("*.py")), 2):
+    monkeypatch.setattr(compilation, "HERE", copied)
+    beside = shutil.copytree(home, tmp_path / "beside", ignore=without)
+    found = {compilation.fingerprint.__wrapped__(beside)}
+    for count, path in enumerate([*sorted(copied.glob("*.py")), *sorted(beside.glob("*.py"))], 2):
         path.write_text(path.read_text() + "\n")
-        found.add(fingerprint())
+        found.add(compilation.fingerprint.__wrapped__(beside))
         assert len(found) == count, path.name
 
 
 def test_nothing_is_compiled_on_the_promise_of_finite_numbers():
-    for path in Path(compilation.__file__).parent.glob("*.py"):
+    for path in [*compilation.HERE.glob("*.py"), *Path(regard.fast.cpu.__file__).parent.glob("*.py")]:
         text = path.read_text()
         assert "njit(" not in text or path.name == "compilation.py", path.name
         assert "parallel=True" not in text and "prange" not in text, path.name

@@ -37,7 +37,7 @@ _INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, 
 
 
 HERE = Path(__file__).parent
-NEWEST = 6
+NEWEST = 3
 """Number of newest cache folders that are always kept."""
 UNUSED = 24 * 60 * 60.0
 """Seconds after which a cache folder counts as unused."""
