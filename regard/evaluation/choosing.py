@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from regard.errors import RegardError
 from regard.evaluation.inference import output_info
 from regard.metrics import Metric, OutputInfo, find_metric, metric, metric_names, unknown_metrics
-from regard.model import Model
+
+if TYPE_CHECKING:
+    from regard.model import Model
 
 LOSS = "loss"
 

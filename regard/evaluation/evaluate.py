@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regard.data import Dataset
 from regard.data.listed import readable
@@ -29,9 +29,11 @@ from regard.metrics import (
     classification,
     metric,
 )
-from regard.model import Model
-from regard.model.modes import answering
+from regard.nn.modes import answering
 from regard.parts import faults_named, nearest
+
+if TYPE_CHECKING:
+    from regard.model import Model
 
 PLACE = "place"
 """Group by the place in the answer, not by a column."""

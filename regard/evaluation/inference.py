@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
@@ -12,11 +12,13 @@ from regard.data import Batch, Dataset
 from regard.data.columns import Column
 from regard.evaluation.together import Ensemble, batches, watched
 from regard.metrics import OutputInfo
-from regard.model import Model
-from regard.model.order import in_order
 from regard.nn.memory import Memory
 from regard.trace import Trace
+from regard.trace.order import in_order
 from regard.trace.prediction import Prediction
+
+if TYPE_CHECKING:
+    from regard.model import Model
 
 Found = TypeVar("Found")
 

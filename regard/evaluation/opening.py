@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regard.data import Dataset, Row
 from regard.data.sources import build_dataset, changes, has_test, open_files, open_splits
 from regard.data.sources import remarks as source_remarks
 from regard.errors import RegardError
 from regard.evaluation.evaluate import Evaluation, evaluate
-from regard.model import Model
 from regard.spec import Spec
+
+if TYPE_CHECKING:
+    from regard.model import Model
 
 
 def measure(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
 from regard.data import Batch, Dataset, StreamBatches
 from regard.errors import RegardError
 from regard.evaluation.inference import output_info
-from regard.model import Model
 from regard.nn.memory import Memory
 from regard.trace import Trace
 from regard.trace.prediction import Prediction
+
+if TYPE_CHECKING:
+    from regard.model import Model
 
 Found = TypeVar("Found")
 TOKENS = 2048

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from regard.data import Batch, Batches, Dataset
 from regard.errors import RegardError
-from regard.model import Model
 from regard.reporting.watching import tell
 
-Ensemble = Sequence[tuple[Model, Dataset]]
+if TYPE_CHECKING:
+    from regard.model import Model
+
+Ensemble: TypeAlias = "Sequence[tuple[Model, Dataset]]"
 """The additional models of an ensemble."""
 EVALUATE_COST = 8000
 

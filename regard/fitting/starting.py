@@ -13,8 +13,8 @@ from regard.errors import RegardError
 from regard.model.columns import shared_with
 from regard.model.store import COLUMNS, SPEC, check_digests, read_columns
 from regard.model.unit_axes import UnitKind, unit_axes
-from regard.runs.sharing import fetched
 from regard.spec import Spec
+from regard.storage.hub import fetched
 from regard.training.weights import MatchedRows, start_from
 
 SHOWN = 5

@@ -18,7 +18,6 @@ from regard.model.columns import as_rows, fitted_columns, make_columns, refuse_u
 from regard.model.device import named_device
 from regard.model.inputs import given_rows, is_files
 from regard.model.language import LanguageModel
-from regard.model.modes import answering
 from regard.model.network import Network
 from regard.model.predicting import PredictingModel
 from regard.model.store import (
@@ -35,11 +34,12 @@ from regard.model.store import (
     write_metrics,
     write_weights,
 )
+from regard.nn.modes import answering
 from regard.parts import faults_named
-from regard.runs.sharing import fetched
 from regard.spec import Spec
 from regard.spec.saved import foreign_parts, write_spec
 from regard.storage.files import write_text
+from regard.storage.hub import fetched
 from regard.storage.manifest import MODEL_FILES, claim
 
 if TYPE_CHECKING:

@@ -30,6 +30,7 @@ from regard.storage.files import read_bytes, read_json, reading_remedy, write_te
 from regard.storage.manifest import MODEL_FILES, is_interrupted
 from regard.storage.tensors import first_not_finite, read_header, read_tensors, write_tensors
 from regard.version import __version__
+from regard.zoo import names
 
 SPEC, COLUMNS, WEIGHTS, METRICS, CARD, PARTS = MODEL_FILES
 FORMAT = 1
@@ -175,9 +176,7 @@ def read_columns(path: Path) -> dict[str, Column]:
 
 def _how_to_make(folder: Path) -> str:
     """A remedy for a folder that does not exist: the training that would create it."""
-    from regard import zoo
-
-    if folder.name in zoo.names() and folder.parent == Path("runs"):
+    if folder.name in names() and folder.parent == Path("runs"):
         return f"`regard train {folder.name}` makes it."
     near = nearest_run(folder)
     if near is not None:

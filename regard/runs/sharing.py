@@ -12,10 +12,12 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from regard.errors import MissingExtra, RegardError
+from regard.errors import RegardError
+from regard.model.shared_copy import copy_shared
+from regard.storage.hub import HUB, repository_name, upload
 from regard.storage.manifest import MODEL_FILES, claim
 
-HUB, FOLDER = "hf:", "folder:"
+FOLDER = "folder:"
 FRONT = """---
 library_name: regard
 tags: [regard, encoder-decoder, attention]
@@ -27,8 +29,6 @@ tags: [regard, encoder-decoder, attention]
 
 def push(run: str | Path, target: str, *, private: bool = False) -> str:
     """Copy a run's model to `owner/name` on the Hub or to `folder:PATH`; returns the name to load."""
-    from regard.model.shared_copy import copy_shared
-
     run = Path(run).expanduser()
     missing = [
         name for name in ("spec.yaml", "columns.json", "model.safetensors") if not (run / name).is_file()
@@ -54,7 +54,7 @@ def push(run: str | Path, target: str, *, private: bool = False) -> str:
         claim(folder, MODEL_FILES)
         copy_shared(run, folder)
         return str(folder)
-    name = _repository(target)
+    name = repository_name(target)
     with tempfile.TemporaryDirectory() as staged:
         copy_shared(run, Path(staged))
         card = Path(staged) / "card.md"
@@ -63,61 +63,3 @@ def push(run: str | Path, target: str, *, private: bool = False) -> str:
         (Path(staged) / "README.md").write_text(FRONT + text, encoding="utf-8")
         upload(Path(staged), name, private=private)
     return f"{HUB}{name}"
-
-
-def fetched(source: str | Path) -> Path:
-    """The folder of a model: a path unchanged; `hf:owner/name` or `hf:owner/name@revision` from the Hub."""
-    if not str(source).startswith(HUB):
-        return Path(source).expanduser()
-    name, _, revision = str(source).removeprefix(HUB).partition("@")
-    return download(_repository(name), revision or None)
-
-
-def upload(folder: Path, repository: str, *, private: bool) -> None:
-    """Upload all files of a folder to a repository of the Hub, which is created if it does not exist."""
-    hub = _hub()
-    try:
-        api = hub.HfApi()
-        api.create_repo(repository, exist_ok=True, private=private)
-        api.upload_folder(folder_path=str(folder), repo_id=repository, commit_message="Add a model of regard")
-    except Exception as error:  # errors of the Hub and of the network
-        raise RegardError(
-            f"the model could not be shared: {_first_line(error)}",
-            where=f"{HUB}{repository}",
-            fix="Log in with `hf auth login`, and check the name and the network.",
-        ) from error
-
-
-def download(repository: str, revision: str | None = None) -> Path:
-    """Download the model's files from a repository of the Hub into its cache."""
-    hub = _hub()
-    try:
-        return Path(hub.snapshot_download(repository, revision=revision, allow_patterns=list(MODEL_FILES)))
-    except Exception as error:
-        raise RegardError(
-            f"Could not load the model from the Hugging Face Hub: {_first_line(error)}",
-            where=f"{HUB}{repository}",
-            fix="Check the name and the network; for a private model log in with `hf auth login`.",
-        ) from error
-
-
-def _repository(name: str) -> str:
-    name = name.removeprefix(HUB)
-    owner, slash, model = name.partition("/")
-    if not owner or not slash or not model or "/" in model or owner.startswith("."):
-        raise RegardError(
-            f"expected owner/name or folder:PATH, received {name!r}.", where="push", fix="For example  me/g2p"
-        )
-    return name
-
-
-def _hub():  # type: ignore[no-untyped-def]
-    try:
-        import huggingface_hub
-    except ImportError as error:
-        raise MissingExtra("huggingface_hub", "hub", "Sharing models") from error
-    return huggingface_hub
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

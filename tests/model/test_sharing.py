@@ -11,7 +11,8 @@ import pytest
 import regard
 from regard import RegardError
 from regard.cli import main
-from regard.runs.sharing import fetched, push
+from regard.runs.sharing import push
+from regard.storage.hub import fetched
 from tests.model.small import build, spec
 
 SOURCES = (("train", "pairs.jsonl"), ("dev", "set aside from train"))
@@ -115,7 +116,7 @@ def test_the_hub_is_asked_by_name(monkeypatch: pytest.MonkeyPatch, run: Path, tm
         (hub / repository / "README.md").write_bytes((folder / "README.md").read_bytes())
 
     monkeypatch.setattr("regard.runs.sharing.upload", upload)
-    monkeypatch.setattr("regard.runs.sharing.download", lambda name, revision: hub / name)
+    monkeypatch.setattr("regard.storage.hub.download", lambda name, revision: hub / name)
     assert push(run, "me/letters") == "hf:me/letters"
     readme = (hub / "me" / "letters" / "README.md").read_text(encoding="utf-8")
     assert readme.startswith("---\nlibrary_name: regard") and 'regard.load("hf:me/letters")' in readme

@@ -249,7 +249,7 @@ def states_of_run(folder: Path, text: str) -> tuple[list[str], Array]:
     """The tokens of a text that a trained model's encoder reads, and its states (N, H) over them."""
     from regard.data.columns import TextColumn
     from regard.model import Model
-    from regard.model.modes import answering
+    from regard.nn.modes import answering
 
     model = Model.load(folder, device="cpu")
     inputs = [name for name in model.spec.inputs if isinstance(model.columns[name], TextColumn)]
