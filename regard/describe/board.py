@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.model.counting import parameter_counts
-from regard.nn.symbols import MemorySymbols, primed
+from regard.nn.symbols import MemorySymbols
+from regard.notation import primed
 from regard.parts import as_data
 from regard.spec import Spec, TrainingSpec
 from regard.spec.training import SPAN, STREAMS

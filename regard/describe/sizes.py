@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from regard.describe.notation import (
+from regard.describe.weights import LetteredWeight, letter
+from regard.notation import (
     BoardLines,
     Call,
     Concatenation,
@@ -27,7 +28,7 @@ from regard.describe.notation import (
     Symbol,
     symbols,
 )
-from regard.describe.weights import LetteredWeight, letter
+from regard.notation.grammar import NUMBERS
 
 Size = int | str | None
 Known = Mapping[tuple[str, int], Size]
@@ -113,9 +114,7 @@ class BoardSizes:
             case Reduction():
                 if node.kind == "Σ":
                     return self.of(node.body, known)
-                return (
-                    1 if node.kind in ("argmax", "argmin", "max", "min", "mean") else self.length(node.index)
-                )
+                return 1 if node.kind in NUMBERS else self.length(node.index)
             case Item():
                 return self._entry(node, known)
             case Concatenation():

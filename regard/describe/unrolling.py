@@ -8,9 +8,6 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from regard.describe.notation import Item, Node, Number, Operation, Symbol, symbols
-from regard.describe.notation.grammar import Parser
-from regard.describe.notation.walking import node_text
 from regard.describe.sizes import length
 from regard.describe.vertices import Arrow, Graph, GraphPart, Vertex
 from regard.describe.weights import letter
@@ -18,6 +15,9 @@ from regard.inspect.layout import Block
 from regard.inspect.scene import Group, Mark, Rect, Text
 from regard.inspect.wiring import PlacedBox, Wire, wired
 from regard.inspect.writing import text_width
+from regard.notation import Item, Node, Number, Operation, Symbol, symbols
+from regard.notation.grammar import Parser
+from regard.notation.walking import node_text
 
 HEIGHT, SIZE = 26.0, 12.0
 MORE = "⋯"

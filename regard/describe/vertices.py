@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from regard.describe.notation import Equation, Range, Symbol
 from regard.describe.weights import LetteredWeight
 from regard.model.count_formula import CountFormula
+from regard.notation import Equation, Range, Symbol
 
 Kind = Literal["input", "computed", "latent", "output", "box"]
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from regard.describe.notation import Call, Symbol
-from regard.describe.notation.nodes import Node
 from regard.nn.cells import Cell
 from regard.nn.encoders.layer import RecurrentLayer
+from regard.notation import Call, Symbol
+from regard.notation.nodes import Node
 
 FIRST = "first state"
 STEP = "@"

@@ -12,38 +12,15 @@ in short:
 
 Every weight has its own symbol: a letter, with a subscript for what it belongs to. If a model has several
 inputs or outputs, the board adds a prime to all symbols of the second and two primes to those of the third
-(`primed`). A part therefore writes its lines as if it were alone.
+(`regard.notation.primed`). A part therefore writes its lines as if it were alone.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-LETTER = r"[^\W\d_²Σ][\u0300-\u036f]*"
-TOKEN = re.compile(rf"(?P<name>[→←]?(?:{LETTER})+′*)(?P<below>_(?:{LETTER}|[\d→←′])+|_(?=\{{))?")
-RANGE = re.compile(rf"(?:{LETTER})+′* (?:∈|= [^;]*…)")
-FUNCTION = re.compile(rf"((?:{LETTER})+)(?:_\S+?)?\(([^)]*)\) = ")
-PLACE = re.compile(rf"((?:{LETTER})+) = arg(?:min|max)")
-FUNCTIONS = (
-    "σ",
-    "tanh",
-    "exp",
-    "log",
-    "cos",
-    "sin",
-    "relu",
-    "softmax",
-    "max",
-    "min",
-    "argmax",
-    "argmin",
-    "mean",
-)
-SPARSE = ("sparsemax", "entmax")
-KNOWN = frozenset((*FUNCTIONS, *SPARSE, "maxpool", "meanpool", "projective", "spanning", "for"))
-"""Words of the notation that are not symbols."""
+from regard.notation import marked, names_in
 
 
 @dataclass(frozen=True)
@@ -84,11 +61,11 @@ class MemorySymbols:
         """outer: the indices of the memory that these positions belong to."""
         letters = (self.index, self.length, *outer)
 
-        def marked(one: str) -> str:
-            return _primed_line(one, "′" * times, frozenset(letters), frozenset())
+        def primed(one: str) -> str:
+            return marked(one, "′" * times, letters)
 
         written = [self.values, self.keys, self.summary, self.index, self.length, self.embedding]
-        values, keys, summary, index, length, embedding = map(marked, written)
+        values, keys, summary, index, length, embedding = map(primed, written)
         return replace(
             self,
             values=values,
@@ -97,8 +74,8 @@ class MemorySymbols:
             index=index,
             length=length,
             embedding=embedding,
-            last=tuple(map(marked, self.last)),
-            carried=tuple(map(marked, self.carried)),
+            last=tuple(map(primed, self.last)),
+            carried=tuple(map(primed, self.carried)),
             words=None if self.words is None else self.words.primed(times, letters),
         )
 
@@ -106,7 +83,7 @@ class MemorySymbols:
     def names(self) -> frozenset[str]:
         """The symbols that other parts must leave without primes."""
         bases = {one.partition("_")[0] for one in (self.values, self.keys, self.summary) if one}
-        bases |= {match["name"] for one in (*self.last, *self.carried) for match in TOKEN.finditer(one)}
+        bases |= {name for one in (*self.last, *self.carried) for name in names_in(one)}
         below = frozenset() if self.words is None else self.words.names
         return frozenset({*bases, self.index, self.length, self.embedding}) | below
 
@@ -182,74 +159,3 @@ def side_by_side(parts: Sequence[str]) -> str:
 def factor(number: float) -> str:
     """A number as a factor, followed by a space; empty for 1."""
     return "" if number == 1 else f"{number:g} "
-
-
-def primed(lines: Sequence[str], times: int, kept: Iterable[str] = (), sign: str = "′") -> list[str]:
-    """The lines with `times` primes after their symbols.
-
-    kept   symbols of other parts that stay as they are, by letter (`h`) or in full (`E_x`)
-    sign   a sign to use instead of a prime, such as a combining one
-    """
-    if not times:
-        return list(lines)
-    kept, letters = frozenset(kept), _letters(lines)
-    found, inside = [], frozenset[str]()
-    for place, line in enumerate(lines):
-        if not line[:1].isspace():
-            inside = _known_inside(lines, place) | _labels(line)
-        found.append(_primed_line(line, sign * times, letters - kept, inside | kept))
-    return found
-
-
-def _letters(lines: Iterable[str]) -> frozenset[str]:
-    """The indices and sizes of the lines, which are primed in subscripts too."""
-    found: set[str] = set()
-    for line in lines:
-        said = line.partition("—")[0]
-        if RANGE.match(said):
-            found |= {match["name"] for match in TOKEN.finditer(said)} - KNOWN - _labels(line)
-        elif place := PLACE.match(said):
-            found.add(place[1])
-    return frozenset(found)
-
-
-def _labels(line: str) -> frozenset[str]:
-    """The labels in a range: A and C of `l ∈ {A, C}`."""
-    listed = re.search(r"∈ \{([^…}]*)\}", line)
-    return frozenset(re.findall(LETTER, listed[1])) if listed else frozenset()
-
-
-def _known_inside(lines: Sequence[str], place: int) -> frozenset[str]:
-    """The parameters and the local symbols of the function that a line defines."""
-    function = FUNCTION.match(lines[place])
-    if function is None or function[1] == "p":
-        return frozenset()
-    found = {match["name"] for match in TOKEN.finditer(function[2])}
-    for line in lines[place + 1 :]:
-        if not line[:1].isspace():
-            break
-        found.add(line.split()[0])
-    return frozenset(found)
-
-
-def _primed_line(line: str, primes: str, letters: frozenset[str], kept: frozenset[str]) -> str:
-    said, dash, note = line.partition("—")
-
-    def marked(match: re.Match[str]) -> str:
-        name, below = match["name"], match["below"] or ""
-        call = match.string[match.end() : match.end() + 1] == "("
-        if name + below in kept:
-            return name + below
-        before = match.string[: match.start()]
-        opened = before.rfind("_{")
-        named = opened > before.rfind("}") and ":" not in before[opened:]  # after a colon stands a condition
-        label = named and not below and name not in letters
-        if not (label or name in kept or name in KNOWN or (name == "p" and call)):
-            name += primes
-        pieces = re.findall(rf"(?:{LETTER}|[→←])′*|\d+|_", below)
-        return name + "".join(piece + primes if piece in letters else piece for piece in pieces)
-
-    def noted(match: re.Match[str]) -> str:
-        return marked(match) if match["below"] or match["name"] in letters else match[0]
-
-    return TOKEN.sub(marked, said) + dash + TOKEN.sub(noted, note)

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.describe.notation.nodes import Symbol, symbols
-from regard.describe.notation.reading import BoardLines
+from regard.notation.nodes import Symbol, symbols
+from regard.notation.reading import BoardLines
 from regard.testing.board import Board, Family, NotationError
 from regard.testing.board.symbols import Symbols
 from regard.testing.board.values import FUNCTIONS

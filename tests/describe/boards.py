@@ -13,7 +13,8 @@ from regard.describe import answers
 from regard.describe.board import memory_symbols, read_by
 from regard.model.network import Network
 from regard.nn.memory import Memory
-from regard.nn.symbols import MemorySymbols, primed
+from regard.nn.symbols import MemorySymbols
+from regard.notation import primed
 from regard.spec import Spec
 from regard.testing.board import Board
 from tests.describe.bindings import of_decoder, of_encoder

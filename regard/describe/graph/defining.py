@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from regard.describe.graph.part_board import PartBoard
-from regard.describe.notation import Equation, Symbol
-from regard.describe.notation.walking import said_symbols, same_symbol, written_symbol
 from regard.describe.vertices import Vertex
+from regard.notation import Equation, Symbol
+from regard.notation.walking import said_symbols, same_symbol, written_symbol
 
 
 @dataclass

@@ -11,8 +11,8 @@ from regard.describe.graph.given import reads
 from regard.describe.graph.holding import letters_of
 from regard.describe.graph.part_board import PartBoard
 from regard.describe.graph.tables import Tables
-from regard.describe.notation import Number, Symbol
 from regard.describe.vertices import Arrow, Vertex
+from regard.notation import Number, Symbol
 
 
 @dataclass

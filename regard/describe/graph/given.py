@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from regard.describe.graph.part_board import GIVEN, PartBoard
 from regard.describe.graph.tables import Tables
-from regard.describe.notation import Symbol, symbols
-from regard.describe.notation.walking import items_in, said_symbols
 from regard.describe.vertices import Arrow, Vertex
+from regard.notation import Symbol, symbols
+from regard.notation.walking import items_in, said_symbols
 
 
 def reads(board: PartBoard, tables: Tables, unit: Vertex) -> bool:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from regard.describe.graph.part_board import GIVEN, PartBoard, bodies
-from regard.describe.notation import Call, Node, Symbol, symbols
-from regard.describe.notation.walking import bind, items_in, parts_below
 from regard.describe.vertices import Vertex
 from regard.describe.weights import FIRST, STEP, LetteredWeight, letter
+from regard.notation import Call, Node, Symbol, symbols
+from regard.notation.walking import bind, items_in, parts_below
 
 
 def hold(board: PartBoard, units: Sequence[Vertex]) -> list[Vertex]:

@@ -8,10 +8,10 @@ from typing import Any
 
 from regard.describe.board import NOTE
 from regard.describe.graph.part_board import PartBoard, bodies
-from regard.describe.notation import Equation, Function, Symbol, symbols
-from regard.describe.notation.walking import written_symbol
 from regard.describe.vertices import Arrow, Inside, Vertex, in_order
 from regard.describe.weights import STEP, LetteredWeight, letter
+from regard.notation import Equation, Function, Symbol, symbols
+from regard.notation.walking import written_symbol
 
 
 def insides(board: PartBoard, cell_sizes: Mapping[str, int]) -> list[Inside]:

@@ -6,11 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 from regard.describe.graph.part_board import PartBoard
-from regard.describe.notation import Call, Equation, Operation, Reduction, Symbol, symbols
-from regard.describe.notation.walking import operations_in, reductions_in
 from regard.describe.vertices import Arrow, Vertex
-
-DISTRIBUTIONS = ("softmax", "sparsemax", "entmax")
+from regard.notation import Call, Equation, Operation, Reduction, Symbol, symbols
+from regard.notation.grammar import NUMBERS
+from regard.notation.walking import operations_in, reductions_in
 
 
 def mark_latent(board: PartBoard, units: Sequence[Vertex], arrows: Sequence[Arrow]) -> None:
@@ -58,7 +57,7 @@ def _is_choice(board: PartBoard, equation: Equation, *, weighs: bool) -> bool:
 
 def _is_over_places(board: PartBoard, equation: Equation) -> bool:
     body = equation.body
-    normalized = isinstance(body, Reduction) and body.kind in DISTRIBUTIONS
+    normalized = isinstance(body, Reduction) and body.kind not in NUMBERS
     return normalized and board.goes_over_places(body.index)
 
 

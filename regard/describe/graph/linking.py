@@ -8,9 +8,9 @@ from typing import Any
 
 from regard.describe.graph.defining import Definitions
 from regard.describe.graph.part_board import PartBoard, bodies
-from regard.describe.notation import Equation, Node, Number, Operation, Symbol, symbols
-from regard.describe.notation.walking import calls_in, said_symbols, same_symbol, written_symbol
 from regard.describe.vertices import Arrow, Vertex
+from regard.notation import Equation, Node, Number, Operation, Symbol, symbols
+from regard.notation.walking import calls_in, said_symbols, same_symbol, written_symbol
 
 
 def link(board: PartBoard, definitions: Definitions) -> list[Arrow]:

@@ -13,16 +13,16 @@ from regard.describe.graph.counting import count, group
 from regard.describe.graph.latent import tell_apart
 from regard.describe.graph.part import Names, PartGraph, part_graph
 from regard.describe.graph.part_board import PartBoard
-from regard.describe.notation import Range, symbols
-from regard.describe.notation.grammar import Parser
-from regard.describe.notation.walking import written_symbol
 from regard.describe.sizes import Size
 from regard.describe.vertices import Graph, Vertex
 from regard.describe.weights import held
 from regard.model.building import build_network
 from regard.model.counting import data_sizes, fitted_to_nothing, parameter_formulas
 from regard.model.store import read_columns
-from regard.nn.symbols import MemorySymbols, primed
+from regard.nn.symbols import MemorySymbols
+from regard.notation import Range, primed, symbols
+from regard.notation.grammar import Parser
+from regard.notation.walking import written_symbol
 from regard.parts import as_data
 from regard.spec import Spec
 

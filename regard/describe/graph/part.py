@@ -14,9 +14,9 @@ from regard.describe.graph.linking import link
 from regard.describe.graph.part_board import PartBoard
 from regard.describe.graph.shapes import cell_sizes, measure
 from regard.describe.graph.tables import look_up
-from regard.describe.notation import Symbol
 from regard.describe.sizes import BoardSizes, Known
 from regard.describe.vertices import Arrow, GraphPart, Vertex, in_order
+from regard.notation import Symbol
 
 
 @dataclass

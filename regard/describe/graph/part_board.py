@@ -8,7 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from regard.describe.board import NOTE
-from regard.describe.notation import (
+from regard.describe.vertices import Vertex
+from regard.describe.weights import LetteredWeight, letter
+from regard.notation import (
     BoardLines,
     Call,
     Equation,
@@ -21,9 +23,7 @@ from regard.describe.notation import (
     Symbol,
     symbols,
 )
-from regard.describe.notation.walking import node_text, said_symbols
-from regard.describe.vertices import Vertex
-from regard.describe.weights import LetteredWeight, letter
+from regard.notation.walking import node_text, said_symbols
 
 GIVEN = ("w", "X", "x", "y")
 """Letters of inputs and outputs."""

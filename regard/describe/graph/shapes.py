@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from regard.describe.graph.part_board import PartBoard, cell_name
-from regard.describe.notation.walking import written_symbol
 from regard.describe.sizes import BoardSizes, Size
 from regard.describe.vertices import Vertex
 from regard.describe.weights import STEP
+from regard.notation.walking import written_symbol
 
 
 def cell_sizes(board: PartBoard) -> dict[str, int]:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from regard.describe.graph.part_board import PartBoard
-from regard.describe.notation import Equation, Item, Symbol, symbols
-from regard.describe.notation.walking import calls_in, items_in, node_text, said_symbols
 from regard.describe.vertices import Arrow, Vertex
 from regard.describe.weights import letter
+from regard.notation import Equation, Item, Symbol, symbols
+from regard.notation.walking import calls_in, items_in, node_text, said_symbols
 
 
 @dataclass

@@ -15,7 +15,8 @@ from regard.nn.encoders.layer import LayerSymbols, RecurrentLayer
 from regard.nn.encoders.mean import masked_mean
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.symbols import MemorySymbols, primed
+from regard.nn.symbols import MemorySymbols
+from regard.notation import primed
 from regard.parts import Dropout, Mistakes, Options, Plan, Size, one_of, register
 
 Values = Literal["states", "frames"]

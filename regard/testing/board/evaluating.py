@@ -34,7 +34,7 @@ of the name: the symbol of a weight names one tensor.
                                     structure
 
 `Board(lines, binding)` computes any symbol, with indices or without. Lines are parsed by
-`regard.describe.notation`; the values are computed here alone, in double precision. The binding supplies the tensors of
+`regard.notation`; the values are computed here alone, in double precision. The binding supplies the tensors of
 the remaining symbols: {"W_r": W, "x_j": X}, where X holds an x for each j, or {"E": Family(E, (0,))}, where
 entries are counted from 0. Recurrences unroll by themselves, back to the given values.
 """
@@ -46,8 +46,8 @@ from typing import Any
 
 import torch
 
-from regard.describe.notation.grammar import OVER, Parser
-from regard.describe.notation.nodes import (
+from regard.notation.grammar import OVER, Parser
+from regard.notation.nodes import (
     Call,
     Concatenation,
     Condition,
@@ -63,7 +63,7 @@ from regard.describe.notation.nodes import (
     differences,
     symbols,
 )
-from regard.describe.notation.tokens import NotationError
+from regard.notation.tokens import NotationError
 from regard.testing.board.listing import Configuration, sequences, trees
 from regard.testing.board.symbols import Known, Symbols, named, whole
 from regard.testing.board.values import (
@@ -209,6 +209,8 @@ class Board(Symbols):
 
     def sum(self, node: Reduction, known: Known) -> Value:
         """Cached by the values of the letters that it depends on."""
+        if node.kind not in ("Σ", *OVER):
+            self._refuse_unknown(Call(node.kind, (Symbol(node.index),), ()))
         inside = known.lines if isinstance(known, LocalValues) else {}
         names = self.names_of(node)
         depends = tuple((name, known[name]) for name in sorted(names) if name in known)

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from regard.describe.notation.tokens import NotationError
+from regard.notation.tokens import NotationError
 
 MOST = 20_000
 """Maximum number of structures in one sum."""

@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from regard.describe.notation.grammar import Parser
-from regard.describe.notation.nodes import Call, Condition, Node, Symbol, symbols
-from regard.describe.notation.reading import BoardLines
-from regard.describe.notation.tokens import NotationError
+from regard.notation.grammar import Parser
+from regard.notation.nodes import Call, Condition, Node, Symbol, symbols
+from regard.notation.reading import BoardLines
+from regard.notation.tokens import NotationError
 from regard.testing.board.listing import Configuration
 from regard.testing.board.values import FUNCTIONS, Family, Value, entry
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.describe.notation.tokens import NotationError
+from regard.notation.tokens import NotationError
 from regard.testing.board.listing import Configuration
 
 Value = Any

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -18,6 +19,8 @@ PATTERN = re.compile(
     """,
     re.VERBOSE,
 )
+ITEM = re.compile(rf"\d+|(?:{LETTER}|[→←])′*")
+OTHER = "other"
 NOTE = "—"
 """Starts a note for the reader, which is skipped."""
 
@@ -38,19 +41,30 @@ class Token:
 
 def tokens(line: str) -> list[Token]:
     """The tokens of a line, without its note; the last one has the kind `end`."""
-    found, place, spaced = [], 0, False
     text = line.split(NOTE, 1)[0].rstrip()
+    found = list(scan(text))
+    for token in found:
+        if token.kind == OTHER:
+            refuse(line, token.place, f"{token.text!r} is not a symbol of the notation")
+        if token.kind == "-":
+            refuse(line, token.place, "minus is written −")
+    return [*found, Token("end", "the end of the line", text[-1:].isspace(), len(text))]
+
+
+def scan(text: str) -> Iterator[Token]:
+    """The tokens of any text, a note too; a character that is not of the notation has the kind `other`."""
+    place, spaced = 0, False
     while place < len(text):
         match = PATTERN.match(text, place)
-        if match is None:
-            refuse(line, place, f"{text[place]!r} is not a symbol of the notation")
-        kind, piece = str(match.lastgroup), match.group()
-        if kind == "sign" and piece == "-":
-            refuse(line, place, "minus is written −")
+        kind, piece = (OTHER, text[place]) if match is None else (str(match.lastgroup), match.group())
         if kind != "space":
-            found.append(Token(piece if kind == "sign" else kind, piece, spaced, place))
-        spaced, place = kind == "space", match.end()
-    return [*found, Token("end", "the end of the line", spaced, place)]
+            yield Token(piece if kind == "sign" else kind, piece, spaced, place)
+        spaced, place = kind == "space", place + len(piece)
+
+
+def items_of(subscript: str) -> list[str]:
+    """`_r1→` → r, 1, →: the items of a subscript without braces."""
+    return ITEM.findall(subscript)
 
 
 def refuse(line: str, place: int, why: str) -> NoReturn:

@@ -1,6 +1,6 @@
-"""Parser of the notation of boards: from a line of text to a syntax tree (see `regard.nn.symbols`)."""
+"""The notation of the equations (see `regard.nn.symbols`): lines of text as syntax trees, and their symbols renamed."""
 
-from regard.describe.notation.nodes import (
+from regard.notation.nodes import (
     Call,
     Concatenation,
     Condition,
@@ -16,8 +16,9 @@ from regard.describe.notation.nodes import (
     Symbol,
     symbols,
 )
-from regard.describe.notation.reading import BoardLines, Function
-from regard.describe.notation.tokens import NotationError
+from regard.notation.reading import BoardLines, Function
+from regard.notation.renaming import functions_of, marked, names_in, primed
+from regard.notation.tokens import NotationError
 
 __all__ = [
     "BoardLines",
@@ -36,5 +37,9 @@ __all__ = [
     "Several",
     "Single",
     "Symbol",
+    "functions_of",
+    "marked",
+    "names_in",
+    "primed",
     "symbols",
 ]

@@ -6,9 +6,10 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from regard.describe.notation.grammar import Parser
-from regard.describe.notation.nodes import Call, Equation, Node, Range, Reduction, Symbol
-from regard.describe.notation.tokens import NotationError, tokens
+from regard.notation.grammar import Parser
+from regard.notation.nodes import Call, Equation, Node, Range, Reduction, Symbol
+from regard.notation.renaming import functions_of
+from regard.notation.tokens import NotationError, tokens
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,9 @@ class BoardLines:
         self.equations: list[tuple[Equation, int | None]] = []
         self.functions: list[Function] = []
         self.inside: dict[str, Node] | None = None  # body of the function just above
-        for line in textwrap.dedent(lines).splitlines() if isinstance(lines, str) else lines:
+        written = textwrap.dedent(lines).splitlines() if isinstance(lines, str) else list(lines)
+        self.defined = functions_of(written)
+        for line in written:
             if tokens(line)[0].kind != "end":
                 self._read(line)
         self.places = {
@@ -45,7 +48,7 @@ class BoardLines:
         }
 
     def _read(self, line: str) -> None:
-        said = Parser(line).line_of_text()
+        said = Parser(line, self.defined).line_of_text()
         if isinstance(said, list):
             for one in said:
                 if self.ranges.setdefault(one.letter, one) != one:

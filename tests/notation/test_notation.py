@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.nn.symbols import primed
+from regard.notation import primed
 from regard.testing.board import Board, NotationError
 
 S, D, H = 4, 3, 5
@@ -208,7 +208,7 @@ def test_a_wrong_equation_is_noticed(right: str, wrong: str) -> None:
         ("y = x[4]", "entry 4 is asked for; there are 1 … 3"),
         ("y = sinus(x)", "there is no function sinus"),
         ("j = 1 … 3\ny = norm_j(x_j)", "there is no function norm_j; over an index are softmax, sparsemax"),
-        ("j = 1 … 3\ny = sofmax_{j: j > 1}(x[j])", "only Σ, softmax, sparsemax, entmax, max, min"),
+        ("j = 1 … 3\ny = sofmax_{j: j > 1}(x[j])", "there is no function sofmax_j"),
         ("    y = x", "an indented line belongs to a function"),
         ("y = (x", "expected ), received the end of the line"),
         ("y = x § 2", "is not a symbol of the notation"),

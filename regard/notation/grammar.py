@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Container
 
-from regard.describe.notation.nodes import (
+from regard.notation.nodes import (
     Call,
     Concatenation,
     Condition,
@@ -19,18 +19,24 @@ from regard.describe.notation.nodes import (
     Single,
     Symbol,
 )
-from regard.describe.notation.tokens import LETTER, Token, refuse, tokens
+from regard.notation.tokens import NotationError, Token, items_of, refuse, tokens
 
 COMPARISONS = ("=", "≠", "<", "≤", ">", "≥")
+NUMBERS = ("Σ", "max", "min", "argmax", "argmin", "mean")
+"""What gives one value for all values of an index; other functions over an index give one for each."""
 OVER = ("softmax", "sparsemax", "entmax", "max", "min", "argmax", "argmin", "mean")
-"""Functions that range over the index in their subscript: softmax_j(e_tj)."""
+"""The functions of the notation that range over the index in their subscript: softmax_j(e_tj)."""
 
 
 class Parser:
-    """Parser of one line. Each method parses the construct it is named after and leaves `place` after it."""
+    """Parser of one line. Each method parses the construct it is named after and leaves `place` after it.
 
-    def __init__(self, line: str) -> None:
+    functions   those that the board defines; another one with an index below, such as topk_j, ranges over it
+    """
+
+    def __init__(self, line: str, functions: Container[str] | None = None) -> None:
         self.line, self.tokens, self.place = line, tokens(line), 0
+        self.functions = functions
 
     @property
     def now(self) -> Token:
@@ -218,7 +224,7 @@ class Parser:
         return self.named(token)
 
     def named(self, token: Token) -> Node:
-        if token.text in OVER and self.at("subscript", "_{"):
+        if self.at("subscript", "_{") and (token.text in OVER or self.ranges_over(token)):
             index, conditions = self.below()
             self.take("(")
             body, degree = self.expression(), None
@@ -232,6 +238,20 @@ class Parser:
             self.take("(")
             return Call(token.text, items, tuple(self.listed(")")))
         return Symbol(token.text, items)
+
+    def ranges_over(self, function: Token) -> bool:
+        """Whether an unknown function is called with one index below it."""
+        if self.functions is None or function.text in self.functions or function.text == "p":
+            return False
+        start = self.place
+        try:
+            self.below()
+        except NotationError:
+            return False
+        else:
+            return self.at("(") and not self.now.spaced
+        finally:
+            self.place = start
 
     def items(self) -> tuple[Node, ...]:
         """The subscripts of a name: letters and numbers one by one, or expressions in braces."""
@@ -288,5 +308,4 @@ class Parser:
 
 def split(run: str) -> tuple[Node, ...]:
     """`r1→` → r, 1, →."""
-    pieces = re.findall(rf"\d+|(?:{LETTER}|[→←])′*", run)
-    return tuple(Number(int(piece)) if piece.isdigit() else Symbol(piece) for piece in pieces)
+    return tuple(Number(int(item)) if item.isdigit() else Symbol(item) for item in items_of(run))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from regard.describe.notation.nodes import Call, Item, Node, Number, Operation, Reduction, Symbol, parts_of
+from regard.notation.nodes import Call, Item, Node, Number, Operation, Reduction, Symbol, parts_of
 
 
 def parts_below(node: Node) -> tuple[Node, ...]:
