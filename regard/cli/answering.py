@@ -114,9 +114,7 @@ def as_shown(given: Any) -> Any:
 
 def hint_at_file(model: Model, texts: Sequence[str]) -> None:
     """Tell a user who passed a file name as text how to have the file read."""
-    from regard.data.columns import TextColumn
-
-    reads_text = all(isinstance(model.columns[name], TextColumn) for name in model.spec.inputs)
+    reads_text = all(model.columns[name].is_text for name in model.spec.inputs)
     if reads_text and len(texts) == 1 and os.path.isfile(texts[0]):
         say(
             f"{texts[0]} is a file, but its name is used as the text. To read the file: -f {texts[0]}",

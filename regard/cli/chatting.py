@@ -96,10 +96,10 @@ class Chat:
     def check(self, run: Path) -> None:
         """Refuse a model with inputs other than the dialog, and names that could not be read back."""
         for name in self.model.spec.inputs:
-            kind = self.model.columns[name].type
-            if kind not in ("text", "dialog"):
+            column = self.model.columns[name]
+            if not column.can_be("text", "dialog"):
                 raise RegardError(
-                    f"the model reads {name!r}, of type {kind}: only dialogs and texts can be typed.",
+                    f"the model reads {name!r}, of type {column.type}: only dialogs and texts can be typed.",
                     where=str(run),
                     fix="Use  regard predict, which reads rows.",
                 )
@@ -125,7 +125,7 @@ class Chat:
         found: dict[str, Any] = {}
         for name in self.model.spec.inputs:
             column: Any = self.model.columns[name]
-            if column.type == "dialog":
+            if column.can_be("dialog"):
                 kept = turns[-column.max_turns :] if column.max_turns else turns
                 found[name] = write_turns(kept, column.mark)
             else:

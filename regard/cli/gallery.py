@@ -13,7 +13,6 @@ from regard.cli.loading import load, refuse_stream
 from regard.cli.options import Loading
 from regard.cli.outputs import file_of
 from regard.data import Dataset
-from regard.data.columns import TextColumn
 from regard.evaluation import open_dataset, references, usual_split
 from regard.inspect import Example
 from regard.inspect.conversation import is_conversation
@@ -85,7 +84,7 @@ def _example(
     trace = _known_places(model, dataset, output, row, answer.trace)
     raw = dataset.raw(row)
     asked = " · ".join(
-        raw[name] if isinstance(model.columns[name], TextColumn) and name in raw else " ".join(pieces)
+        raw[name] if model.columns[name].is_text and name in raw else " ".join(pieces)
         for name, pieces in trace.input.items()
         if name not in trace.seen and not is_conversation(trace, name)
     )

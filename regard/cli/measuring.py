@@ -59,7 +59,7 @@ def evaluate_runs(
 def columns_of(model: Model) -> list[str]:
     """The columns by which rows can be grouped."""
     spec = model.spec
-    texts = any("text" in model.columns[name].types() for name in spec.outputs)
+    texts = any(model.columns[name].can_be("text") for name in spec.outputs)
     return [*spec.inputs, *spec.outputs, *spec.truth, *([PLACE] if texts else [])]
 
 

@@ -144,7 +144,7 @@ class Dataset:
                 "all their outputs as references (data.references=false: each row by itself)"
             )
         for name, column in self.columns.items():
-            if not column.cached or type(column).remark is Column.remark:
+            if not column.cached or not column.has_remark:
                 continue
             remark = column.remark(self._passed(name))
             found += [f"{name}: {remark}"] if remark else []

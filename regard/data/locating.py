@@ -13,7 +13,7 @@ from regard.data.readers.row import Row
 
 def naming_files(columns: Sequence[Column]) -> list[Column]:
     """The columns whose values may be paths."""
-    return [column for column in columns if type(column).located is not Column.located]
+    return [column for column in columns if column.names_files]
 
 
 def located(rows: Iterable[Row], naming: Sequence[Column]) -> Iterator[Row]:

@@ -343,8 +343,8 @@ def _keep(inference: ModelInference, evaluation: Evaluation) -> None:
     evaluation.predictions[output] = [answer.text for answer in inference.predictions]
     evaluation.references[output] = references(inference.dataset, output)
     evaluation.values[output] = (values, inference.references)
-    if "text" in column.types():
-        evaluation.pieces[output] = column.pieces  # type: ignore[attr-defined]
+    if column.can_be("text"):
+        evaluation.pieces[output] = column.pieces
     if column.scalar and hasattr(column, "classes"):
         evaluation.labels[output] = classification(values, [true[0] for true in inference.references])
 

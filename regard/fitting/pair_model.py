@@ -65,12 +65,13 @@ def alternatives(document: Mapping[str, Any]) -> list[str]:
 
 def _fitting(document: Mapping[str, Any], kind: str) -> list[str]:
     """The encoders that can read all inputs, or the decoders that can write all outputs."""
-    columns = document["inputs" if kind == "encoder" else "outputs"].values()
+    given = document["inputs" if kind == "encoder" else "outputs"].values()
+    columns = [part("column", column["type"]) for column in given]
     takes = "reads" if kind == "encoder" else "writes"
     return [
         name
         for name in names(kind)
-        if all(column["type"] in getattr(part(kind, name), takes) for column in columns)
+        if all(column is not None and column.can_be(*getattr(part(kind, name), takes)) for column in columns)
     ]
 
 

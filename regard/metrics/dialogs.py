@@ -20,7 +20,7 @@ class DialogAccuracy(Metric):
 
     def refuses(self, output: OutputInfo) -> str | None:
         found = output.columns.get(COLUMN)
-        if found is not None and found.type == "group":
+        if found is not None and found.can_be("group"):
             return None
         return f"{self.name} needs the dialog of each row: truth: {{{COLUMN}: {{type: group}}}}"
 

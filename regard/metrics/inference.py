@@ -45,7 +45,7 @@ class OutputInfo:
             name: column
             for name, column in self.truth.items()
             if column in self.columns
-            and self.columns[column].type == kind
+            and self.columns[column].can_be(kind)
             and (name in self.attended or not attended)
         }
 

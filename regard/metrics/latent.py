@@ -43,7 +43,7 @@ def known_trees(output: OutputInfo) -> dict[str, str]:
     return {
         column.of[0]: name
         for name, column in output.columns.items()
-        if column.type == "tree" and column.of[0] in output.inputs and name not in output.outputs
+        if column.can_be("tree") and column.of[0] in output.inputs and name not in output.outputs
     }
 
 

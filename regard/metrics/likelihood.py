@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from regard.data.columns import Column
 from regard.errors import RegardError
 from regard.metrics.inference import Inference
 from regard.metrics.metric import Metric, Score
@@ -75,7 +74,7 @@ def _characters(inference: Inference) -> int:
 def _left_out(inference: Inference) -> str:
     """The items that the likelihood leaves out: classes that the training data lack have none."""
     column = inference.output.column
-    if column.alone or type(column).unseen is Column.unseen:
+    if column.alone or not column.classed:
         return ""
     rows = sum(bool(column.unseen(inference.raw(row)[column.name])) for row in range(len(inference)))
     return f"|without what training never saw, in {rows:,} of {len(inference):,} rows" if rows else ""

@@ -17,7 +17,7 @@ class PointsMetric(Metric):
 
     def refuses(self, output: OutputInfo) -> str | None:
         reason = super().refuses(output)
-        if reason is None and output.columns[output.column.of[0]].type != "points":
+        if reason is None and not output.columns[output.column.of[0]].can_be("points"):
             reason = f"{self.name} needs an input of type points; {output.name!r} points at {output.column.of[0]!r}"
         return reason
 

@@ -44,7 +44,7 @@ def build_network(spec: Spec, columns: Mapping[str, Column], *, read_files: bool
 
 def tree_columns(columns: Mapping[str, Any]) -> dict[str, str]:
     """{input: the column of its tree}, for some columns of a spec."""
-    return {column.of: name for name, column in columns.items() if column.type == "tree"}
+    return {column.of: name for name, column in columns.items() if column.part.can_be("tree")}
 
 
 def given_trees(spec: Spec) -> dict[str, str]:

@@ -70,7 +70,7 @@ def refuse_unseen(
     rows: Iterable[Row], columns: Mapping[str, Column], fix: str = "Correct the row, or leave it out."
 ) -> None:
     """Refuse training rows with classes to which the columns were not fitted."""
-    classed = [column for column in columns.values() if type(column).unseen is not Column.unseen]
+    classed = [column for column in columns.values() if column.classed]
     for row in rows if classed else ():
         for column in classed:
             unseen = column.unseen(row.get(column.field, ""))
@@ -112,7 +112,7 @@ def fit_columns(
         if name in shared or name in given:
             continue
         fields = [column.field, *(columns[other].field for other, owner in shared.items() if owner == name)]
-        if type(column).learn_own is not Column.learn_own:
+        if column.learns_own:
             own = (value for row in rows() if (value := row.get(column.field)) is not None)
             column.learn_own(_some(own, column, rows))
         if column.learns_beside is not None:

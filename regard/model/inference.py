@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from regard.data import Batch, Tokens
-from regard.data.batch import BEGIN, UNKNOWN
-from regard.data.columns import Column, TextColumn
+from regard.data.batch import UNKNOWN
+from regard.data.columns import Column
 from regard.errors import RegardError
 from regard.model.building import tree_columns
 from regard.model.heads import with_heads, with_nodes, with_self_looks, with_words
@@ -140,7 +140,7 @@ class BatchInference:
     def _view(self, trace: bool, given: bool) -> BatchView:
         """The batch in readable form."""
         written = None
-        if given and self.batch.texts is not None and isinstance(self.column, TextColumn):
+        if given and self.batch.texts is not None and self.column.is_text:
             written = [self.column.pieces(text) for text in self.batch.texts(self.output)]
         return BatchView(
             {name: self._positions(name) for name in self.spec.encoder},
@@ -161,7 +161,7 @@ class BatchInference:
         """The names of the positions of an input; units outside the vocabulary as written."""
         column: Any = self.columns[name]
         collated, pieces, texts = self.batch[name], None, None
-        if self.batch.texts is not None and type(column).readable_texts is not Column.readable_texts:
+        if self.batch.texts is not None and column.shows_unknown:
             texts = self.batch.texts(name)
         if name in self.decoder.by_words:
             rows = column.readable_words(collated, texts)
@@ -213,9 +213,8 @@ class BatchInference:
             raise RegardError(f"the prefix {reason}.", where="prefix")
         ids, device = column.encode(prefix), next(self.network.parameters()).device
         self.decoder.check_prefix(ids.tolist(), self.memories)
-        words = getattr(self.decoder, "begin", BEGIN) == BEGIN  # else it does not choose from a vocabulary
         for piece, number in zip(column.tokens(prefix), ids.tolist(), strict=True):
-            if words and number == UNKNOWN:
+            if self.decoder.from_vocabulary and number == UNKNOWN:
                 raise RegardError(
                     f"the model cannot write {piece!r}: it is not in its vocabulary.", where="prefix"
                 )

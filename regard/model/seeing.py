@@ -24,7 +24,7 @@ def with_seen(
 
     truths   {input: the column of its true attention}}
     """
-    shown = [name for name in encoded if type(columns[name]).seen is not Column.seen]
+    shown = [name for name in encoded if columns[name].drawn]
     if not shown:
         return list(answers)
     collated = {name: batch[name].to("cpu") for name in shown}

@@ -184,7 +184,7 @@ def truths_about(plan: Plan, source: str, output: str, types: Collection[str]) -
     return {
         name: truth
         for name, truth in plan.truth.items()
-        if truth.type in types and truth.part.between(truth, plan) == (source, output)
+        if truth.part.can_be(*types) and truth.part.between(truth, plan) == (source, output)
     }
 
 

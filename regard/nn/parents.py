@@ -138,7 +138,7 @@ class Parents(nn.Module):
                 option,
                 fix=f"Leave {option} out.",
             )
-        trees = {column.of for column in plan.inputs.values() if column.type == "tree"}
+        trees = {column.of for column in plan.inputs.values() if column.part.can_be("tree")}
         for reader in readers:
             if reader not in trees:
                 mistakes.add(

@@ -108,6 +108,18 @@ def optional(when: str) -> Callable[[Function], Function]:
     return mark
 
 
+def declared(ability: str) -> Callable[[Function], Function]:
+    """Mark a method that is called only of a class that declares an ability: an attribute that is true. A class that
+    writes the one without the other is refused."""
+
+    def mark(method: Function) -> Function:
+        method.__ability__ = ability  # type: ignore[attr-defined]
+        method.__called__ = f"if the class declares `{ability} = True`"  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
 def contract_of(kind: str) -> Contract:
     """The contract of a kind whose own parts are loaded."""
     return _CONTRACTS[kind]
@@ -220,6 +232,7 @@ def _problems(known: Contract, made: type) -> Iterator[tuple[str, str]]:
     else:
         yield from _wrong_constructor(known, made)
     yield from _texts_for_tuples(known, made)
+    yield from _half_declared(known, made)
     declared_wrong: Any = getattr(made, "declared_wrong", None)
     if declared_wrong is not None and (reason := declared_wrong()):
         yield reason, ""
@@ -271,6 +284,25 @@ def _wrong_constructor(known: Contract, made: type) -> Iterator[tuple[str, str]]
                 f"has a constructor __init__ with the argument {one.name!r}, which is not an option",
                 (f"Add {one.name} to its Options, or give it a default."),
             )
+
+
+def _half_declared(known: Contract, made: type) -> Iterator[tuple[str, str]]:
+    """A method without the declaration of its ability, which nobody would call, or the declaration without it."""
+    for name in dict.fromkeys(name for owner in known.base.__mro__ for name in vars(owner)):
+        ability = getattr(inspect.getattr_static(known.base, name), "__ability__", None)
+        if ability is None:
+            continue
+        told = getattr(made, ability)  # a property says of each object whether it is able
+        written = not hasattr(inspect.getattr_static(made, name), "__ability__")
+        silent = not any(ability in vars(one) for one in made.__mro__ if one not in known.base.__mro__)
+        if written and silent:
+            yield (
+                f"writes {name}, and does not declare {ability} = True, without which nothing calls it",
+                f"Write  {ability} = True  in the class.",
+            )
+        elif told is True and not written:
+            takes = _method(name, getattr(known.base, name), "", attribute=False).takes
+            yield f"declares {ability} = True and does not write {takes}", f"Write {takes}."
 
 
 def _texts_for_tuples(known: Contract, made: type) -> Iterator[tuple[str, str]]:

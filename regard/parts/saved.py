@@ -60,7 +60,7 @@ def current_part(kind: str, name: str) -> Any:
 def upgraded(options: type[Options], kind: str, name: str, given: dict[str, Any]) -> dict[str, Any]:
     """The options of a part, upgraded if they were saved."""
     saved = _saved.get()
-    if saved is None or options.upgrade.__func__ is Options.upgrade.__func__:  # type: ignore[attr-defined]
+    if saved is None:
         return given
     before = dict(given)
     found = options.upgrade(dict(given), saved.versions.get((kind, name), saved.regard))

@@ -123,7 +123,9 @@ def _instead(usual: str | None, fitting: Sequence[str]) -> str:
 def _check_search(plan: Plan, mistakes: Mistakes) -> None:
     search = getattr(plan, "search", None)
     looking = any(
-        decoder.part.stepwise and decoder.part.reads_positions(decoder, name, plan)
+        decoder.part.stepwise
+        and decoder.part.from_vocabulary
+        and decoder.part.reads_positions(decoder, name, plan)
         for name, decoder in plan.decoder.items()
     )
     if getattr(search, "replace_unknown", False) and not looking:

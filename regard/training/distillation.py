@@ -40,7 +40,8 @@ def load_distillation(model: Model) -> Distillation | None:
         return None
     if not any(decoder.part.stepwise for decoder in model.spec.decoder.values()):
         raise RegardError(
-            "distillation needs a text output, and this model has none.", where="training.distill"
+            "distillation needs an output that is written step by step, and this model has none.",
+            where="training.distill",
         )
     networks = []
     for folder in options.from_:

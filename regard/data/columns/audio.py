@@ -141,6 +141,8 @@ class AudioColumn(Column):
             return self
 
     type = "audio"
+    names_files = True
+    drawn = True
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
     encoder = "pyramidal"
     perceived = True

@@ -64,6 +64,10 @@ class BracketsColumn(Column):
         """Longest sentence allowed, in words."""
 
     type = "brackets"
+    shows_unknown = True
+    classed = True
+    has_remark = True
+    has_units = True
     roles: ClassVar[tuple[str, ...]] = ("inputs", "outputs")
     usual: ClassVar[tuple[str, ...]] = ("root_accuracy", "node_accuracy")
     encoder = "tree"

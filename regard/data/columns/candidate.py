@@ -55,6 +55,10 @@ class CandidateColumn(Column):
             return self.of
 
     type = "candidate"
+    classed = True
+    learns_own = True
+    has_remark = True
+    has_units = True
     roles: ClassVar[tuple[str, ...]] = ("outputs",)
     usual: ClassVar[tuple[str, ...]] = ("accuracy",)
     decoder = "retrieval"
@@ -210,22 +214,14 @@ class OfferedColumn(CandidateColumn):
     """
 
     scalar = False
+    classed = learns_own = has_remark = False  # the rows hold the candidates: there is nothing to fit
 
     def __init__(self, name: str, *, of: str, field: str | None = None) -> None:
         super().__init__(name, field=field)
         self.of = (of,)
 
-    def learn_own(self, values: Iterable[str]) -> None:
-        """Nothing to fit: the rows hold the candidates."""
-
-    def unseen(self, value: str) -> list[str]:
-        return []
-
     def encode(self, value: str) -> Array:
         return self.words.encode(plain(value))
-
-    def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
-        return None
 
     def decode(self, ids: Sequence[int] | int) -> str:
         return self.words.decode(np.reshape(ids, -1).tolist())

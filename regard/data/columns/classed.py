@@ -16,6 +16,8 @@ class ClassedColumn(Column):
     counts   frequency of each class in the training data, for class weights
     """
 
+    has_units = True
+
     def __init__(self, name: str, *, of: str | None = None, field: str | None = None) -> None:
         super().__init__(name, field=field, of=() if of is None else (of,))
         self.counts: list[int] = []

@@ -18,7 +18,7 @@ from regard.data.perceived import Films, Pictures, Places, Series
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 from regard.parts import Mistakes, Plan, Settings
-from regard.parts.contract import base, optional, required
+from regard.parts.contract import base, declared, optional, required
 from regard.trace import Seen
 
 Collated = Tensor | Tokens | Span | Sentences | Trees | Forest | Pictures | Films | Series | Places | Evidence
@@ -83,6 +83,22 @@ class Column(ABC):
     """Dtype of an encoding in the cache; unused if the column is not `cached`."""
     listed: ClassVar[bool] = False
     """Whether a value may be a list of texts (`regard.data.listed`)."""
+    is_text: ClassVar[bool] = False
+    """Whether a value is a text as people write it, which `pieces` cuts into its units."""
+    names_files: ClassVar[bool] = False
+    """Whether values may be paths, which `located` resolves."""
+    drawn: ClassVar[bool] = False
+    """Whether figures show the value itself, which `seen` gives: an image, a video, audio, points."""
+    shows_unknown: ClassVar[bool] = False
+    """Whether `readable_texts` shows units outside the vocabulary as written."""
+    classed: ClassVar[bool] = False
+    """Whether values have classes, of which `unseen` tells those that the training data lack."""
+    learns_own: ClassVar[bool] = False
+    """Whether something is fitted to its own values only, by `learn_own`."""
+    has_remark: ClassVar[bool] = False
+    """Whether it has a `remark` about the values of a split."""
+    has_units: ClassVar[bool] = False
+    """Whether its fitted `units` number rows of weights."""
     usual: ClassVar[tuple[str, ...]] = ()
     """Default metrics of an output of this type; for a truth column, of the output it refers to."""
 
@@ -106,6 +122,11 @@ class Column(ABC):
             bases: Any = (one for one in cls.__mro__[1:] if getattr(vars(one).get("Options"), "type", ""))
             others = next((one.types() for one in bases), ())
         return tuple(dict.fromkeys((cls.Options.type, *others)))
+
+    @classmethod
+    def can_be(cls, *types: str) -> bool:
+        """Whether it may be taken as a column of one of these types."""
+        return not set(types).isdisjoint(cls.types())
 
     @property
     def reads_texts(self) -> bool:
@@ -146,7 +167,8 @@ class Column(ABC):
     def learn(self, values: Iterable[str]) -> None:
         """Fit to the training values whatever encoding needs: a vocabulary, classes, a subword model."""
 
-    def learn_own(self, values: Iterable[str]) -> None:  # noqa: B027  most columns have nothing to do
+    @declared("learns_own")  # noqa: B027  most columns have nothing to do
+    def learn_own(self, values: Iterable[str]) -> None:
         """Fit to its own values only. Called before `learn`, which also sees the values of columns that share its
         vocabulary."""
 
@@ -179,10 +201,15 @@ class Column(ABC):
         """The words or other units of a value that are outside the vocabulary and are read as the unknown one."""
         return []
 
+    def pieces(self, text: str) -> list[Any]:
+        """The units of a value, as written; for a column that `is_text`."""
+        return []
+
     def copied(self, value: str) -> list[str]:
         """The pieces of a value that a decoder can copy, as written; for a `copyable` column."""
         return []
 
+    @declared("classed")
     def unseen(self, value: str) -> list[str]:
         """Classes in a value that the training data lack: they count as errors and are left out of the loss."""
         return []
@@ -214,6 +241,7 @@ class Column(ABC):
         """The reference value for metrics: the `Prediction.value` of a correct prediction."""
         return value.strip()
 
+    @declared("names_files")
     def located(self, value: str, file: str) -> str:
         """The value with paths resolved, so that files are found from any working folder.
 
@@ -229,8 +257,9 @@ class Column(ABC):
     @property
     def varies(self) -> bool:
         """Whether `varied` differs from `encode`."""
-        return type(self).varied is not Column.varied
+        return False
 
+    @declared("varies")
     def varied(self, value: str, generator: np.random.Generator) -> Array:
         """Like `encode`, with random augmentation if the column has any."""
         return self.encode(value)
@@ -251,10 +280,12 @@ class Column(ABC):
         rows = zip(collated.ids.tolist(), collated.lengths.tolist(), strict=True)
         return [self.tokens(ids[:length]) for ids, length in rows]
 
+    @declared("shows_unknown")
     def readable_texts(self, collated: Any, texts: Sequence[str]) -> list[list[str]]:
         """Like `readable`; units outside the vocabulary are shown as in the texts of the rows."""
         return self.readable(collated)
 
+    @declared("drawn")
     def seen(self, collated: Any, row: int) -> Seen | None:
         """The content of one row for a figure, if the value is not a text."""
         return None
@@ -263,6 +294,7 @@ class Column(ABC):
         """The cost of a row; the cost of a batch is the number of rows × the highest cost."""
         return int(np.size(encoded))
 
+    @declared("has_remark")
     def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
         """A remark about the texts and encodings of a split; most columns have none."""
         return None
@@ -295,6 +327,7 @@ class Column(ABC):
     def pretend(self, size: int) -> None:
         """Simulate fitting to `size` units (pieces, classes), to count parameters before the data are read."""
 
+    @declared("has_units")
     def units(self) -> dict[str, Sequence[Hashable]]:
         """The fitted units that number rows of weights, by their kind ("words"), in the order of their numbers. A model
         that starts from another takes its rows by these names."""
@@ -311,7 +344,7 @@ class Column(ABC):
     def inherits(self) -> bool:
         """Whether a model that starts from another takes the fitted state of this column as it is: a state without
         units, such as a mean, means nothing to weights that were trained with another."""
-        return type(self).units is Column.units
+        return not self.has_units
 
     def inherit(self, other: Column) -> None:
         """Take the fitted state of the same column of another model."""

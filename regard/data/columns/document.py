@@ -68,6 +68,8 @@ class DocumentColumn(Column):
         """Maximum length of a sentence, in words; a longer one is split."""
 
     type = "document"
+    shows_unknown = True
+    has_units = True
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
     encoder = "hierarchical"
     of_sentences = True

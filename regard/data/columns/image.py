@@ -40,6 +40,7 @@ class ImageColumn(PixelsColumn):
         not fit."""
 
     type = "image"
+    drawn = True
     encoder = "image"
 
     @classmethod

@@ -34,6 +34,8 @@ class LabelColumn(ClassedColumn):
         in dev and test too."""
 
     type = "label"
+    classed = True
+    has_remark = True
     roles: ClassVar[tuple[str, ...]] = ("outputs",)
     usual: ClassVar[tuple[str, ...]] = ("accuracy",)
     decoder = "label"

@@ -76,6 +76,7 @@ class PixelsColumn(Column):
             """Height and width of the canvas."""
             return (self.size, self.size) if isinstance(self.size, int) else self.size
 
+    names_files = True
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
     perceived = True
 

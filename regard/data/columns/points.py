@@ -45,6 +45,7 @@ class PointsColumn(Column):
         """Allow rows that contain a point twice, although a pointer to it is ambiguous."""
 
     type = "points"
+    drawn = True
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
     encoder = "points"
     dtype = np.float64

@@ -94,6 +94,8 @@ class SeriesColumn(Column):
             return self
 
     type = "series"
+    names_files = True
+    drawn = True
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
     encoder = "pyramidal"
     perceived = True

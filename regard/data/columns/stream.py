@@ -60,6 +60,7 @@ class StreamColumn(TextColumn):
         """space: split at spaces; punctuation: split off punctuation too, with marks that preserve the spacing."""
 
     type = "stream"
+    has_remark = True
     roles: ClassVar[tuple[str, ...]] = ("outputs",)
     stands_for: ClassVar[tuple[str, ...] | None] = ()
     usual: ClassVar[tuple[str, ...]] = ("perplexity", "bits_per_character", "nats_per_character")

@@ -38,6 +38,8 @@ class TagsColumn(ClassedColumn):
         """For tags that mark spans (B-NP I-NP O): the scheme to convert them to; default: no conversion."""
 
     type = "tags"
+    classed = True
+    has_remark = True
     roles: ClassVar[tuple[str, ...]] = ("outputs",)
     usual: ClassVar[tuple[str, ...]] = ("tag_accuracy",)
     decoder = "tags"

@@ -93,6 +93,9 @@ class TextColumn(Column):
         `copy`."""
 
     type = "text"
+    is_text = True
+    shows_unknown = True
+    has_units = True
     roles: ClassVar[tuple[str, ...]] = ("inputs", "outputs")
     usual: ClassVar[tuple[str, ...]] = ("bleu", "exact")
     encoder = "recurrent"

@@ -59,8 +59,8 @@ def check_copied(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> Non
         mistakes.add(
             "copied_from has no effect: it is an option of outputs.", "copied_from", fix="Leave it out."
         )
-    elif source not in plan.inputs or "text" not in plan.inputs[source].part.types():
-        texts = [other for other, one in plan.inputs.items() if "text" in one.part.types()]
+    elif source not in plan.inputs or not plan.inputs[source].part.can_be("text"):
+        texts = [other for other, one in plan.inputs.items() if one.part.can_be("text")]
         mistakes.add(f"no input {source!r} of type text.", "copied_from", fix=nearest(source, texts))
     elif not needs.get("verbatim"):
         mistakes.add(

@@ -47,6 +47,8 @@ class TreeColumn(ClassedColumn):
         """Exactly one word is attached to the root symbol; false: at least one."""
 
     type = "tree"
+    classed = True
+    has_remark = True
     roles: ClassVar[tuple[str, ...]] = ("inputs", "outputs", "truth")
     usual: ClassVar[tuple[str, ...]] = ("uas", "las")
     decoder = "tree"

@@ -43,6 +43,7 @@ class VideoColumn(PixelsColumn):
         """Maximum number of frames; a longer video is sampled evenly."""
 
     type = "video"
+    drawn = True
     encoder = "video"
 
     @classmethod

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from regard import parts
 from regard.errors import RegardError
 from regard.parts import find, one_of
-from regard.parts.contract import base, optional, required
+from regard.parts.contract import base, declared, optional, required
 
 TorchRecurrence = Callable[..., tuple[Tensor, Tensor]]
 """inputs (N, I), number of active rows at each step, first states (directions, B, state), weights, … →
@@ -56,6 +56,7 @@ class Cell(nn.Module):
 
     states    number of vectors of the same size in the state: 1, or 2 for [h; m], where h is visible, and so on
     carries   whether there is more than one; a cell that sets it instead has two
+    projects  whether it writes its own `project`
     """
 
     class Options(parts.Options):
@@ -64,6 +65,7 @@ class Cell(nn.Module):
     gates: int = 1
     states: int = 1
     carries: bool = False
+    projects: bool = False
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
@@ -108,8 +110,8 @@ class Cell(nn.Module):
     @optional("when a model is built")
     def linear_input(cls, options: Any) -> bool:
         """Whether the input enters the gates as W x + b only, so that a decoder can project it in parts; by
-        default, whether `project` is that of the base class."""
-        return cls.project is Cell.project
+        default, unless it `projects`."""
+        return not cls.projects
 
     @classmethod
     @required("by `regard describe`, and to draw the network")
@@ -145,7 +147,7 @@ class Cell(nn.Module):
         """The cell's name as the name of a function."""
         return "".join(filter(str.isalpha, options.type))
 
-    @optional("once for all steps, where the inputs are known")
+    @declared("projects")
     def project(self, inputs: Tensor) -> Tensor:
         """(…, input_size) → (…, gates·size): the input's share of every gate, W x + b."""
         return nn.functional.linear(inputs, self.weight_ih, self.bias_ih)

@@ -49,6 +49,7 @@ class DeepCell(Cell):
                 )
             return self
 
+    projects = True
     states = 2
 
     def __init__(

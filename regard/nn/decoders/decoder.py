@@ -75,6 +75,7 @@ class Decoder(nn.Module):
 
     writes     the types of columns it can write
     stepwise   whether a search writes the output, one step after another
+    from_vocabulary   whether it writes units of a vocabulary, among them the unknown unit: words, not positions
     small      options for some thousand rows, which `regard train FILE` chooses
     warmup     number of updates over which the learning rate should rise at first, if `regard train FILE` chooses it
     looks      number of looks of an answer; None: one for each output token
@@ -99,6 +100,7 @@ class Decoder(nn.Module):
 
     writes: ClassVar[tuple[str, ...]] = ()
     stepwise: ClassVar[bool] = False
+    from_vocabulary: ClassVar[bool] = False
     small: ClassVar[Mapping[str, Any]] = {}
     warmup: ClassVar[int] = 0
     looks: int | None = None

@@ -46,7 +46,7 @@ def check_memory_network(options: Any, name: str, plan: Plan, mistakes: Mistakes
         )
         return None
     encoder = owner_of(plan, story)
-    if not encoder.part.for_hops and not set(encoder.part.reads).isdisjoint(plan.inputs[story].part.types()):
+    if not encoder.part.for_hops and plan.inputs[story].part.can_be(*encoder.part.reads):
         mistakes.add(
             f"a memory network needs separate keys and values of the sentences; the encoder of {story} is "
             f"{encoder.type}.",

@@ -61,7 +61,7 @@ class NodesDecoder(TagsDecoder):
 
     @classmethod
     def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        trees = [one for one, column in plan.inputs.items() if column.type == "brackets"]
+        trees = [one for one, column in plan.inputs.items() if column.part.can_be("brackets")]
         return (labeled_input(plan.outputs[name], plan),) if trees else ()
 
     @classmethod

@@ -109,6 +109,7 @@ class PointerDecoder(StepwiseDecoder):
 
     writes = ("pointers",)
     begin, end, forbidden = 0, 0, ()
+    from_vocabulary = False
 
     @classmethod
     def build(

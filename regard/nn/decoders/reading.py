@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from regard.nn.attention import Attention
 from regard.nn.memory import Memory
-from regard.nn.selections import Drawing, Given, Selection
+from regard.nn.selections import Drawing, Given
 from regard.nn.stepping import Constants
 
 
@@ -59,11 +59,7 @@ class Reading(nn.Module):
 
     def structured(self) -> dict[str, Attention]:
         """The attentions whose selections have a structure to show, by memory."""
-        return {
-            name: self.attention(name)
-            for name in self.names
-            if type(self.attention(name).select).structure is not Selection.structure
-        }
+        return {name: self.attention(name) for name in self.names if self.attention(name).select.structured}
 
     @property
     def remembering(self) -> tuple[str, ...]:

@@ -58,6 +58,7 @@ class StepwiseDecoder(Decoder):
     writes = ("text",)
     stepwise = True
     in_strides: ClassVar[bool] = False
+    from_vocabulary = True
 
     @property
     def timeless(self) -> bool:

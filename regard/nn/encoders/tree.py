@@ -73,7 +73,7 @@ class TreeEncoder(Encoder):
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         check_dropout(options, mistakes)
-        if options.structure == "given" and plan.inputs[name].type != "brackets":
+        if options.structure == "given" and not plan.inputs[name].part.can_be("brackets"):
             mistakes.add(
                 f"structure: given needs trees, and {name} is of type {plan.inputs[name].type}.",
                 "structure",

@@ -41,6 +41,8 @@ class Segmental(Rescaled):
 
     unguided = "a segment that covers every position minimizes the guided-attention loss"
 
+    structured = True
+
     def __init__(self, *, normalize: float = 2.0, decay: float = 0.005) -> None:
         super().__init__(normalize=normalize)
         if decay < 0:

@@ -12,7 +12,7 @@ from regard import parts
 from regard.nn.selections.drawing import Drawing
 from regard.nn.symbols import LookSymbols
 from regard.parts import find, one_of
-from regard.parts.contract import base, optional, required
+from regard.parts.contract import base, declared, optional, required
 from regard.trace import Trace, TracedStructure
 
 Joint = Literal["nothing", "positions", "queries"]
@@ -66,6 +66,7 @@ class Selection(nn.Module):
     unguided why a loss towards the true alignment makes no sense here; empty if it does
     draws    whether positions are sampled in training, with the score-function gradient: by `draw`, which it then
              writes too
+    structured  whether a trace shows the structures behind the weights: `structure`, `traced`
     drawing  how a decoder is trained through its samples, if it draws
     """
 
@@ -77,6 +78,7 @@ class Selection(nn.Module):
     learns: ClassVar[bool] = True
     unguided: ClassVar[str] = ""
     draws: ClassVar[bool] = False
+    structured: ClassVar[bool] = False
     drawing: Drawing = Drawing()
 
     @classmethod
@@ -87,8 +89,6 @@ class Selection(nn.Module):
             return f"declares needs {unknown[0]!r}; a selection can need {', '.join(sorted(NEEDS))}"
         if cls.joint not in get_args(Joint):
             return f"declares joint = {cls.joint!r}; expected {' or '.join(get_args(Joint))}"
-        if cls.draws and cls.draw is Selection.draw:
-            return "declares draws = True and does not write draw(weights, rows), which samples the positions"
         if cls.draws and "costs" not in cls.needs:
             return "declares draws = True; it then needs the costs of the words after a sample: needs = {'costs'}"
         return None
@@ -141,17 +141,17 @@ class Selection(nn.Module):
         unless a selection rescales them."""
         return weights
 
+    @declared("draws")
     def draw(self, weights: Tensor, rows: Tensor) -> Tensor:
         """The sampled weights of a selection that samples, in the given rows (B)."""
         return self.reading(weights)
 
-    @optional("for a trace, if it chooses jointly")
+    @declared("structured")
     def structure(self, scores: Tensor, mask: Tensor) -> Any:
-        """The distribution over structures behind the weights, (B, T) of them;
-        None if there is none to show."""
+        """The distribution over structures behind the weights, (B, T) of them."""
         return None
 
-    @optional("for a trace, if `structure` returns a distribution")
+    @optional("for a trace, if it is `structured`")
     def traced(self, trace: Trace, name: str, best: Any, samples: Any) -> TracedStructure:
         """The structures over the input `name` for a trace: the best (T, S) and samples (K, T, S)."""
         raise NotImplementedError

@@ -156,7 +156,7 @@ def make_curriculum(options: Any, dataset: Dataset, plan: Plan, epochs: int | No
 
 
 def _groups(plan: Plan) -> list[str]:
-    return [name for name, column in plan.truth.items() if column.type == "group"]
+    return [name for name, column in plan.truth.items() if column.part.can_be("group")]
 
 
 def _levels(dataset: Dataset, name: str, plan: Plan) -> Array:
