@@ -14,12 +14,13 @@ from regard.data.batch import Batch
 from regard.data.cache import building, key_of, read_manifest, released, write_manifest
 from regard.data.columns.column import Column
 from regard.data.contents import Unreadable
-from regard.data.encoding import Encoded, all_rows, encode_rows, fingerprint, open_encoded
+from regard.data.encoding import Encoded, encode_rows, fingerprint, open_encoded
 from regard.data.held import Held
 from regard.data.locating import stamped
 from regard.data.ragged import Array, Ragged
 from regard.data.readers.row import Row
 from regard.data.readers.rows import SKIP_HINT, BadRows
+from regard.data.readers.source import all_rows, sources_of
 from regard.data.rejections import Rejections, read_rejected, write_rejected
 from regard.errors import RegardError
 
@@ -285,13 +286,9 @@ def _cached(
     return open_encoded(folder, columns), Rejections(on_bad, read_rejected(folder / REJECTED))
 
 
-def _place(rows: Any) -> str:
+def _place(rows: Iterable[Row]) -> str:
     """The files that the rows come from, if known."""
-    while hasattr(rows, "rows"):
-        rows = rows.rows  # unwrap filtered rows
-    return ", ".join(
-        str(source.path) for source in getattr(rows, "sources", [rows]) if hasattr(source, "path")
-    )
+    return ", ".join(str(source.path) for source in sources_of(rows))
 
 
 def _most(rejections: Rejections) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -18,20 +17,12 @@ from regard.data.contents import Contents, Unreadable
 from regard.data.locating import locate, naming_files
 from regard.data.ragged import Array, Ragged
 from regard.data.readers.row import Row
+from regard.data.readers.source import RowSource, all_rows
 from regard.data.rejections import Rejections
 from regard.errors import RegardError
 
 NEIGHBORS = 16
 """Number of files whose encodings are remembered while rows are checked."""
-
-
-@runtime_checkable
-class RowSource(Protocol):
-    """Rows with a fingerprint of their source and a record of unreadable rows (see `read_rows`)."""
-
-    def with_problems(self) -> Iterator[Row]: ...
-
-    def fingerprint(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -48,10 +39,6 @@ class Encoded:
     texts: dict[str, Ragged]
     places: Ragged
     costs: Array
-
-
-def all_rows(rows: Iterable[Row]) -> Iterator[Row]:
-    return rows.with_problems() if isinstance(rows, RowSource) else iter(rows)
 
 
 def fingerprint(rows: Iterable[Row]) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from regard.data.encoding import all_rows, fingerprint
+from regard.data.encoding import fingerprint
 from regard.data.readers.row import Row
+from regard.data.readers.source import SomeRows, all_rows
 
 
-class FilteredRows(Iterable[Row]):
+class FilteredRows(SomeRows):
     """The rows whose named fields each have one of the wanted values; read anew in each iteration.
 
     wanted   field → values; surrounding white space is ignored

@@ -40,6 +40,10 @@ class Provider(Options):
     def splits(self) -> Splits:
         """The rows of each split; the same in every call."""
 
+    def has_test(self) -> bool:
+        """Whether there is a split `test`. Where an option `test` sets its number of rows, no row is made to know."""
+        return bool(self.test) if "test" in type(self).model_fields else "test" in self.splits()  # type: ignore[attr-defined]
+
 
 def numbered(name: str, split: str, rows: Iterable[Mapping[str, str]]) -> list[Row]:
     """Rows with their locations, such as "translation:train:17"."""

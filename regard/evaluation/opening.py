@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from regard.data import Dataset, Row
-from regard.data.sources import build_dataset, changes, has_test, open_files, open_splits
-from regard.data.sources import remarks as source_remarks
+from regard.data.sources import build_dataset, changes, has_test, open_files, open_splits, remarks_of
 from regard.errors import RegardError
 from regard.evaluation.evaluate import Evaluation, evaluate
 from regard.spec import Spec
@@ -49,7 +48,7 @@ def measure(
         model, opened(model), metrics, ensemble=[(other, opened(other)) for other in ensemble], dev=dev
     )
     found.split = "" if files or rows else "+".join(splits)
-    found.remarks[:0] = [*remarks, *source_remarks(open_files(model.spec, files) if files else ())]
+    found.remarks[:0] = [*remarks, *remarks_of(open_files(model.spec, files) if files else ())]
     return found
 
 

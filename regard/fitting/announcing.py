@@ -9,7 +9,7 @@ from typing import Any
 from rich.markup import escape
 
 from regard.data import Dataset
-from regard.data.sources import Splits, is_stream, remarks
+from regard.data.sources import Splits, is_stream, remarks_of
 from regard.evaluation import Evaluation
 from regard.fitting.pair_notes import Note
 from regard.reporting.console import safe_console
@@ -44,7 +44,7 @@ class Announcer:
         for note in notes:
             line = f"  {note.what:<9}{note.decided:<{min(width, 70)}}   {self.wording(note.change)}"
             self.console.print(line, highlight=False, markup=False, soft_wrap=True)
-        for remark in dict.fromkeys(remark for rows in splits.values() for remark in remarks(rows)):
+        for remark in dict.fromkeys(remark for rows in splits.values() for remark in remarks_of(rows)):
             self.console.print(f"  {self.wording(remark)}", highlight=False, markup=False, soft_wrap=True)
         for warning in warnings:
             self.warn(self.wording(warning))

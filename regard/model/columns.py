@@ -7,9 +7,8 @@ from typing import Any, cast
 
 from regard.data.columns import Column
 from regard.data.columns.label import unknown_class
-from regard.data.encoding import RowSource
 from regard.data.locating import located, naming_files
-from regard.data.readers import Row
+from regard.data.readers import Row, RowSource
 from regard.errors import RegardError
 from regard.spec import Spec
 

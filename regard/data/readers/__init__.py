@@ -3,5 +3,6 @@
 from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
 from regard.data.readers.rows import BadRows, FileRows, ManyRows, read_rows, values
+from regard.data.readers.source import RowSource
 
-__all__ = ["BadRows", "FileRows", "ManyRows", "Reader", "Row", "read_rows", "values"]
+__all__ = ["BadRows", "FileRows", "ManyRows", "Reader", "Row", "RowSource", "read_rows", "values"]

@@ -14,6 +14,7 @@ from regard.data.readers.lines import BLANK
 from regard.data.readers.opening import find, kind, members
 from regard.data.readers.reader import Field, Reader, joined
 from regard.data.readers.row import Row
+from regard.data.readers.source import RowSource
 from regard.errors import RegardError
 from regard.parts import as_data, names, part
 
@@ -22,7 +23,7 @@ BadRows = Literal["stop", "skip"]
 SKIP_HINT = "Correct the row, or set bad_rows: skip (--bad-rows skip) to go on without it."
 
 
-class FileRows(Iterable[Row]):
+class FileRows(RowSource):
     """The rows of one source, read anew in each iteration; nothing is kept in memory."""
 
     def __init__(
@@ -38,6 +39,10 @@ class FileRows(Iterable[Row]):
         self.reader = reader_of(path, format, self.fields)
         self.files = self.reader.files(path)
         self._blank: int | None = None
+
+    @property
+    def sources(self) -> list[FileRows]:
+        return [self]
 
     def __iter__(self) -> Iterator[Row]:
         for row in self.with_problems():
@@ -104,11 +109,15 @@ class FileRows(Iterable[Row]):
         return digest.hexdigest()
 
 
-class ManyRows(Iterable[Row]):
+class ManyRows(RowSource):
     """Several sources, one after the other."""
 
     def __init__(self, sources: Sequence[FileRows]) -> None:
-        self.sources = list(sources)
+        self._sources = list(sources)
+
+    @property
+    def sources(self) -> list[FileRows]:
+        return self._sources
 
     def __iter__(self) -> Iterator[Row]:
         for source in self.sources:
@@ -117,9 +126,6 @@ class ManyRows(Iterable[Row]):
     def with_problems(self) -> Iterator[Row]:
         for source in self.sources:
             yield from source.with_problems()
-
-    def remarks(self) -> list[str]:
-        return [remark for source in self.sources for remark in source.remarks()]
 
     def fingerprint(self) -> str:
         return hashlib.blake2b(

@@ -8,6 +8,7 @@ datasets    rows → a Dataset, cached
 inputs      files of inputs for a trained model
 """
 
+from regard.data.readers.source import remarks_of
 from regard.data.sources.datasets import build_dataset
 from regard.data.sources.grouping import with_group
 from regard.data.sources.inputs import InputFile, open_inputs
@@ -20,7 +21,6 @@ from regard.data.sources.splits import (
     is_stream,
     open_files,
     open_splits,
-    remarks,
 )
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
     "open_files",
     "open_inputs",
     "open_splits",
-    "remarks",
+    "remarks_of",
     "repeated_inputs",
     "with_absolute_paths",
     "with_group",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from regard.data import Row
+from regard.data.readers.source import sources_of
 from regard.data.sources.splits import file_fields, is_stream, open_split
 from regard.spec import Spec
 
@@ -48,15 +48,9 @@ def with_group(spec: Spec) -> Spec:
 def _candidates(spec: Spec) -> list[str]:
     """Fields with a recognized name that no input or output reads."""
     used = {part.field or name for part_of in (spec.inputs, spec.outputs) for name, part in part_of.items()}
-    found = {*file_fields(spec), *_found(open_split(spec, "train", spec.data.train))}
+    sources = sources_of(open_split(spec, "train", spec.data.train))
+    found = {*file_fields(spec), *(field.name for source in sources for field in source.found())}
     return sorted(field for field in found - used if _NUMBERING.sub("", field).lower() in RECOGNIZED)
-
-
-def _found(rows: Any) -> Iterable[str]:
-    """All fields of the files of some rows."""
-    while hasattr(rows, "rows"):
-        rows = rows.rows
-    return [field.name for source in getattr(rows, "sources", [rows]) for field in source.found()]
 
 
 def _keeps_together(rows: Iterable[Row], field: str) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from typing import Any
 
 from regard.data import Row
 from regard.data.encoding import fingerprint
+from regard.data.readers.source import SomeRows, all_rows, remarks_of, sources_of
 from regard.errors import RegardError
 from regard.spec import Spec
 
@@ -59,15 +59,12 @@ def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[R
     return train, dev
 
 
-def check_present(fields: Sequence[str], present: Set[str], rows: Any, spec: Spec) -> None:
+def check_present(fields: Sequence[str], present: Set[str], rows: Iterable[Row], spec: Spec) -> None:
     """Refuse data in which no row has a field that the model reads."""
     lacking = [field for field in fields if field not in present]
     if not lacking:
         return
-    while hasattr(rows, "rows"):
-        rows = rows.rows
-    sources = getattr(rows, "sources", [])
-    known = list(dict.fromkeys(field.name for source in sources for field in source.found()))
+    known = list(dict.fromkeys(field.name for source in sources_of(rows) for field in source.found()))
     raise RegardError(
         f"no row has the field {lacking[0]!r}.",
         where=", ".join(spec.data.train),
@@ -77,7 +74,7 @@ def check_present(fields: Sequence[str], present: Set[str], rows: Any, spec: Spe
     )
 
 
-class Part(Iterable[Row]):
+class Part(SomeRows):
     """The rows on one side of the split. The text of the input, or the name of the group, determines the side."""
 
     def __init__(
@@ -94,18 +91,13 @@ class Part(Iterable[Row]):
 
     def remarks(self) -> list[str]:
         """Remarks on how the rows are read and divided."""
-        inner: Any = self.rows
-        while not hasattr(inner, "remarks") and hasattr(inner, "rows"):
-            inner = inner.rows  # unwrap filtered rows
-        told: list[str] = inner.remarks() if hasattr(inner, "remarks") else []
-        return [*told, *([self.remark] if self.remark else [])]
+        return [*remarks_of(self.rows), *([self.remark] if self.remark else [])]
 
     def __iter__(self) -> Iterator[Row]:
         return (row for row in self.rows if self._mine(row))
 
     def with_problems(self) -> Iterator[Row]:
-        every = self.rows.with_problems() if hasattr(self.rows, "with_problems") else iter(self.rows)
-        for row in every:
+        for row in all_rows(self.rows):
             # An unreadable row has no input: it is reported with the training rows.
             if (row.problem is not None and not self.held_out) or (row.problem is None and self._mine(row)):
                 yield row

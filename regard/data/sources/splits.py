@@ -103,9 +103,7 @@ def has_test(spec: Spec) -> bool:
     data = spec.data
     if data.provider is None:
         return bool(data.test) or (is_stream(spec) and not data.dev)
-    if hasattr(data.provider, "test"):
-        return bool(data.provider.test)
-    return "test" in data.provider.splits()
+    return bool(data.provider.has_test())
 
 
 def _stream_reader(files: Sequence[str], fields: Sequence[str]) -> str:
@@ -126,11 +124,3 @@ def file_fields(spec: Spec) -> list[str]:
         return list(spec.data.fields)
     parts = {**spec.inputs, **spec.outputs, **spec.truth}
     return list(dict.fromkeys(part.field or name for name, part in parts.items()))
-
-
-def remarks(rows: Any) -> list[str]:
-    """Remarks on how the files of some rows are read."""
-    while not hasattr(rows, "remarks") and hasattr(rows, "rows"):
-        rows = rows.rows  # unwrap filtered rows
-    told: list[str] = rows.remarks() if hasattr(rows, "remarks") else []
-    return told

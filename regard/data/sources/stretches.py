@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from regard.data import Row
 from regard.data.encoding import fingerprint
+from regard.data.readers.source import SomeRows, remarks_of
 from regard.errors import RegardError
 from regard.spec import Spec
 
@@ -71,7 +71,7 @@ def _cuts(rows: Iterable[Row], field: str, places: list[int], total: int) -> lis
     return found + [position] * (len(wanted) - 1)
 
 
-class Stretch(Iterable[Row]):
+class Stretch(SomeRows):
     """The characters of a text between two positions, as rows."""
 
     def __init__(self, rows: Iterable[Row], field: str, start: int, end: int, remark: str) -> None:
@@ -97,5 +97,4 @@ class Stretch(Iterable[Row]):
         return hashlib.blake2b(part.encode(), digest_size=16).hexdigest()
 
     def remarks(self) -> list[str]:
-        inner: Any = self.rows
-        return [*(inner.remarks() if hasattr(inner, "remarks") else []), self.remark]
+        return [*remarks_of(self.rows), self.remark]
