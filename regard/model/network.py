@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 from regard.data.batch import Batch, Evidence, Tokens
 from regard.data.perceived import Places
-from regard.fast.replacing import Replaces
 from regard.model import recorded
 from regard.nn.decoders import Distilled
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.nn.replacing import Replaces
 
 
 class Distillation:

@@ -13,14 +13,14 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import Batch, Tokens
+from regard.fast.paths import recorded_loss
+from regard.fast.paths.recorded_loss import LOSSES
 from regard.fast.recording.replayed_gradient import replayed
-from regard.fast.replacing import Replaces
 from regard.nn import RecurrentDecoder, RecurrentEncoder
-from regard.nn.decoders import recorded_loss
-from regard.nn.decoders.recurrent import LOSSES
 from regard.nn.encoders import recorded
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.nn.replacing import Replaces
 
 if TYPE_CHECKING:
     from regard.model.network import Network

@@ -40,6 +40,8 @@ from regard.nn.encoders.image import PictureNetwork
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.parents import Parents
+from regard.nn.path import Path, faster, load
+from regard.nn.replacing import Replaces, without_fast_paths
 from regard.nn.scores import AttentionScore
 from regard.nn.selections import Given, Selection, masked_softmax
 from regard.nn.spelling import ConvolutionalSpelling, RecurrentSpelling, SpelledEmbedding
@@ -80,6 +82,7 @@ __all__ = [
     "NumberDecoder",
     "ParentedEncoder",
     "Parents",
+    "Path",
     "PictureNetwork",
     "PyramidalEncoder",
     "RNNCell",
@@ -87,6 +90,7 @@ __all__ = [
     "RecurrentDecoder",
     "RecurrentEncoder",
     "RecurrentSpelling",
+    "Replaces",
     "Selection",
     "SpelledEmbedding",
     "Step",
@@ -102,8 +106,12 @@ __all__ = [
     "VideoEncoder",
     "build_word_embedding",
     "check_attention",
+    "faster",
     "make_cell",
     "make_composer",
     "masked_softmax",
+    "without_fast_paths",
     "word_vector",
 ]
+
+load()  # now, before anybody can change a class: a path remembers the methods that it replaces

@@ -13,13 +13,13 @@ from torch import Tensor, nn
 
 from regard import parts
 from regard.nn.memory import Memory
+from regard.nn.path import faster
 from regard.nn.products import weighted_sums
 from regard.nn.scores import AnyScore, AttentionScore, make_score
 from regard.nn.selections import NOTHING, AnySelection, Given, Selection, make_selection, rows_at
 from regard.nn.symbols import LookSymbols
 from regard.parts import Mistakes, NotNegative, Plan, names, part
 from regard.private import tensor_node
-from regard.structures.kernels.availability import triton_takes
 
 
 @tensor_node()
@@ -168,12 +168,8 @@ def watching(attentions: Iterable[nn.Module]) -> Iterator[Mapping[nn.Module, lis
 def _read(weights: Tensor, values: Tensor) -> Tensor:
     """(B, T, S) and (B, S, D), or (B, T, S, D) if each query has its own values → (B, T, D)."""
     if values.ndim == 3:
-        if weights.shape[1] > 1 and triton_takes(values):
-            from regard.fast.cuda import reads
-
-            if reads.suits(weights, values):
-                return reads.read(weights, values)
-        return weights.to(values.dtype) @ values
+        found: Tensor | None = faster("attention.read", weights, values)
+        return weights.to(values.dtype) @ values if found is None else found
     return torch.stack(
         [weighted_sums(weights[:, t : t + 1], values[:, t]).squeeze(1) for t in range(values.shape[1])], 1
     )

@@ -17,8 +17,8 @@ from typing import Any
 
 import torch
 
+from regard.fast.paths import fused, graphed, recorded
 from regard.nn.attention import Attention
-from regard.nn.decoders import fused, graphed, recorded
 from regard.nn.decoders.recurrent import RecurrentDecoder
 from regard.nn.decoders.text_attention import GIVES
 from regard.nn.embedding import Embedding
@@ -73,10 +73,10 @@ def paths_of(
         **options,
     )
     memories = {"source": memory}
-    on_cuda = "recorded" if recorded.suits(decoder, memories) else "plain"
+    on_cuda = "plain" if recorded.lacks(decoder, memories) else "recorded"
     return (
-        "fused" if fused.has_kernels(decoder, memories) else "plain",
-        "graphed" if graphed.has_kernels(decoder, memories) else on_cuda,
+        "plain" if fused.lacks(decoder, memories) else "fused",
+        on_cuda if graphed.lacks(decoder, memories) else "graphed",
     )
 
 

@@ -96,7 +96,8 @@ class Constants:
     keys       by attended memory, (B, S, A)
     projected  (B, 1, G) the summary's share of the gates, if it is an input at every step
     truth      by attended memory, (B, T, S), if the true alignment is given
-    prepared   data that a fast path has prepared for itself
+    prepared   what a path has prepared for its steps: an object with `step(decoder, tokens, state)`
+               and `select(rows)`
     drawing    (B) the rows that sample their attention, in training
     places     (B, S) the choice for the word at each position of the source, if the decoder copies
     at_output  how the summary conditions the output layer, if it does

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.fast.recording.buckets import rounded, rounded_rows
-from regard.fast.replacing import Replaces
+from regard.nn.replacing import Replaces
 from regard.parts import Depth, Mistakes, Options, Size
 
 Positions = Literal["sinusoidal", "learned"]

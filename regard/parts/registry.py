@@ -10,10 +10,11 @@ from __future__ import annotations
 import pkgutil
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from regard.errors import RegardError
@@ -38,6 +39,7 @@ KINDS = {
     "schedule": "regard.training.schedules",
     "curriculum": "regard.training.curricula",
     "logger": "regard.training.loggers",
+    "path": "regard.fast.paths",
     "lab": "regard.course.lab",
 }
 """Kinds of parts, and the packages with our own."""
@@ -86,7 +88,7 @@ def register(kind: str, name: str, *, formerly: Iterable[str] = ()) -> Callable[
 
     def remember(made: Registered) -> Registered:
         if not own_package(made):
-            _load_own(kind)  # ours come first, so that a taken name is refused here
+            load_own(kind)  # ours come first, so that a taken name is refused here
         known = _PARTS[kind].get(name)
         if known is not None and isinstance(made, type) and _place(known) != _place(made):
             raise RegardError(
@@ -139,7 +141,7 @@ def _place(made: Any) -> str:
 
 def part(kind: str, name: str) -> Any:
     """The class registered as `name`, or None. Other packages are imported only if the name is not one of ours."""
-    _load_own(kind)
+    load_own(kind)
     if name not in _PARTS[kind]:
         _load(kind)
     return _PARTS[kind].get(name)
@@ -149,6 +151,11 @@ def names(kind: str) -> list[str]:
     """The names of all parts of a kind, sorted."""
     _load(kind)
     return sorted(_PARTS[kind])
+
+
+def parts_of(kind: str) -> Mapping[str, Any]:
+    """The parts of a kind that are registered by now, by name; imports nothing."""
+    return _PARTS[kind]
 
 
 def registered() -> Iterator[tuple[str, str, Any]]:
@@ -194,7 +201,7 @@ def _canonical(distribution: str) -> str:
 
 def _load(kind: str) -> None:
     """Import our own parts of a kind and, once, those of installed packages."""
-    _load_own(kind)
+    load_own(kind)
     if GROUP in _loaded:
         return
     _loaded.add(GROUP)
@@ -208,10 +215,13 @@ def _load(kind: str) -> None:
             warnings.warn(f"The parts of {entry.value!r} could not be loaded: {reason}", stacklevel=2)
 
 
-def _load_own(kind: str) -> None:
+def load_own(kind: str) -> None:
+    """Import our own parts of a kind. A floor that was taken away has none."""
     if kind in _loaded:
         return
     _loaded.add(kind)
+    if find_spec(".".join(KINDS[kind].split(".")[:2])) is None:
+        return
     folder = import_module(KINDS[kind])
     for module in pkgutil.iter_modules(folder.__path__):
         import_module(f"{folder.__name__}.{module.name}")

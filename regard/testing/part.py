@@ -15,7 +15,7 @@ from regard.errors import MissingExtra, RegardError
 from regard.parts import KINDS, find, nearest
 from regard.parts.contract import check_class
 from regard.spec import Spec
-from regard.testing import columns, data, labs, layers, measures, models, stores, training
+from regard.testing import columns, data, labs, layers, measures, models, paths, stores, training
 from regard.testing.report import PartReport, Stop
 from regard.testing.rows import rows as usual_rows
 from regard.testing.specs import Document, contexts, options_of, own_column, small
@@ -31,6 +31,7 @@ LAYERS: dict[str, Callable[[PartReport, Any], None]] = {
     "curriculum": training.check_curriculum,
     "logger": training.check_logger,
     "lab": labs.check_lab,
+    "path": paths.check_path,
     "world": data.check_provider,
     "package": data.check_provider,
 }

@@ -14,11 +14,12 @@ import torch
 
 from regard.data.batch import Batch, Tokens
 from regard.fast.cuda import additive, beams, best, cost, descent, reads
+from regard.fast.paths import graphed, recorded_loss
+from regard.fast.paths.look import look
 from regard.model import recorded as recorded_network
 from regard.model.network import Network
 from regard.nn import Attention, Embedding, GRUCell, RecurrentDecoder, RecurrentEncoder, RNNCell, swept
 from regard.nn.cells import make_cell
-from regard.nn.decoders import graphed, recorded_loss
 from regard.nn.decoders.objective import TextObjective
 from regard.nn.encoders import recorded as recorded_reading
 from regard.nn.encoders.layer import RecurrentLayer
@@ -145,7 +146,7 @@ def test_equals_the_plain_path(options, dtype, tolerance):
         pytest.skip("the interpreter computes both alike")
     whole = model(dtype=dtype, **options)
     decoder = whole["decoder"]
-    assert graphed.has_kernels(decoder, remember(whole))
+    assert not graphed.lacks(decoder, remember(whole))
     if DEVICE == "cuda":
         assert graphed.knows(decoder, remember(whole))
     reference = copy.deepcopy(whole).double()
@@ -376,7 +377,7 @@ def test_a_quick_look_of_several_hypotheses(score, select):
     with torch.no_grad():
         keys = attention.keys(memory)
         expected = attention(query, memory, keys)
-        context, weights = graphed.look(attention, query, memory, keys)
+        context, weights = look(attention, query, memory, keys)
     torch.testing.assert_close(context, expected.context)
     torch.testing.assert_close(weights, expected.weights)
 
@@ -505,7 +506,7 @@ def test_quick_buckets_cost_what_their_batches_cost(options):
             mask = torch.arange(ids.shape[1], device=DEVICE) < lengths[:, None]
             mask[len(given.ids) :, 0] = True
             memories[name] = Memory(values, mask, summary)
-    assert recorded_loss.suits(whole["decoder"], memories, None)
+    assert not recorded_loss.lacks(whole["decoder"], memories, None)
     total, likelihood, count = recorded_loss.whole(whole["decoder"], memories, Tokens(*wide(TARGET, -1)))
     close(expected, [total, count, *gradients(total, whole)], 1e-9)
     torch.testing.assert_close(likelihood, loss.parts["likelihood"])

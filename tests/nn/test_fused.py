@@ -12,8 +12,8 @@ from regard.fast.cpu.choices import SEGMENTS, Choice, choose, choose_back
 from regard.fast.cpu.cost import PackedCost
 from regard.fast.cpu.gates import GRU
 from regard.fast.cpu.recurrence import PackedRecurrence
+from regard.fast.paths import fused
 from regard.nn import GRUCell, LSTMCell, RNNCell
-from regard.nn.decoders import fused
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
 from regard.nn.selections import Segmental

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from regard.data.batch import Tokens
+from regard.fast.paths import recorded
 from regard.fast.recording.replayed_gradient import replays_of
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
-from regard.nn.decoders import recorded
 from regard.nn.targets import forced
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -51,7 +51,7 @@ def test_equals_step_by_step(case: dict[str, object], state: str) -> None:
     results = []
     for run in (decoder.unroll_plain, *[lambda *given: recorded.unroll(decoder, *given)] * 4):
         memories = {"source": encoder(SOURCE)}
-        assert recorded.suits(decoder, memories)
+        assert not recorded.lacks(decoder, memories)
         found = run(memories, previous, packing)
         torch.manual_seed(1)
         parts = [found.readouts, found.looks["source"]]
@@ -75,4 +75,4 @@ def test_what_copies_or_draws_is_left_to_others() -> None:
     decoder = RecurrentDecoder(
         Embedding(11, 5), {"source": encoder}, size=8, attention={"source": Attention(8, 8, select="oracle")}
     )
-    assert not recorded.suits(decoder, memories or {"source": encoder.to(DEVICE)(tokens([4, 5]))})
+    assert recorded.lacks(decoder, memories or {"source": encoder.to(DEVICE)(tokens([4, 5]))})

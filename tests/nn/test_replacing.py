@@ -9,16 +9,19 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.fast.replacing import Replaces, recordable, state_of, without_fast_paths
+from regard.fast.paths import fused, graphed
+from regard.fast.paths.fused_step import SEARCHED
+from regard.fast.paths.recorded_loss import LOSSES
+from regard.fast.recording.recordable import recordable, state_of
 from regard.model import network as networks
 from regard.model import recorded as recorded_network
 from regard.nn import Attention, GRUCell, LSTMCell, RNNCell, swept
-from regard.nn.decoders import at_once, fused, graphed
-from regard.nn.decoders.recurrent import LOSSES, UNROLLED
-from regard.nn.decoders.recurrent_steps import SEARCHED
+from regard.nn.decoders import at_once
+from regard.nn.decoders.recurrent import UNROLLED
 from regard.nn.encoders import recorded
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
+from regard.nn.replacing import Replaces, without_fast_paths
 from regard.nn.search import Beam, Greedy
 from regard.nn.search.beam import BEAMS
 from regard.nn.selections import Sigmoid, Softmax
@@ -161,7 +164,7 @@ def test_no_path_on_cuda_would_replace_what_is_changed(change: Callable[[Any], N
     memories = {"source": encoder(SOURCE)}
 
     def served() -> bool:
-        whole = UNROLLED(decoder) and graphed.has_kernels(decoder, memories)
+        whole = UNROLLED(decoder) and not graphed.lacks(decoder, memories)
         return whole and SEARCHED(decoder) and LOSSES(decoder) and recordable(decoder)
 
     assert served() and recorded_network.DECODERS(decoder)

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from regard.fast.recording.gradient_recording import Asked, Found, Function, GradientRecording, Shelf, replay
+from regard.fast.recording.recordable import state_of
 from regard.fast.recording.replay import autocast_dtype
-from regard.fast.replacing import state_of
 from regard.private import eager
 
 SHELVES = 4

@@ -21,7 +21,6 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from regard.fast.replacing import Replaces
 from regard.nn.cells.cell import (
     ACTIVATIONS,
     Activation,
@@ -30,6 +29,7 @@ from regard.nn.cells.cell import (
     dense_or_packed,
     squashed,
 )
+from regard.nn.replacing import Replaces
 from regard.parts import register
 from regard.private import gru_cell
 

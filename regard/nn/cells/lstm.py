@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.fast.replacing import Replaces
 from regard.nn.cells.cell import ACTIVATIONS, Activation, Cell, TorchRecurrence, squashed
+from regard.nn.replacing import Replaces
 from regard.parts import register
 from regard.private import lstm_cell
 

@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.fast.replacing import Replaces
 from regard.nn.cells.cell import (
     ACTIVATIONS,
     Activation,
@@ -16,6 +15,7 @@ from regard.nn.cells.cell import (
     dense_or_packed,
     squashed,
 )
+from regard.nn.replacing import Replaces
 from regard.parts import register
 
 

@@ -1,7 +1,4 @@
-"""Compute a whole output at once, if the recurrence does not depend on the attention.
-
-Our kernels run the recurrence if they support the cell, else torch's.
-"""
+"""Compute a whole output at once, if the recurrence does not depend on the attention."""
 
 from __future__ import annotations
 
@@ -11,15 +8,13 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from regard.fast.replacing import Replaces
-from regard.nn import swept
-from regard.nn.decoders import recorded
 from regard.nn.decoders.decoder import Truth
 from regard.nn.decoders.stack import Stack
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.recurrence import recurrence_of
+from regard.nn.replacing import Replaces
 
 if TYPE_CHECKING:
     from regard.nn.decoders.recurrent import RecurrentDecoder
@@ -38,12 +33,6 @@ def knows(decoder: RecurrentDecoder) -> bool:
         and STACKS(decoder.stack)
         and recurrence_of(decoder.stack.each()) is not None
     )
-
-
-def records(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
-    """Whether this is CUDA, our kernels support the cells, and the inputs are tensors of simple memories."""
-    cells = decoder.stack.each()
-    return knows(decoder) and swept.knows(cells, cells[0].weight_hh) and recorded.suits(decoder, memories)
 
 
 def unroll(

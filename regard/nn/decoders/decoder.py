@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from regard import parts
 from regard.errors import RegardError
-from regard.fast.replacing import without_fast_paths
 from regard.nn.attention import watching
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.nn.replacing import without_fast_paths
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Dropout, Mistakes, Plan, Positive
 from regard.parts.contract import base, optional, required

@@ -7,8 +7,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from regard.fast.replacing import Replaces
 from regard.nn.embedding import Embedding
+from regard.nn.replacing import Replaces
 from regard.private import eager, triton_works
 from regard.structures.kernels.availability import within_reach
 

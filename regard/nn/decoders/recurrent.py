@@ -11,19 +11,9 @@ from torch import Tensor
 
 from regard import parts
 from regard.data.batch import Tokens
-from regard.fast.replacing import Replaces
 from regard.nn.cells import AnyCell
 from regard.nn.copying import CopyOptions, check_copying, copied_input, first_copyable
-from regard.nn.decoders import (
-    at_once,
-    copied,
-    fused,
-    graphed,
-    recorded,
-    recorded_loss,
-    recurrent_board,
-    step_by_step,
-)
+from regard.nn.decoders import at_once, copied, recurrent_board, step_by_step
 from regard.nn.decoders.bridge import Bridging, check_bridge
 from regard.nn.decoders.conditioning import Condition, check_condition
 from regard.nn.decoders.decoder import BatchView, Truth, truth_by_name
@@ -37,7 +27,9 @@ from regard.nn.embedding import EmbeddingOptions, build_embedding
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.path import faster
 from regard.nn.recurrence import check_residual
+from regard.nn.replacing import Replaces
 from regard.nn.search import Hypotheses
 from regard.nn.symbols import MemorySymbols
 from regard.nn.targets import forced
@@ -247,16 +239,12 @@ class RecurrentDecoder(RecurrentSteps):
 
         looks   whether the attention weights are needed; else they may be left out
         """
-        if UNROLLED(self):
-            known = self.known(previous)
-            if fused.knows(self, memories):
-                return fused.unroll(self, memories, known, packing, drawing=drawing)
-            if graphed.knows(self, memories):
-                return graphed.unroll(self, memories, known, packing, looks=looks)
-            if at_once.knows(self):
-                return at_once.unroll(self, memories, known, packing, truth=truth, drawing=drawing)
-        if recorded.knows(self, memories):
-            return recorded.unroll(self, memories, previous, packing)
+        given = {"truth": truth, "drawing": drawing, "looks": looks}
+        found: Unrolled | None = faster("decoder.unroll", self, memories, previous, packing, **given)
+        if found is not None:
+            return found
+        if UNROLLED(self) and at_once.knows(self):
+            return at_once.unroll(self, memories, self.known(previous), packing, truth=truth, drawing=drawing)
         return self.unroll_plain(memories, previous, packing, truth=truth, drawing=drawing)
 
     def unroll_plain(
@@ -297,9 +285,8 @@ class RecurrentDecoder(RecurrentSteps):
         truth: Truth = None,
         distilled: Distilled | None = None,
     ) -> Loss:
-        if distilled is None and LOSSES(self) and recorded_loss.knows(self, memories, target, truth):
-            return recorded_loss.loss(self, memories, target)
-        return super().loss(memories, target, truth=truth, distilled=distilled)
+        found: Loss | None = faster("decoder.loss", self, memories, target, truth=truth, distilled=distilled)
+        return super().loss(memories, target, truth=truth, distilled=distilled) if found is None else found
 
     def forced_cost(
         self, memories: Mapping[str, Memory], target: Tokens, *, truth: Truth = None
@@ -369,17 +356,5 @@ class RecurrentDecoder(RecurrentSteps):
         self.unroll_plain(memories, previous, packing)
 
 
-UNROLLED = Replaces(RecurrentDecoder, methods=(*STEPS.known[RecurrentSteps], "unroll_plain"))
-"""The methods that a fast path for a whole output replaces."""
-LOSSES = Replaces(
-    RecurrentDecoder,
-    methods=(
-        *UNROLLED.known[RecurrentDecoder],
-        "unroll",
-        "forced_cost",
-        "targets",
-        "count",
-        "sampled_share",
-    ),
-)
-"""The methods that a recorded loss replaces."""
+UNROLLED = Replaces(RecurrentDecoder, methods=(*STEPS, "unroll_plain"))
+"""The methods that another way to compute a whole output replaces."""

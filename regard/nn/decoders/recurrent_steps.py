@@ -12,10 +12,8 @@ from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.fast.replacing import Replaces
 from regard.nn.attention import Attention
 from regard.nn.copying import Copying
-from regard.nn.decoders import fused, fused_step, graphed
 from regard.nn.decoders.bridge import Bridge, Bridging, by_layer, check_last_states, handed_on
 from regard.nn.decoders.conditioning import Condition, OutputGate, Readout, at_output, check_given
 from regard.nn.decoders.decoder import Source, Truth, summaries, truth_by_name
@@ -28,6 +26,7 @@ from regard.nn.decoders.stepwise import StepwiseDecoder
 from regard.nn.decoders.text_attention import AttentionState
 from regard.nn.embedding import Embedding
 from regard.nn.memory import Memory
+from regard.nn.path import faster
 from regard.nn.selections import ScoreFunction
 from regard.nn.stepping import AtOutput, Constants, State, Step
 from regard.parts import Options, find
@@ -163,10 +162,7 @@ class RecurrentSteps(StepwiseDecoder):
             seen = self.projected(self.before(summary).unsqueeze(1), projected)
             _, layers = self.stack(seen, layers)
         feed = summary.new_zeros(rows, 1, self.readout_size) if self.feeds else None
-        laid_out = None
-        searching = self.copying is None and not torch.is_grad_enabled()
-        if searching and SEARCHED(self) and fused.knows(self, memories):
-            laid_out = fused_step.lay_out(self, memories, keys)
+        laid_out = None if torch.is_grad_enabled() else faster("decoder.step", self, memories, keys)
         places = None if self.copying is None else self.copying.places(memories[self.copying.source])
         known = truth_by_name(truth, attended)
         said = at_output(summary, self.gate, self.combine)
@@ -177,7 +173,8 @@ class RecurrentSteps(StepwiseDecoder):
     def step(self, tokens: Tensor, state: State, memories: Mapping[str, Memory]) -> Step:
         """The previous words (B, K) of K hypotheses → logits of the next ones."""
         if state.constants.prepared is not None and not torch.is_grad_enabled():
-            return fused_step.step(self, tokens, state)
+            stepped: Step = state.constants.prepared.step(self, tokens, state)
+            return stepped
         embedded = self.embedding(self.known(tokens))
         projected = self.project(embedded, state)
         state, output, read = self.advance(projected, embedded, state, memories, at_once=True)
@@ -233,7 +230,7 @@ class RecurrentSteps(StepwiseDecoder):
     ) -> tuple[State, Tensor, Read | None]:
         """The recurrence: the new state, the stack's output, and the context.
 
-        at_once   a look may be a single kernel, which keeps neither scores nor a gradient
+        at_once   the step is one of a search, which needs neither scores nor a gradient
         """
         read, feed = None, None
         read_weight = self.stack.cell(0).weight_ih[:, self.embedding.size + self.summary_size :]
@@ -253,22 +250,12 @@ class RecurrentSteps(StepwiseDecoder):
         return advanced, output, read
 
     def _read(self, query: Tensor, memories: Mapping[str, Memory], state: State, *, at_once: bool) -> Read:
-        reading = cast(Reading, self.reading)
-        names = reading.names
-        if (
-            at_once
-            and not reading.gates
-            and fused.AROUND(reading)
-            and all(graphed.looks_at_once(reading.attention(name), memories[name]) for name in names)
-        ):
-            found = {
-                name: graphed.look(reading.attention(name), query, memories[name], state.constants.keys[name])
-                for name in names
-            }
-            context = torch.cat([context for context, _ in found.values()], -1)
-            return Read(context, {name: weights for name, (_, weights) in found.items()}, {})
-        read: Read = reading(query, memories, state.constants, state.position, state.looks)
-        return read
+        reading, read = cast(Reading, self.reading), None
+        if at_once:
+            read = faster("decoder.read", reading, query, memories, state.constants.keys)
+        return (
+            reading(query, memories, state.constants, state.position, state.looks) if read is None else read
+        )
 
     def readout(
         self, output: Tensor, context: Tensor | None, embedded: Tensor, at_output: AtOutput | None = None
@@ -283,10 +270,5 @@ class RecurrentSteps(StepwiseDecoder):
         return combined
 
 
-STEPS = Replaces(
-    RecurrentSteps, methods=("start", "known", "project", "projected", "advance", "_read", "readout")
-)
-"""The methods that a fast path for a whole output replaces."""
-SEARCHED = Replaces(RecurrentSteps, methods=(*STEPS.known[RecurrentSteps], "step"))
-"""The methods that a fast path for the steps of a search replaces; `step`, because it may change the state, parts of
-which the path has laid out beforehand."""
+STEPS = ("start", "known", "project", "projected", "advance", "_read", "readout")
+"""The methods that make up the steps."""

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import Tokens
-from regard.fast.replacing import Replaces
 from regard.nn.embedding import EMBEDDINGS, Embedding, EmbeddingOptions, build_embedding, check_dropout
 from regard.nn.encoders.encoder import Encoder, refuse_unread
 from regard.nn.encoders.text import embedding_note
 from regard.nn.memory import Memory
+from regard.nn.replacing import Replaces
 from regard.parts import Mistakes, Plan, nearest, register
 
 FEW_WORDS = 1024

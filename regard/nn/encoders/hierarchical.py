@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from regard import parts
 from regard.data.batch import Sentences, Tokens
 from regard.data.perceived import Series
-from regard.fast.replacing import Replaces
 from regard.nn.attention import Attention, check_attention
 from regard.nn.cells import AnyCell
 from regard.nn.embedding import Arrange, Embedding, as_it_stands
@@ -21,6 +20,7 @@ from regard.nn.encoders.mean import MeanEncoder
 from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.memory import Memory, Parts
 from regard.nn.packing import BucketPacking
+from regard.nn.replacing import Replaces
 from regard.nn.scores import AttentionScore
 from regard.nn.selections import Softmax
 from regard.nn.symbols import LookSymbols, MemorySymbols

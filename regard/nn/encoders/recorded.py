@@ -16,13 +16,14 @@ from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.fast.recording.buckets import MIDDLE, SMALL, rounded_rows, rounded_steps
+from regard.fast.recording.recordable import recordable, state_of
 from regard.fast.recording.replay import outside_inference, recorder_of
 from regard.fast.recording.replayed_gradient import replayed
-from regard.fast.replacing import LAYERS, Replaces, recordable, state_of
 from regard.nn import swept
 from regard.nn.embedding import EMBEDDINGS
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.memory import Memory
+from regard.nn.replacing import LAYERS, Replaces
 
 if TYPE_CHECKING:
     from regard.nn.encoders.recurrent import RecurrentEncoder

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.fast.replacing import Replaces
 from regard.nn.cells import AnyCell
 from regard.nn.cells.cell import states_of
 from regard.nn.embedding import TokenVectors, check_dropout
@@ -26,6 +25,7 @@ from regard.nn.encoders.text import (
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.recurrence import check_residual
+from regard.nn.replacing import Replaces
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Depth, Mistakes, Options, Plan, Size, register
 

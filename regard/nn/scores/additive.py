@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.nn.path import faster
 from regard.nn.scores.score import AttentionScore
 from regard.parts import Size, register
-from regard.structures.kernels.availability import triton_takes
 
 
 @register("score", "additive")
@@ -49,10 +49,8 @@ class Additive(AttentionScore):
         return projected
 
     def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
-        compared = self.query(query)
-        if compared.shape[1] > 1 and triton_takes(compared):
-            from regard.fast.cuda.additive import additive_scores
-
-            return additive_scores(compared, keys, self.vector)
-        energies = torch.tanh(compared.unsqueeze(2) + keys.unsqueeze(1))  # (B, T, S, A)
+        found: Tensor | None = faster("score.additive", self, query, keys)
+        if found is not None:
+            return found
+        energies = torch.tanh(self.query(query).unsqueeze(2) + keys.unsqueeze(1))  # (B, T, S, A)
         return energies @ self.vector

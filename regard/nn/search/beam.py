@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import RegardError
-from regard.fast.replacing import Replaces
+from regard.nn.replacing import Replaces
 from regard.nn.search.active import Active
 from regard.nn.search.beam_strides import beam_in_strides
 from regard.nn.search.candidates import best_continuations, normalizers, top

@@ -18,9 +18,10 @@ import torch
 from torch import Tensor, nn
 
 from regard.fast.recording.buckets import rounded, rounded_rows
+from regard.fast.recording.recordable import recordable, state_of, trusted
 from regard.fast.recording.replay import plain_parts, recorder_of
-from regard.fast.replacing import Replaces, recordable, state_of, trusted
 from regard.nn.memory import Memory
+from regard.nn.replacing import Replaces
 from regard.nn.search.active import Active
 from regard.nn.search.candidates import limited_top, normalizers
 from regard.nn.search.hypotheses import Hypotheses

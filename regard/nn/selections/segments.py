@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import RegardError
-from regard.fast.replacing import Replaces
 from regard.nn.precision import at_least_single
+from regard.nn.replacing import Replaces
 from regard.nn.selections.rescaled import Rescaled
 from regard.nn.selections.selection import NOTHING, Given, by_query
 from regard.nn.symbols import LookSymbols

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from regard.fast.replacing import Replaces
 from regard.nn.products import weighted_sums
+from regard.nn.replacing import Replaces
 from regard.nn.stores.content import WRITTEN_EPSILON, content_line, content_weights
 from regard.nn.stores.store import Bias, Store, StoreStep, number, vector
 from regard.parts import Depth, Size, register

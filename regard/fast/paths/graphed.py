@@ -1,32 +1,34 @@
-"""The fast path for a whole output on CUDA, for supported decoders: few kernels, captured as graphs."""
+"""A whole output of a recurrent decoder on CUDA: few kernels, captured as graphs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import torch
 from torch import Tensor, nn
 
+from regard.fast.paths.fused import CHANGED
 from regard.fast.recording.buckets import rounded, rounded_rows, rounded_steps
 from regard.fast.recording.replay import outside_inference
-from regard.fast.replacing import LAYERS, Replaces
 from regard.nn import swept
 from regard.nn.attention import Attention
 from regard.nn.decoders.conditioning import Readout
+from regard.nn.decoders.decoder import Truth
 from regard.nn.decoders.reading import Reading
+from regard.nn.decoders.recurrent import UNROLLED, RecurrentDecoder
 from regard.nn.decoders.stack import Stack
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.path import Path
+from regard.nn.replacing import LAYERS, Replaces
 from regard.nn.scores import Additive, Dot, General, ScaledDot
 from regard.nn.selections import Segmental, Sigmoid, Softmax
+from regard.parts import register
 from regard.private import eager, triton_works
 
 if TYPE_CHECKING:
     from regard.fast.cuda.recurrence import Inputs, LookPlan, UnrollGiven, UnrollPlan
-    from regard.nn.decoders.recurrent import RecurrentDecoder
 
 SELECTIONS = {Softmax: "softmax", Sigmoid: "sigmoid", Segmental: "segments"}
 SELECTS = Replaces(*SELECTIONS)
@@ -38,71 +40,85 @@ LONGEST = 1024
 """Most positions of a memory, all of which a kernel program holds at once."""
 
 
+@register("path", "graphed")
+class Graphed(Path):
+    """Our kernels for CUDA, captured as graphs: all steps of a recurrent decoder whose recurrence reads contexts."""
+
+    serves = "decoder.unroll"
+    devices = ("cuda",)
+    rank = 20
+
+    def takes(
+        self, decoder: RecurrentDecoder, memories: Mapping[str, Memory], *given: Any, **more: Any
+    ) -> bool:
+        return knows(decoder, memories) and UNROLLED(decoder)
+
+    def why_not(
+        self, decoder: RecurrentDecoder, memories: Mapping[str, Memory], *given: Any, **more: Any
+    ) -> str:
+        return lacks(decoder, memories) if UNROLLED(decoder) else CHANGED
+
+    def run(
+        self,
+        decoder: RecurrentDecoder,
+        memories: Mapping[str, Memory],
+        previous: Tensor,
+        packing: Packing,
+        *,
+        truth: Truth = None,
+        drawing: Tensor | None = None,
+        looks: bool = True,
+    ) -> Unrolled:
+        return unroll(decoder, memories, decoder.known(previous), packing, looks=looks)
+
+
 def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
     """Whether the decoder has kernels, runs on CUDA, and reads contexts in its recurrence."""
     weight = decoder.stack.cell(0).weight_hh
-    return weight.is_cuda and eager() and triton_works() and has_kernels(decoder, memories)
+    return weight.is_cuda and eager() and triton_works() and not lacks(decoder, memories)
 
 
-def has_kernels(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
-    """`knows`, regardless of the device."""
+def lacks(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> str:
+    """What the kernels do not have of a decoder, regardless of the device; empty if they have all."""
     reading, cells = decoder.reading, decoder.stack.each()
-    if reading is None or not (decoder.looks_before or decoder.feeds):
-        return False
+    if reading is None:
+        return "The decoder has no attention."
+    if not (decoder.looks_before or decoder.feeds):
+        return "No context enters the recurrence, which is computed for all steps at once."
     if reading.gates:
-        return False
+        return "The state gates the context."
     if decoder.copying is not None and not decoder.looks_before:
-        return False  # what was read is not given back beside what is said
+        return "The decoder copies and attends with the current state: the kernels return the readout alone."
     if decoder.says_summary:
-        return False  # the output depends on the state alone
+        return "The output layer reads the summary: the kernels compute the output from the state alone."
     if len(cells) > 1 and decoder.stack.residual:
-        return False
-    return (
-        AROUND(decoder.stack, reading)
-        and swept.has_kernels(cells)
-        and READOUTS(decoder.combine)
-        and LAYERS(decoder.stack.dropout)
-        and all(_attends(reading.attention(name), memories[name]) for name in reading.names)
-    )
+        return "The layers have residual connections."
+    if not AROUND(decoder.stack, reading):
+        return "A module around the attention was changed."
+    if not swept.has_kernels(cells):
+        return "The cell has no kernel for its precision, or was changed."
+    if not (READOUTS(decoder.combine) and LAYERS(decoder.stack.dropout)):
+        return "The layer before the output, or the dropout between the cells, was changed."
+    for name in reading.names:
+        if reason := attention_lacks(reading.attention(name), memories[name]):
+            return reason
+    return ""
 
 
-def _attends(attention: Attention, memory: Memory) -> bool:
+def attention_lacks(attention: Attention, memory: Memory) -> str:
+    """What the kernels do not have of an attention; empty if they have all."""
+    if not AROUND(attention):
+        return "The attention was changed."
+    if not SCORES(attention.score):
+        return "The score has no kernel, or was changed."
+    if not SELECTS(attention.select):
+        return "The selection has no kernel, or was changed."
+    if memory.override is not None:
+        return "The attention is overridden."
     positions = memory.values.shape[1]
-    return (
-        AROUND(attention)
-        and SCORES(attention.score)
-        and SELECTS(attention.select)
-        and memory.override is None
-        and (2 if isinstance(attention.select, Segmental) else 1) <= positions <= LONGEST
-    )
-
-
-def looks_at_once(attention: Attention, memory: Memory) -> bool:
-    """Whether one kernel can compute a look of a search, which has no gradient."""
-    return (
-        memory.values.is_cuda
-        and memory.values.dtype in (torch.float32, torch.float64)
-        and memory.values.ndim == 3
-        and not torch.is_grad_enabled()
-        and not torch.is_autocast_enabled("cuda")
-        and eager()
-        and triton_works()
-        and _attends(attention, memory)
-    )
-
-
-def look(attention: Attention, query: Tensor, memory: Memory, keys: Tensor) -> tuple[Tensor, Tensor]:
-    """query (B, K, Q) → context (B, K, D) and weights (B, K, S)."""
-    from regard.fast.cuda.recurrence import look_at
-
-    score, select = attention.score, attention.select
-    plan = replace(look_of(attention, memory), positions=memory.values.shape[1])
-    vector = None
-    if isinstance(score, Additive):
-        query, vector = score.query(query), score.vector
-    transitions = select.transitions if isinstance(select, Segmental) else None
-    given = (query, keys, memory.values, memory.mask)
-    return look_at(plan, *given, vector=vector, transitions=transitions)
+    if not (2 if isinstance(attention.select, Segmental) else 1) <= positions <= LONGEST:
+        return f"The memory has {positions:,} positions; the kernels take up to {LONGEST:,}."
+    return ""
 
 
 def plan_of(decoder: RecurrentDecoder, memories: Mapping[str, Memory], steps: int) -> UnrollPlan:

@@ -1,4 +1,4 @@
-"""The plain path for a whole output on CUDA, captured as a graph, for decoders without kernels of their own.
+"""A whole output of a recurrent decoder on CUDA, step by step, captured as a graph: for parts without kernels.
 
 Every step of `unroll_plain` launches dozens of kernels. They are captured once for each bucket of shapes,
 forward and backward, and then launched as one graph (`regard.fast.recording.replayed_gradient`). A computation that
@@ -10,42 +10,85 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from regard.fast.recording.buckets import rounded, rounded_rows, rounded_steps
+from regard.fast.recording.recordable import recordable
 from regard.fast.recording.replay import tensors_of, with_tensors
 from regard.fast.recording.replayed_gradient import replayed
-from regard.fast.replacing import recordable
+from regard.nn.decoders import at_once
+from regard.nn.decoders.decoder import Truth
+from regard.nn.decoders.recurrent import UNROLLED, RecurrentDecoder
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import FullPacking, Packing
-
-if TYPE_CHECKING:
-    from regard.nn.decoders.recurrent import RecurrentDecoder
+from regard.nn.path import Path
+from regard.parts import register
 
 TAKEN = ("values", "mask", "summary", "keys")
 """The tensors of a memory that are copied into a graph."""
 SAID = ("layout", "shape")
 """The fields of a memory that are the same for all batches."""
+NOT_SIMPLE = "A memory holds more than values, keys, a mask and a summary."
+NOT_RECORDABLE = (
+    "A module is neither regard's nor torch's and does not declare `recordable = True`, or has a hook or a replaced "
+    "method."
+)
 
 
-def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
-    """Whether a gradient is needed on CUDA, and the inputs are the tensors of simple memories alone."""
-    weight = decoder.stack.cell(0).weight_hh
-    return weight.is_cuda and torch.is_grad_enabled() and suits(decoder, memories) and recordable(decoder)
+@register("path", "recorded")
+class Recorded(Path):
+    """The steps of any recurrent decoder in training on CUDA, captured as a graph."""
+
+    serves = "decoder.unroll"
+    devices = ("cuda",)
+    rank = 30
+
+    def takes(
+        self, decoder: RecurrentDecoder, memories: Mapping[str, Memory], *given: Any, **more: Any
+    ) -> bool:
+        weight = decoder.stack.cell(0).weight_hh
+        if not (weight.is_cuda and torch.is_grad_enabled()):
+            return False
+        return not (UNROLLED(decoder) and at_once.knows(decoder)) and (
+            not lacks(decoder, memories) and recordable(decoder)
+        )
+
+    def why_not(
+        self, decoder: RecurrentDecoder, memories: Mapping[str, Memory], *given: Any, **more: Any
+    ) -> str:
+        if UNROLLED(decoder) and at_once.knows(decoder):
+            return "No context enters the recurrence, which is computed for all steps at once."
+        reason = lacks(decoder, memories)
+        return reason or ("" if recordable(decoder) else NOT_RECORDABLE)
+
+    def run(
+        self,
+        decoder: RecurrentDecoder,
+        memories: Mapping[str, Memory],
+        previous: Tensor,
+        packing: Packing,
+        *,
+        truth: Truth = None,
+        drawing: Tensor | None = None,
+        looks: bool = True,
+    ) -> Unrolled:
+        return unroll(decoder, memories, previous, packing)
 
 
-def suits(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> bool:
-    """`knows`, regardless of the device and of gradients."""
-    if decoder.copying is not None or decoder.sampling is not None:
-        return False
+def lacks(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> str:
+    """Why the steps cannot be recorded, regardless of the device and of gradients; empty if they can."""
+    if decoder.copying is not None:
+        return "The decoder copies."
+    if decoder.sampling is not None:
+        return "The previous words are sampled."
     reading = decoder.reading
     if reading and any(reading.attention(name).select.needs & {"truth", "costs"} for name in reading.names):
-        return False  # truth and samples differ from batch to batch
-    return simple(memories)
+        return "The selection needs the truth or samples, which differ from batch to batch."
+    return "" if simple(memories) else NOT_SIMPLE
 
 
 def simple(memories: Mapping[str, Memory]) -> bool:

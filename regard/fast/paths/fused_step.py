@@ -1,32 +1,39 @@
-"""The fast path for one step of a search on the CPU, for the decoders that `fused.knows`."""
+"""One step of a search on the CPU in one compiled kernel, for the decoders that `fused` supports."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
-from regard.fast.replacing import LAYERS
-from regard.nn.decoders.fused import (
+from regard.fast.paths.fused import (
+    CHANGED,
     StackWeights,
     attended,
     choice_of,
+    knows,
+    lacks,
     read_weight,
     reads_alone,
     score_kind,
     score_weights,
 )
 from regard.nn.decoders.output import OUTPUTS
+from regard.nn.decoders.recurrent_steps import STEPS, RecurrentSteps
 from regard.nn.embedding import EMBEDDINGS
 from regard.nn.memory import Memory
+from regard.nn.path import Path
+from regard.nn.replacing import LAYERS, Replaces
 from regard.nn.scores import Location
 from regard.nn.stepping import State, Step
+from regard.parts import register
 
-if TYPE_CHECKING:
-    from regard.nn.decoders.recurrent_steps import RecurrentSteps
+SEARCHED = Replaces(RecurrentSteps, methods=(*STEPS, "step"))
+"""The methods that the path replaces; `step`, because it may change the state, parts of which the path has laid out
+beforehand."""
 
 
 @dataclass(frozen=True)
@@ -42,18 +49,55 @@ class Prepared:
     def select(self, rows: Tensor) -> Prepared:
         return replace(self, memories=self.memories.select(rows.numpy()))
 
+    def step(self, decoder: RecurrentSteps, tokens: Tensor, state: State) -> Step:
+        return step(decoder, tokens, state)
 
-def lay_out(
-    decoder: RecurrentSteps, memories: Mapping[str, Memory], keys: Mapping[str, Tensor]
-) -> Prepared | None:
-    """Prepare what every step needs, once per search; None if dropout is active, or if an embedding or an output
-    layer computes something else."""
-    stack = decoder.stack
-    dropouts = (decoder.dropout, stack.dropout, decoder.embedding.dropout)
+
+@register("path", "fused-step")
+class FusedStep(Path):
+    """A compiled kernel for the CPU: one step of a search with a recurrent decoder, from the words to the logits."""
+
+    serves = "decoder.step"
+    devices = ("cpu",)
+    rank = 10
+
+    def takes(
+        self, decoder: RecurrentSteps, memories: Mapping[str, Memory], keys: Mapping[str, Tensor]
+    ) -> bool:
+        return (
+            decoder.copying is None
+            and SEARCHED(decoder)
+            and knows(decoder, memories)
+            and not layers_lack(decoder)
+        )
+
+    def why_not(
+        self, decoder: RecurrentSteps, memories: Mapping[str, Memory], keys: Mapping[str, Tensor]
+    ) -> str:
+        if decoder.copying is not None:
+            return "The decoder copies."
+        if not SEARCHED(decoder):
+            return CHANGED
+        return lacks(decoder, memories) or layers_lack(decoder)
+
+    def run(
+        self, decoder: RecurrentSteps, memories: Mapping[str, Memory], keys: Mapping[str, Tensor]
+    ) -> Prepared:
+        return lay_out(decoder, memories, keys)
+
+
+def layers_lack(decoder: RecurrentSteps) -> str:
+    """What is not supported of the layers around the recurrence; empty if all is."""
+    dropouts = (decoder.dropout, decoder.stack.dropout, decoder.embedding.dropout)
     if not (EMBEDDINGS(decoder.embedding) and OUTPUTS(decoder.output) and LAYERS(decoder.narrow, *dropouts)):
-        return None
+        return "The embedding, the output layer or a layer between was changed."
     if decoder.training and (max(one.p for one in dropouts) > 0 or decoder.embedding.word_dropout):
-        return None
+        return "Dropout is active."
+    return ""
+
+
+def lay_out(decoder: RecurrentSteps, memories: Mapping[str, Memory], keys: Mapping[str, Tensor]) -> Prepared:
+    """Prepare what every step needs, once per search."""
     from regard.fast.cpu import energies, step
     from regard.fast.cpu.attentive import stacked_panels
     from regard.fast.cpu.gates import KINDS
@@ -62,7 +106,7 @@ def lay_out(
 
     name, attention = attended(decoder)
     query, vector = score_weights(attention)
-    cells = StackWeights(decoder)
+    stack, cells = decoder.stack, StackWeights(decoder)
     weight_ih, _, bias_ih, _ = cells.first
     said = decoder.combine if decoder.combine is not None else decoder.narrow
     nothing = bias_ih.new_empty(0, 1)

@@ -1,4 +1,4 @@
-"""The fast path for a whole output on the CPU, for supported decoders."""
+"""A whole output of a recurrent decoder on the CPU, in compiled kernels for all steps together."""
 
 from __future__ import annotations
 
@@ -8,23 +8,27 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import Tensor, nn
 
-from regard.fast.replacing import LAYERS, Replaces
 from regard.nn.attention import Attention
 from regard.nn.decoders.conditioning import Readout
+from regard.nn.decoders.decoder import Truth
 from regard.nn.decoders.reading import Reading
+from regard.nn.decoders.recurrent import UNROLLED
+from regard.nn.decoders.recurrent_steps import RecurrentSteps
 from regard.nn.decoders.stack import Stack
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.path import Path
 from regard.nn.recurrence import kernel_of
+from regard.nn.replacing import LAYERS, Replaces
 from regard.nn.scores import Additive, Dot, General, Linear, Location, ScaledDot
 from regard.nn.selections import Hard, Segmental, Sigmoid, Softmax
+from regard.parts import register
 from regard.structures.kernels.availability import within_reach
 
 if TYPE_CHECKING:
     from regard.fast.cpu.choices import Choice
     from regard.fast.cpu.looks import Alone
-    from regard.nn.decoders.recurrent_steps import RecurrentSteps
 
 SCORES = Replaces(Additive, Location, Dot, ScaledDot, General, Linear)
 SELECTIONS = Replaces(Softmax, Hard, Sigmoid, Segmental)
@@ -33,37 +37,77 @@ AROUND = Replaces(Stack, Reading, Attention, children=False)
 READOUTS = Replaces(Readout)
 
 
+CHANGED = "A method of the decoder was overridden or replaced, or a hook watches it."
+
+
+@register("path", "fused")
+class Fused(Path):
+    """Compiled kernels for the CPU: all steps of a recurrent decoder with attention in one call."""
+
+    serves = "decoder.unroll"
+    devices = ("cpu",)
+    rank = 10
+
+    def takes(
+        self, decoder: RecurrentSteps, memories: Mapping[str, Memory], *given: Any, **more: Any
+    ) -> bool:
+        return knows(decoder, memories) and UNROLLED(decoder)
+
+    def why_not(
+        self, decoder: RecurrentSteps, memories: Mapping[str, Memory], *given: Any, **more: Any
+    ) -> str:
+        return lacks(decoder, memories) if UNROLLED(decoder) else CHANGED
+
+    def run(
+        self,
+        decoder: RecurrentSteps,
+        memories: Mapping[str, Memory],
+        previous: Tensor,
+        packing: Packing,
+        *,
+        truth: Truth = None,
+        drawing: Tensor | None = None,
+        looks: bool = True,
+    ) -> Unrolled:
+        return unroll(decoder, memories, decoder.known(previous), packing, drawing=drawing)
+
+
 def knows(decoder: RecurrentSteps, memories: Mapping[str, Memory]) -> bool:
     """Whether the decoder has kernels and runs on the CPU."""
-    if not decoder.stack.cell(0).weight_hh.is_cpu or not has_kernels(decoder, memories):
+    if not decoder.stack.cell(0).weight_hh.is_cpu or lacks(decoder, memories):
         return False
     values = memories[attended(decoder)[0]].values
     return within_reach(values, decoder.stack.cell(0).weight_hh, rows=len(values))
 
 
-def has_kernels(decoder: RecurrentSteps, memories: Mapping[str, Memory]) -> bool:
-    """Whether the cells have a kernel, and the decoder attends to one memory with a score and a selection
-    that have kernels; regardless of the device."""
+def lacks(decoder: RecurrentSteps, memories: Mapping[str, Memory]) -> str:
+    """What the kernels do not have of a decoder, regardless of the device; empty if they have all: the cells, and an
+    attention to one memory with its score and its selection."""
     reading = decoder.reading
-    if reading is None or len(reading.names) != 1:
-        return False
+    if reading is None:
+        return "The decoder has no attention."
+    if len(reading.names) != 1:
+        return "The decoder attends to several memories."
     if reading.gates:
-        return False
+        return "The state gates the context."
     if memories[reading.names[0]].override is not None:
-        return False
+        return "The attention is overridden."
     if decoder.copying is not None and not decoder.looks_before:
-        return False  # the kernels do not return the context beside the readout
+        return "The decoder copies and attends with the current state: the kernels return the readout alone."
     if decoder.says_summary:
-        return False  # the kernels compute the output from the state alone
+        return "The output layer reads the summary: the kernels compute the output from the state alone."
     attention = reading.attention(reading.names[0])
-    return (
-        AROUND(decoder.stack, reading, attention)
-        and kernel_of(decoder.stack.each()) is not None
-        and SCORES(attention.score)
-        and SELECTIONS(attention.select)
-        and READOUTS(decoder.combine)
-        and LAYERS(decoder.stack.dropout)
-    )
+    if not AROUND(decoder.stack, reading, attention):
+        return "A module around the attention was changed."
+    if kernel_of(decoder.stack.each()) is None:
+        return "The cell has no kernel, or was changed."
+    if not SCORES(attention.score):
+        return "The score has no kernel, or was changed."
+    if not SELECTIONS(attention.select):
+        return "The selection has no kernel, or was changed."
+    if not (READOUTS(decoder.combine) and LAYERS(decoder.stack.dropout)):
+        return "The layer before the output, or the dropout between the cells, was changed."
+    return ""
 
 
 def attended(decoder: RecurrentSteps) -> tuple[str, Attention]:

@@ -1,30 +1,104 @@
 """The loss of a small batch on CUDA, captured as one graph from the words to their loss.
 
-As in `encoders.recorded`, all positions of a bucket of rows and steps are computed, and padding does not
+All positions of a bucket of rows and steps are computed, and padding does not
 enter the loss.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
+from regard.fast.paths import graphed, recorded
+from regard.fast.paths.fused import CHANGED
+from regard.fast.paths.recorded import NOT_SIMPLE, every_position, simple, widened
 from regard.fast.recording.buckets import MIDDLE, SMALL, rounded_rows, rounded_steps
 from regard.fast.recording.replay import tensors_of, with_tensors
 from regard.fast.recording.replayed_gradient import replayed
-from regard.nn.decoders import at_once, graphed
+from regard.nn import swept
+from regard.nn.decoders import at_once
 from regard.nn.decoders.decoder import Truth, truth_by_name
-from regard.nn.decoders.recorded import every_position, simple, widened
+from regard.nn.decoders.objective import Distilled
+from regard.nn.decoders.recurrent import UNROLLED, RecurrentDecoder
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.nn.path import Path
+from regard.nn.replacing import Replaces
 from regard.nn.targets import shifted
+from regard.parts import register
 
-if TYPE_CHECKING:
-    from regard.nn.decoders.recurrent import RecurrentDecoder
+LOSSES = Replaces(
+    RecurrentDecoder,
+    methods=(
+        *UNROLLED.known[RecurrentDecoder],
+        "unroll",
+        "forced_cost",
+        "targets",
+        "count",
+        "sampled_share",
+    ),
+)
+"""The methods that a recorded loss replaces."""
+
+
+@register("path", "recorded-loss")
+class RecordedLoss(Path):
+    """The loss of a small batch of a recurrent decoder in training on CUDA, captured as one graph."""
+
+    serves = "decoder.loss"
+    devices = ("cuda",)
+    rank = 20
+
+    def takes(
+        self,
+        decoder: RecurrentDecoder,
+        memories: Mapping[str, Memory],
+        target: Tokens,
+        *,
+        truth: Truth = None,
+        distilled: Distilled | None = None,
+    ) -> bool:
+        return (
+            distilled is None
+            and target.ids.is_cuda
+            and LOSSES(decoder)
+            and knows(decoder, memories, target, truth)
+        )
+
+    def why_not(
+        self,
+        decoder: RecurrentDecoder,
+        memories: Mapping[str, Memory],
+        target: Tokens,
+        *,
+        truth: Truth = None,
+        distilled: Distilled | None = None,
+    ) -> str:
+        if distilled is not None:
+            return "The decoder also learns from the distributions of other models."
+        if not LOSSES(decoder):
+            return CHANGED
+        if reason := lacks(decoder, memories, truth):
+            return reason
+        if at_once.knows(decoder):
+            return (
+                "" if swept.has_kernels(decoder.stack.each()) else "The cell has no kernel, or was changed."
+            )
+        return graphed.lacks(decoder, memories)
+
+    def run(
+        self,
+        decoder: RecurrentDecoder,
+        memories: Mapping[str, Memory],
+        target: Tokens,
+        *,
+        truth: Truth = None,
+        distilled: Distilled | None = None,
+    ) -> Loss:
+        return loss(decoder, memories, target)
 
 
 def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory], target: Tokens, truth: Truth) -> bool:
@@ -32,28 +106,35 @@ def knows(decoder: RecurrentDecoder, memories: Mapping[str, Memory], target: Tok
     return (
         target.ids.is_cuda
         and torch.is_grad_enabled()
-        and suits(decoder, memories, truth)
+        and not lacks(decoder, memories, truth)
         and len(target.ids) * (target.ids.shape[1] + 1) <= most(decoder, memories)
     )
 
 
 def most(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> int:
     """Most positions of a batch that is captured as one graph."""
-    if at_once.records(decoder, memories):
+    cells = decoder.stack.each()
+    if (
+        at_once.knows(decoder)
+        and swept.knows(cells, cells[0].weight_hh)
+        and not recorded.lacks(decoder, memories)
+    ):
         return MIDDLE
     return SMALL if graphed.knows(decoder, memories) else 0
 
 
-def suits(decoder: RecurrentDecoder, memories: Mapping[str, Memory], truth: Truth) -> bool:
-    """`knows`, regardless of the device and the size."""
+def lacks(decoder: RecurrentDecoder, memories: Mapping[str, Memory], truth: Truth) -> str:
+    """Why the loss cannot be recorded, regardless of the device and the size; empty if it can."""
     known = truth_by_name(truth, decoder.reading.names if decoder.reading else ())
-    return (
-        decoder.copying is None
-        and decoder.sampling is None
-        and decoder.score_function is None
-        and not decoder.objective.reads_looks(known)
-        and simple(memories)
-    )
+    if decoder.copying is not None:
+        return "The decoder copies."
+    if decoder.sampling is not None:
+        return "The previous words are sampled."
+    if decoder.score_function is not None:
+        return "The attention is sampled."
+    if decoder.objective.reads_looks(known):
+        return "The loss depends on the attention."
+    return "" if simple(memories) else NOT_SIMPLE
 
 
 def loss(decoder: RecurrentDecoder, memories: Mapping[str, Memory], target: Tokens) -> Loss:

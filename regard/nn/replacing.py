@@ -8,22 +8,21 @@ asks before it runs:
     CELLS = Replaces(GRUCell, LSTMCell)           when the path is imported
     if CELLS.kind(cell) is not None: …            for each object
 
-A recording replays calls without Python. It asks `recordable`.
+A recording replays calls without Python; whether it may is a question of its own (`recordable = True`).
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import nn
 
-from regard.private import global_hooks, hooked, hooks_of
+from regard.private import hooked
 
 
 class _Switch(threading.local):
@@ -36,9 +35,6 @@ _switch = _Switch()
 
 CALLS = ("forward", "__call__", "__getattr__", "__getattribute__")
 """Names that decide what a call of any module does."""
-PARAMETRIZED = nn.utils.parametrize.ParametrizationList.__module__
-"""The module of the classes that `torch.nn.utils.parametrize` makes."""
-PLAIN = frozenset({int, float, str, bool, type(None)})
 BUILDING = frozenset({"__init__", "__new__", "extra_repr", "__repr__", "__getstate__", "__setstate__"})
 
 
@@ -52,7 +48,8 @@ def without_fast_paths() -> Iterator[None]:
         _switch.open -= 1
 
 
-def _off() -> bool:
+def off() -> bool:
+    """Whether fast paths are off in this thread."""
     return not torch.compiler.is_compiling() and _switch.open > 0
 
 
@@ -75,7 +72,7 @@ class Replaces:
 
     def kind(self, thing: Any) -> type[Any] | None:
         """The class that the object computes as; None if the path must not replace it."""
-        if _off():
+        if off():
             return None
         here = type(thing)
         for kind in here.__mro__:
@@ -99,17 +96,17 @@ class Replaces:
         for thing in things:
             if thing is not None and self.kind(thing) is None:
                 return False
-        return not _off()
+        return not off()
 
 
 def _resolved(kind: type[Any], methods: Collection[str] | None) -> dict[str, Any]:
     """The methods of a class by name."""
     if methods is None:
-        methods = [*_methods(kind), *(CALLS if issubclass(kind, nn.Module) else ())]
+        methods = [*methods_of(kind), *(CALLS if issubclass(kind, nn.Module) else ())]
     return {name: getattr(kind, name) for name in methods}
 
 
-def _methods(kind: type[Any]) -> frozenset[str]:
+def methods_of(kind: type[Any]) -> frozenset[str]:
     """The names of the methods and properties of a class, without those of `nn.Module`."""
     found = (one for one in kind.__mro__ if one not in (object, nn.Module))
     return frozenset(
@@ -132,78 +129,3 @@ def _simple_inside(own: Mapping[str, Any]) -> bool:
         if child is not None and name != "parametrizations" and LAYERS.kind(child) is None:
             return False
     return True
-
-
-# Recordings.
-
-
-def recordable(owner: nn.Module) -> bool:
-    """Whether calls of a module may be replayed without Python.
-
-    The modules inside must be regard's or torch's, with neither hooks nor replaced methods. The code of others may
-    depend on more than weights and inputs; a class that does not says so with `recordable = True`.
-    """
-    return state_of(owner) is not None
-
-
-def state_of(owner: nn.Module) -> Hashable | None:
-    """What a recording of a module depends on beside its weights: the modules inside and their plain attributes.
-    None if its calls must not be recorded."""
-    if _off() or any(global_hooks()):
-        return None
-    watch = _watch(owner)
-    if not watch.fine or any(watch.hooks):
-        return None
-    return (watch.number, *[own[name] for own, name in watch.plain])
-
-
-def _watch(owner: nn.Module) -> _Watch:
-    known = _WATCHES.get(owner)
-    if known is None or known.changed(owner):
-        known = _WATCHES[owner] = _Watch(owner, 0 if known is None else known.number + 1)
-    return known
-
-
-class _Watch:
-    """The modules of an owner as they were when they were last checked. Checking them all is slow, so that only
-    what would show a change is compared. Holds no reference to the owner, whose life it must not prolong."""
-
-    def __init__(self, owner: nn.Module, number: int) -> None:
-        modules, self.number = list(owner.modules()), number
-        self.inside = modules[1:]
-        self.kinds = [type(one) for one in modules]
-        self.attributes = [vars(one) for one in modules]
-        self.counts = [len(one) for one in self.attributes]
-        self.children = [(one._modules, tuple(one._modules.values())) for one in modules]
-        self.hooks = [hooks for one in self.attributes for hooks in hooks_of(one)]
-        self.plain = [
-            (own, name) for own in self.attributes for name, value in own.items() if type(value) in PLAIN
-        ]
-        self.fine = all(map(_as_built, modules))
-
-    def changed(self, owner: nn.Module) -> bool:
-        return (
-            [len(one) for one in self.attributes] != self.counts
-            or [type(owner), *map(type, self.inside)] != self.kinds
-            or any(tuple(now.values()) != then for now, then in self.children)
-            or any(type(own[name]) not in PLAIN for own, name in self.plain)
-        )
-
-
-_WATCHES: WeakKeyDictionary[nn.Module, _Watch] = WeakKeyDictionary()
-
-
-def _as_built(module: nn.Module) -> bool:
-    shadowed = vars(module).keys() & {*_methods(type(module)), *CALLS}
-    return not shadowed and trusted(type(module))
-
-
-def trusted(kind: type[Any]) -> bool:
-    """Whether a class is regard's or torch's, or declares `recordable`."""
-    for one in kind.__mro__:
-        if one.__module__ == PARAMETRIZED:  # made of the class after it
-            continue
-        if one.__module__.partition(".")[0] in ("regard", "torch"):
-            return True
-        return bool(vars(one).get("recordable", False))
-    return False
