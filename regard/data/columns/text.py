@@ -22,7 +22,7 @@ from regard.data.columns.verbatim import verbatim
 from regard.data.columns.vocabulary import SPECIAL, Vocabulary
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
-from regard.parts import Count, Mistakes, Plan, register
+from regard.parts import Count, Mistakes, Plan, part, register
 
 UnitName = Literal["word", "char", "byte", "subword"]
 NormalForm = Literal["NFC", "NFKC", "NFD", "NFKD"]
@@ -106,11 +106,8 @@ class TextColumn(Column):
     def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
         given = {key: value for key, value in dict(options).items() if key != "shared"}
         given["verbatim"] = bool(asked.get("verbatim"))
-        if asked.get("spelled"):
-            from regard.data.columns.spelled import SpelledTextColumn
-
-            return SpelledTextColumn(name, **given)
-        return cls(name, **given)
+        made: Column = (part("column", "spelled-text") if asked.get("spelled") else cls)(name, **given)
+        return made
 
     @classmethod
     def describe(cls, options: Any, name: str) -> str:

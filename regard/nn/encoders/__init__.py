@@ -1,11 +1,11 @@
 from regard.nn.encoders.bag import BagEncoder
 from regard.nn.encoders.candidates import CandidatesEncoder
 from regard.nn.encoders.convolutional import ConvolutionalEncoder
-from regard.nn.encoders.encoder import Encoder, build_encoder, owner_of
+from regard.nn.encoders.encoder import Encoder, owner_of
 from regard.nn.encoders.hierarchical import HierarchicalEncoder
 from regard.nn.encoders.image import ImageEncoder
 from regard.nn.encoders.mean import MeanEncoder
-from regard.nn.encoders.parented import ParentedEncoder
+from regard.nn.encoders.parented import ParentedEncoder, build_encoder
 from regard.nn.encoders.points import PointsEncoder
 from regard.nn.encoders.pyramidal import PyramidalEncoder
 from regard.nn.encoders.recurrent import RecurrentEncoder

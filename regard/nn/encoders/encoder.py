@@ -148,17 +148,6 @@ class Encoder(nn.Module):
         raise NotImplementedError
 
 
-def build_encoder(options: Any, column: Any, *, read_files: bool = True) -> Any:
-    """The encoder of an input, with soft parents if the options ask for them."""
-    encoder = options.part.build(options, column, read_files=read_files)
-    parents = getattr(options, "parents", None)
-    if parents is None:
-        return encoder
-    from regard.nn.encoders.parented import ParentedEncoder
-
-    return ParentedEncoder.around(encoder, parents)
-
-
 def positions_read(plan: Plan, options: Any) -> bool:
     """Whether a decoder reads the positions of the memory of the encoder with these options."""
     return _read(plan, options, "reads_positions")

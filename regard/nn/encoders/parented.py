@@ -48,3 +48,12 @@ class ParentedEncoder(Encoder):
         memory: Memory = self.encoder(tokens)
         found, marginals = self.parents(memory.values, tokens.lengths, heads, counts=tokens.counts)
         return replace(memory, values=torch.cat([memory.values, found], -1), heads=marginals)
+
+
+def build_encoder(options: Any, column: Any, *, read_files: bool = True) -> Any:
+    """The encoder of an input, with soft parents if the options ask for them."""
+    encoder = options.part.build(options, column, read_files=read_files)
+    parents = getattr(options, "parents", None)
+    if parents is None:
+        return encoder
+    return ParentedEncoder.around(encoder, parents)

@@ -4,8 +4,9 @@ The state of a form says which positions may come next so that the form can stil
 considers only these, so that every result is a complete form, whatever the model.
 """
 
-from regard.nn.forms.form import FormState, begin_form
+from regard.nn.forms.form import FormState
 from regard.nn.forms.polygon import PolygonState
+from regard.nn.forms.start import begin_form
 from regard.nn.forms.tour import TourState
 from regard.nn.forms.triangles import TrianglesState
 

@@ -96,17 +96,3 @@ def points_in_plane(memory: Memory, form: str) -> Tensor:
             fix="Leave the row out.",
         )
     return points
-
-
-def begin_form(form: str, memory: Memory) -> FormState | None:
-    """The state before the first pointer; None for a sequence, which has no constraints."""
-    from regard.nn.forms.polygon import PolygonState
-    from regard.nn.forms.tour import TourState
-    from regard.nn.forms.triangles import TrianglesState
-
-    states: dict[str, type[FormState]] = {
-        "polygon": PolygonState,
-        "tour": TourState,
-        "triangles": TrianglesState,
-    }
-    return states[form].begin(memory) if form in states else None
