@@ -42,4 +42,4 @@ def test_kernels_equal_the_plain_path() -> None:
         command += ["-k", QUICK]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
-    assert " passed" in done.stdout
+    assert ".." in done.stdout  # some have run

@@ -41,15 +41,28 @@ def reached(run: Path) -> int:
     return int(checkpoint.read(path)[1]["position"]["step"]) if path.exists() else 0
 
 
+def written(run: Path) -> int:
+    """When the checkpoint was last replaced; 0 if there is none."""
+    path = run / checkpoint.STATE
+    return path.stat().st_mtime_ns if path.exists() else 0
+
+
+def await_checkpoint(run: Path, child: int, before: int) -> None:
+    """Wait until a child has written a checkpoint or has ended, however busy the machine is."""
+    while written(run) == before and os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        time.sleep(0.005)
+
+
 def main() -> None:
     run, kills, seed, options = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4])
     torch.set_num_threads(1)
     moments, steps = random.Random(seed), []
     while len(steps) < kills:
+        before = written(run)
         child = live(run, options)
-        time.sleep(
-            moments.uniform(0.05, 0.5) * (1 + len(steps) / 4)
-        )  # later children live longer, for busy machines
+        if len(steps) % 2:  # every other child gets as far as a checkpoint
+            await_checkpoint(run, child, before)
+        time.sleep(moments.uniform(0.0, 0.4))
         if os.waitpid(child, os.WNOHANG) != (0, 0):
             break
         os.kill(child, signal.SIGKILL)
