@@ -10,6 +10,7 @@ Names are loaded at first use, so that `import regard` is fast.
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.version import __version__
@@ -33,36 +34,21 @@ _HOMES = {
     "load": "regard.model",
     "register": "regard.parts",
 }
-_ROOMS = (
-    "course",
-    "data",
-    "describe",
-    "evaluation",
-    "fitting",
-    "inspect",
-    "metrics",
-    "model",
-    "nn",
-    "parts",
-    "spec",
-    "structures",
-    "testing",
-    "trace",
-    "training",
-    "worlds",
-    "zoo",
-)
-
 __all__ = ["Model", "Prediction", "RegardError", "Spec", "Trace", "__version__", "fit", "load", "register"]
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    if name in _ROOMS:
+    if name in _rooms():
         return import_module(f"regard.{name}")
     raise AttributeError(f"module 'regard' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_ROOMS])
+    return sorted([*__all__, *_rooms()])
+
+
+def _rooms() -> list[str]:
+    """The folders that are here; a floor such as the course can be taken away."""
+    return [path.parent.name for path in Path(__file__).parent.glob("*/__init__.py")]

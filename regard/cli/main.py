@@ -1,32 +1,15 @@
-"""The application: its commands, its version, and its error messages."""
+"""The application: its version and its error messages. Commands register themselves."""
 
 from __future__ import annotations
 
 import os
 import sys
 import warnings
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
-from regard.cli.chat import chat
-from regard.cli.compare import compare
-from regard.cli.describe import describe
-from regard.cli.evaluate import evaluate
-from regard.cli.exercise import exercise
-from regard.cli.generate import generate
-from regard.cli.hinting import HintingCommand
-from regard.cli.lab import lab
-from regard.cli.lecture import lecture
-from regard.cli.matrix import matrix
-from regard.cli.new import new
-from regard.cli.predict import predict
-from regard.cli.push import push
-from regard.cli.score import score
-from regard.cli.show import show
-from regard.cli.train import train
-from regard.cli.zoo import init, list_systems
+from regard.cli.command import RegardGroup
 from regard.errors import RegardError
 from regard.storage.files import FULL
 from regard.version import __version__
@@ -36,6 +19,7 @@ TRACEBACK = "REGARD_TRACEBACK"
 
 app = typer.Typer(
     name="regard",
+    cls=RegardGroup,
     help="Encoder-decoder models you can look inside.",
     no_args_is_help=True,
     add_completion=True,
@@ -44,23 +28,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with:  regard train reverse   then   regard show runs/reverse 'a b c'",
 )
-COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
-    "Train and measure": {
-        "train": train,
-        "evaluate": evaluate,
-        "matrix": matrix,
-        "list": list_systems,
-        "init": init,
-        "new": new,
-    },
-    "Use": {"predict": predict, "generate": generate, "chat": chat, "score": score, "push": push},
-    "Look inside": {"show": show, "compare": compare, "describe": describe},
-    "Learn": {"lab": lab, "lecture": lecture, "exercise": exercise},
-}
-"""Commands by their heading in `regard --help`."""
-for _heading, _commands in COMMANDS.items():
-    for _name, _command in _commands.items():
-        app.command(_name, cls=HintingCommand, rich_help_panel=_heading)(_command)
 
 
 def _print_version(asked: bool) -> None:

@@ -50,8 +50,7 @@ def where_from(made: Any) -> str:
 
 def first_line(made: Any) -> str:
     """What the part says of itself, in one line."""
-    options = made if issubclass(made, Options) else made.Options
-    for one in (options, made):
+    for one in (_options_of(made), made):
         said = vars(one).get("__doc__")
         if said:
             return inspect.cleandoc(said).splitlines()[0]
@@ -63,7 +62,7 @@ def described(kind: str, name: str) -> list[str]:
     from regard.spec.reference import option_cells
 
     made = find(kind, name)
-    options = made if issubclass(made, Options) else made.Options
+    options = _options_of(made)
     lines = [f"{kind} {name}", f"from {where_from(made)}: {made.__module__}.{made.__qualname__}"]
     said = inspect.cleandoc(made.__doc__ or options.__doc__ or "")
     lines += ["", said] if said else []
@@ -75,6 +74,11 @@ def described(kind: str, name: str) -> list[str]:
     equations = equations_of(options)
     lines += ["", "equations", *(f"  {line}" for line in equations)] if equations else []
     return lines
+
+
+def _options_of(made: Any) -> type[Options]:
+    """The class of its options; an empty one for a part of a kind without options."""
+    return made if issubclass(made, Options) else getattr(made, "Options", Options)
 
 
 def equations_of(options: type[Options]) -> list[str]:

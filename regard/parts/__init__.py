@@ -10,28 +10,60 @@ itself:
 
 A spec names a part by `type:`. The schema of specs, the builder, the board of `regard describe` and docs/spec.md are
 derived from the registered parts. Packages add parts through the entry point group `regard.parts`.
+
+Names are loaded at first use, so that a command registers itself without pydantic, which `Options` needs.
 """
 
-from regard.parts.choice import find, nearest, one_of
-from regard.parts.contract import Contract, Method, contract_of, methods
-from regard.parts.faults import fault, faults_named
-from regard.parts.options import (
-    MAX_SEED,
-    Count,
-    Depth,
-    Dropout,
-    NotNegative,
-    Options,
-    Positive,
-    Seed,
-    Settings,
-    Share,
-    Size,
-    as_data,
-)
-from regard.parts.plan import Mistakes, Plan, Where
-from regard.parts.provenance import Provenance, check_installed, missing_parts, used_parts
-from regard.parts.registry import KINDS, Origin, names, origin, part, register
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from regard.parts.choice import find, nearest, one_of
+    from regard.parts.contract import Contract, Method, contract_of, methods
+    from regard.parts.faults import fault, faults_named
+    from regard.parts.options import (
+        MAX_SEED,
+        Count,
+        Depth,
+        Dropout,
+        NotNegative,
+        Options,
+        Positive,
+        Seed,
+        Settings,
+        Share,
+        Size,
+        as_data,
+    )
+    from regard.parts.plan import Mistakes, Plan, Where
+    from regard.parts.provenance import Provenance, check_installed, missing_parts, used_parts
+    from regard.parts.registry import KINDS, Origin, names, origin, part, register
+
+_HOMES = {
+    "choice": ("find", "nearest", "one_of"),
+    "contract": ("Contract", "Method", "contract_of", "methods"),
+    "faults": ("fault", "faults_named"),
+    "options": (
+        "MAX_SEED",
+        "Count",
+        "Depth",
+        "Dropout",
+        "NotNegative",
+        "Options",
+        "Positive",
+        "Seed",
+        "Settings",
+        "Share",
+        "Size",
+        "as_data",
+    ),
+    "plan": ("Mistakes", "Plan", "Where"),
+    "provenance": ("Provenance", "check_installed", "missing_parts", "used_parts"),
+    "registry": ("KINDS", "Origin", "names", "origin", "part", "register"),
+}
+"""The public names of each module."""
 
 __all__ = [
     "KINDS",
@@ -69,3 +101,14 @@ __all__ = [
     "register",
     "used_parts",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"regard.parts.{module}"), name)
+    raise AttributeError(f"module 'regard.parts' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -20,7 +20,6 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from regard.errors import RegardError
-from regard.parts.options import Options
 
 Base = TypeVar("Base", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -57,6 +56,8 @@ class Contract:
     spread    whether the constructor also receives every option by name
     maker     the method that calls the constructor; a part that writes its own is free to call it as it likes.
               Empty if parts of this kind construct themselves
+    options   whether its parts have options
+    check     the function that `regard.testing.check_part` calls for it, `module:function`; empty if it knows the kind
     """
 
     kind: str
@@ -65,6 +66,8 @@ class Contract:
     also: tuple[str, ...] = ()
     spread: bool = False
     maker: str = ""
+    options: bool = True
+    check: str = ""
 
 
 _CONTRACTS: dict[str, Contract] = {}
@@ -77,11 +80,13 @@ def base(
     also: tuple[str, ...] = (),
     spread: bool = False,
     maker: str = "",
+    options: bool = True,
+    check: str = "",
 ) -> Callable[[Base], Base]:
     """Declare the base class of a kind, and how its parts are constructed; see `Contract`."""
 
     def remember(made: Base) -> Base:
-        _CONTRACTS[kind] = Contract(kind, made, gives, also, spread, maker)
+        _CONTRACTS[kind] = Contract(kind, made, gives, also, spread, maker, options, check)
         return made
 
     return remember
@@ -123,6 +128,11 @@ def declared(ability: str) -> Callable[[Function], Function]:
 def contract_of(kind: str) -> Contract:
     """The contract of a kind whose own parts are loaded."""
     return _CONTRACTS[kind]
+
+
+def has_options(kind: str) -> bool:
+    """Whether parts of a kind have options; a kind whose base class is not imported yet has."""
+    return kind not in _CONTRACTS or _CONTRACTS[kind].options
 
 
 def methods(made: type) -> list[Method]:
@@ -221,6 +231,18 @@ def _problems(known: Contract, made: type) -> Iterator[tuple[str, str]]:
             f"lacks the {noun} {lacks[0]}{others}",
             f"Write {told}{f': {first.about}' if first and first.about else ''}.",
         )
+    if known.options:
+        yield from _wrong_options(known, made)
+    yield from _texts_for_tuples(known, made)
+    yield from _half_declared(known, made)
+    declared_wrong: Any = getattr(made, "declared_wrong", None)
+    if declared_wrong is not None and (reason := declared_wrong()):
+        yield reason, ""
+
+
+def _wrong_options(known: Contract, made: type) -> Iterator[tuple[str, str]]:
+    from regard.parts.options import Options
+
     if issubclass(made, Options):
         nested = vars(made).get("Options")
         if isinstance(nested, type):
@@ -231,14 +253,11 @@ def _problems(known: Contract, made: type) -> Iterator[tuple[str, str]]:
             )
     else:
         yield from _wrong_constructor(known, made)
-    yield from _texts_for_tuples(known, made)
-    yield from _half_declared(known, made)
-    declared_wrong: Any = getattr(made, "declared_wrong", None)
-    if declared_wrong is not None and (reason := declared_wrong()):
-        yield reason, ""
 
 
 def _wrong_constructor(known: Contract, made: type) -> Iterator[tuple[str, str]]:
+    from regard.parts.options import Options
+
     options = getattr(made, "Options", None)
     if not (isinstance(options, type) and issubclass(options, Options)):
         yield (

@@ -1,8 +1,9 @@
 """The registry: every part by its kind and name.
 
-Our own parts are the modules in the folders of `KINDS`. A folder is imported when a part of its kind is first
-requested, and each module registers its part. Installed packages are imported through the entry point group
-`regard.parts`. Nothing else is ever imported because a spec or a model folder names it.
+Our own parts are the modules in the folders of `KINDS`. A module with the name of a part is imported when the part is
+first requested, the whole folder when all parts of a kind are; each module registers its part. A floor, a room of ours
+that can be taken away, names its folders in a module `floor`. Installed packages are imported through the entry point
+group `regard.parts`. Nothing else is ever imported because a spec or a model folder names it.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, TypeVar
 
 from regard.errors import RegardError
-from regard.parts.contract import check_class, misspelled
-from regard.parts.options import Options
+from regard.parts.contract import check_class, has_options, misspelled
 from regard.version import __version__
 
 KINDS = {
@@ -40,10 +41,16 @@ KINDS = {
     "curriculum": "regard.training.curricula",
     "logger": "regard.training.loggers",
     "path": "regard.fast.paths",
-    "lab": "regard.course.lab",
+    "command": "regard.cli.commands",
 }
-"""Kinds of parts, and the packages with our own."""
+"""Kinds of parts, and the packages with our own. A floor adds kinds of its own."""
 GROUP = "regard.parts"
+
+_FOLDERS = {kind: [package] for kind, package in KINDS.items()}
+for _floor in sorted(Path(__file__).parents[1].glob("*/floor.py")):
+    for _kind, _package in import_module(f"regard.{_floor.parent.name}.floor").FOLDERS.items():
+        KINDS.setdefault(_kind, _package)
+        _FOLDERS.setdefault(_kind, []).append(_package)
 
 _PARTS: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
 _FORMER: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
@@ -113,6 +120,10 @@ def register(kind: str, name: str, *, formerly: Iterable[str] = ()) -> Callable[
 
 def _own_options(made: Any, kind: str, name: str) -> None:
     """Give every part its own options class, so that options know their part."""
+    if not has_options(kind):
+        return
+    from regard.parts.options import Options
+
     if isinstance(made, type) and issubclass(made, Options):
         options: Any = made
     else:
@@ -141,7 +152,10 @@ def _place(made: Any) -> str:
 
 def part(kind: str, name: str) -> Any:
     """The class registered as `name`, or None. Other packages are imported only if the name is not one of ours."""
-    load_own(kind)
+    if name not in _PARTS[kind]:
+        _load_module(kind, name)
+    if name not in _PARTS[kind]:
+        load_own(kind)
     if name not in _PARTS[kind]:
         _load(kind)
     return _PARTS[kind].get(name)
@@ -220,8 +234,22 @@ def load_own(kind: str) -> None:
     if kind in _loaded:
         return
     _loaded.add(kind)
-    if find_spec(".".join(KINDS[kind].split(".")[:2])) is None:
-        return
-    folder = import_module(KINDS[kind])
-    for module in pkgutil.iter_modules(folder.__path__):
-        import_module(f"{folder.__name__}.{module.name}")
+    for package in _FOLDERS[kind]:
+        if not _is_here(package):
+            continue
+        folder = import_module(package)
+        for module in pkgutil.iter_modules(folder.__path__):
+            import_module(f"{package}.{module.name}")
+
+
+def _load_module(kind: str, name: str) -> None:
+    """Import the module of ours that has the name of a part, which is usually enough."""
+    module = name.replace("-", "_")
+    for package in _FOLDERS[kind] if module.isidentifier() else ():
+        if _is_here(package) and find_spec(f"{package}.{module}") is not None:
+            import_module(f"{package}.{module}")
+
+
+def _is_here(package: str) -> bool:
+    """Whether the room of a package was not taken away."""
+    return find_spec(".".join(package.split(".")[:2])) is not None

@@ -79,7 +79,7 @@ def write_part(kind: str, name: str, folder: Path) -> list[Path]:
         "module": f"regard_{'_'.join(words)}",
         "version": __version__,
     }
-    template = resources.files("regard.templates").joinpath(f"{kind}.txt").read_text(encoding="utf-8")
+    template = _template(kind)
     texts = {
         f"{values['module']}.py": template,
         f"test_{values['module']}.py": TEST_OF_READER if kind == "reader" else TEST,
@@ -93,3 +93,10 @@ def write_part(kind: str, name: str, folder: Path) -> list[Path]:
     for path, text in files.items():
         write_text(path, text)
     return list(files)
+
+
+def _template(kind: str) -> str:
+    """The template of a kind, which is here, or in the floor that declares the kind."""
+    here = resources.files("regard.templates").joinpath(f"{kind}.txt")
+    floor = resources.files(".".join(KINDS[kind].split(".")[:2])).joinpath("templates", f"{kind}.txt")
+    return (here if here.is_file() else floor).read_text(encoding="utf-8")

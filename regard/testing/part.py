@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ from pydantic import ValidationError
 from regard.data import Row
 from regard.errors import MissingExtra, RegardError
 from regard.parts import KINDS, find, nearest
-from regard.parts.contract import check_class
+from regard.parts.contract import check_class, contract_of
 from regard.spec import Spec
-from regard.testing import columns, data, labs, layers, measures, models, paths, stores, training
+from regard.testing import columns, data, layers, measures, models, paths, stores, training
 from regard.testing.report import PartReport, Stop
 from regard.testing.rows import rows as usual_rows
 from regard.testing.specs import Document, contexts, options_of, own_column, small
@@ -30,12 +31,11 @@ LAYERS: dict[str, Callable[[PartReport, Any], None]] = {
     "schedule": training.check_schedule,
     "curriculum": training.check_curriculum,
     "logger": training.check_logger,
-    "lab": labs.check_lab,
     "path": paths.check_path,
     "world": data.check_provider,
     "package": data.check_provider,
 }
-"""Kinds whose parts are checked alone, from their options."""
+"""Kinds whose parts are checked alone, from their options; a room above this one declares the check of its kinds."""
 MODELS = {
     "column": (columns.check_column, ("inputs", "outputs", "truth")),
     "encoder": (models.check_encoder, ("encoder",)),
@@ -99,12 +99,21 @@ def failures(
             elif kind == "reader":
                 data.check_reader(report, _made(report, kind, name, options), file)
             else:
-                chosen = _made(report, kind, name, options)
+                chosen = _made(report, kind, name, options) if contract_of(kind).options else made
                 with report.apart():
-                    LAYERS[kind](report, chosen)
+                    _check_alone(kind)(report, chosen)
         except (Stop, MissingExtra):
             pass
     return report.told
+
+
+def _check_alone(kind: str) -> Callable[[PartReport, Any], None]:
+    """The check of parts of a kind: the one that its base class declares, or ours."""
+    module, _, name = contract_of(kind).check.partition(":")
+    found: Callable[[PartReport, Any], None] = (
+        getattr(import_module(module), name) if module else LAYERS[kind]
+    )
+    return found
 
 
 def _parsed(report: PartReport, spec: Mapping[str, Any] | Spec) -> Spec:

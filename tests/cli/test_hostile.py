@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from regard import Model
-from regard.cli.main import COMMANDS
+from regard.parts import names, part
 from regard.reporting.console import safe_console
 from tests.model.small import build, rows, spec
 
@@ -146,9 +146,8 @@ def numeric_options() -> list[tuple[str, str]]:
     return [
         # typer takes the first name of an annotated option as its default
         (name, (*hint.__metadata__[0].param_decls, hint.__metadata__[0].default)[0])
-        for commands in COMMANDS.values()
-        for name, command in commands.items()
-        for hint in get_type_hints(command, include_extras=True).values()
+        for name in names("command")
+        for hint in get_type_hints(part("command", name).run, include_extras=True).values()
         if hint.__class__ is Annotated[int, 0].__class__
         and float in (hint.__origin__, *get_args(hint.__origin__))
     ]

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from regard.data import read_rows
 from regard.data.packages import python_docs
 from regard.errors import RegardError
-from regard.parts import KINDS, Options, Settings, as_data, names, part
+from regard.parts import KINDS, Options, Settings, as_data, contract_of, names, part
 from regard.parts.choice import OneOf
 from regard.spec import Spec
 from regard.spec.reference import field_words
@@ -30,7 +30,7 @@ from regard.training.schedules import make_schedule
 from tests.parts.others import of_type
 from tests.parts.trying import Bench, Tried
 
-PARTS = [(kind, name) for kind in KINDS for name in names(kind)]
+PARTS = [(kind, name) for kind in KINDS for name in names(kind) if contract_of(kind).options]
 OURS = [(kind, name) for kind, name in PARTS if part(kind, name).__module__.startswith("regard.")]
 IN_SPECS = ("column", "cell", "composer", "score", "selection", "store", "network", "encoder", "decoder")
 PROVIDERS = ("world", "package")
@@ -321,4 +321,4 @@ def test_an_unknown_option_is_answered_with_the_nearest(kind: str, name: str) ->
 
 
 def test_the_walk_covers_what_is_registered(tmp_path: Path) -> None:
-    assert {kind for kind, _ in OURS} == set(KINDS)
+    assert {kind for kind, _ in OURS} == {kind for kind in KINDS if contract_of(kind).options}

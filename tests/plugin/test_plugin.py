@@ -190,6 +190,23 @@ def _looks(answer: dict[str, Any]) -> list[float]:
     return looks
 
 
+def test_a_foreign_command_is_used_like_ours(installed: Path, tmp_path: Path) -> None:
+    helped, ran, wrong, broken, listed = regard(
+        ["--help"],
+        ["units", "nine", "bars"],
+        ["units", ""],
+        ["units", "broken"],
+        ["list", "parts", "command", "units"],
+        path=[installed],
+        folder=tmp_path,
+    )
+    assert "units" in helped.out.partition(" Use ")[2].partition(" Look inside ")[0]
+    assert (ran.code, ran.out) == (0, "2 words\n")
+    assert wrong.code == 2 and wrong.err == "error: units: a word is empty.\n       Leave it out.\n"
+    assert broken.code == 2 and "the command 'units' (regard_minimal.command): run failed" in broken.err
+    assert "from regard-minimal 0.3.1: regard_minimal.command.UnitsCommand" in listed.out
+
+
 CHECKED = """
 from regard.testing import failures
 for kind, name in PARTS.items():

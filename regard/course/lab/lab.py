@@ -74,7 +74,7 @@ class LabResult:
         return page(self.title, sections, subtitle=self.see)
 
 
-@base("lab")
+@base("lab", check="regard.course.checking:check_lab")
 class Lab:
     """Base class of labs. A lab defines options, each with a default, and `run`.
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import typer
 
-from regard.cli.exercising import grade_answer
 from regard.course import lectures
 from regard.course.exercises import Wrong, exercise, grade, names, write_template
+from regard.course.exercising import grade_answer
 from regard.errors import RegardError
 from tests.course.exercises import answers
 

@@ -1,68 +1,15 @@
-"""`regard list` and `regard init`: the systems of the zoo."""
+"""The implementation of `regard list`: the systems of the zoo by what they read and write."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
     from regard.spec import Spec
-
-
-def list_systems(
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="WORD|runs|parts",
-            help="Only systems with this word: what they read or write, a part, a data set, an author. Or: trained "
-            "models, or the parts that specs are made of.",
-        ),
-    ] = "systems",
-    of: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="WORD|FOLDER|KIND",
-            help="Another word. With runs: the folder they are in. With parts: a kind of part.",
-        ),
-    ] = None,
-    name: Annotated[
-        str | None, typer.Argument(metavar="WORD|NAME", help="Another word. With parts: one part.")
-    ] = None,
-) -> None:
-    """List the systems of the zoo by what they read and write, trained models with their scores, or parts.
-
-    \b
-    regard list
-    regard list image
-    regard list label attention
-    regard list runs
-    regard list runs experiments/
-    regard list parts cell
-    regard list parts cell gru
-    """
-    if what == "parts":
-        from regard.cli.parts import list_parts
-
-        list_parts(of, name)
-    elif what == "runs":
-        if name is not None:
-            raise RegardError(
-                f"expected one folder, received {of!r} and {name!r}.",
-                where="list runs",
-                fix="regard list runs FOLDER",
-            )
-        from regard.cli.runs import list_runs
-
-        list_runs(Path(of or "runs"))
-    else:
-        words = [word for word in (what, of, name) if word is not None]
-        show_systems(words[1:] if what == "systems" else words)
 
 
 def show_systems(words: Sequence[str]) -> None:
@@ -150,16 +97,3 @@ def task(spec: Spec) -> str:
         for columns in (spec.inputs, spec.outputs)
     ]
     return " → ".join(side for side in sides if side)
-
-
-def init(
-    name: Annotated[str, typer.Argument(help="A system of the zoo; see `regard list`.", show_default=False)],
-) -> None:
-    """Print the spec of a system of the zoo, as a start for your own.
-
-    \b
-    regard init translation > my.yaml
-    """
-    from regard import zoo
-
-    typer.echo(zoo.text(name), nl=False)

@@ -1,0 +1,87 @@
+"""`regard generate`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from regard.cli.command import Command
+from regard.cli.options import Device, Output, Overwrite, Run, Seed, a_number
+from regard.cli.outputs import outputs
+from regard.parts.registry import register
+
+
+@register("command", "generate")
+class GenerateCommand(Command):
+    """Let a language model continue a text.
+
+    \b
+    regard generate runs/lm-char
+    regard generate runs/lm-char --prompt 'The "while" statement' --length 500 --temperature 0.8 --seed 3
+    """
+
+    heading = "Use"
+    order = 120
+
+    @classmethod
+    def run(
+        cls,
+        run: Run,
+        prompt: Annotated[
+            str,
+            typer.Option(
+                "--prompt", metavar="TEXT", help="The beginning of the text. Default: the model begins it."
+            ),
+        ] = "",
+        length: Annotated[
+            Optional[int],  # noqa: UP045
+            typer.Option(
+                "--length", min=0, metavar="N", help="Tokens to draw. Default: from the spec, or 200."
+            ),
+        ] = None,
+        temperature: Annotated[
+            Optional[float],  # noqa: UP045
+            typer.Option(
+                "--temperature",
+                metavar="T",
+                callback=a_number,
+                help="Below 1, likely tokens become likelier; 0 always draws the likeliest. Default: from the spec.",
+            ),
+        ] = None,
+        top_k: Annotated[
+            Optional[int],  # noqa: UP045
+            typer.Option(
+                "--top-k", metavar="K", help="Draw among the K likeliest tokens; 0 draws among all."
+            ),
+        ] = None,
+        top_p: Annotated[
+            Optional[float],  # noqa: UP045
+            typer.Option(
+                "--top-p",
+                metavar="P",
+                callback=a_number,
+                help="Draw among the likeliest tokens that together have probability P.",
+            ),
+        ] = None,
+        output: Output = None,
+        json_file: Annotated[
+            Optional[Path],  # noqa: UP045
+            typer.Option(
+                "--json",
+                metavar="FILE",
+                help="Write text, log-probability and options here; -: standard output.",
+            ),
+        ] = None,
+        overwrite: Overwrite = False,
+        device: Device = None,
+        seed: Seed = None,
+    ) -> None:
+        from regard.cli.continuing import generate_text
+
+        options = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+        with outputs({"--output": output, "--json": json_file}, overwrite=overwrite):
+            generate_text(
+                run, prompt, length=length, options=options, output=output, json_file=json_file, device=device
+            )

@@ -1,0 +1,191 @@
+"""`regard predict`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from regard.cli.command import Command
+from regard.cli.options import (
+    Beam,
+    Device,
+    Loading,
+    Of,
+    Output,
+    Overrides,
+    Overwrite,
+    Run,
+    Seed,
+    With,
+    spec_changes,
+)
+from regard.cli.outputs import outputs
+from regard.errors import RegardError
+from regard.parts.registry import register
+
+
+@register("command", "predict")
+class PredictCommand(Command):
+    """Answer inputs with a trained model, in the order they come.
+
+    \b
+    regard predict runs/g2p attention
+    regard predict runs/my I am going home
+    regard predict runs/g2p -f words.txt --json out.jsonl
+    regard predict runs/parser -f pairs.tsv --column premise --as tree -o parsed.tsv
+    regard predict runs/parser-crf file.conllu -o out.conllu
+
+    The last one writes the file back with the predicted columns in it.
+    """
+
+    heading = "Use"
+    order = 110
+
+    @classmethod
+    def run(
+        cls,
+        run: Run,
+        texts: Annotated[
+            Optional[list[str]],  # noqa: UP045
+            typer.Argument(
+                metavar="TEXT",
+                help="The input: a text (no quotes needed), or files if the model reads images, video or audio; or a "
+                ".conllu file. For a model with several inputs, a quoted text for each, or JSON by their names. "
+                "Without it, or with -: --file or standard input.",
+            ),
+        ] = None,
+        file: Annotated[
+            Optional[Path],  # noqa: UP045
+            typer.Option(
+                "--file",
+                "-f",
+                metavar="FILE",
+                help="Read inputs from here: one per line, a table, or JSON lines by the inputs' names.",
+            ),
+        ] = None,
+        column: Annotated[
+            Optional[str],  # noqa: UP045
+            typer.Option(
+                "--column",
+                metavar="NAME",
+                help="With --as: the column to read, of the table in --file, by name or number from 1.",
+            ),
+        ] = None,
+        new_column: Annotated[
+            Optional[str],  # noqa: UP045
+            typer.Option(
+                "--as",
+                metavar="NAME",
+                help="With --column: write the table with the answers as this new column (NAME=OUTPUT if the model has "
+                "several outputs).",
+            ),
+        ] = None,
+        of: Of = None,
+        output: Output = None,
+        json_file: Annotated[
+            Optional[Path],  # noqa: UP045
+            typer.Option(
+                "--json", metavar="FILE", help="Write JSON lines with scores here; -: standard output."
+            ),
+        ] = None,
+        trace: Annotated[
+            bool, typer.Option("--trace", help="With --json: also write the attention.")
+        ] = False,
+        n_best: Annotated[
+            int,
+            typer.Option(
+                "--n-best",
+                min=1,
+                metavar="N",
+                help="Print the N best texts with their log-probabilities, or the N most probable labels with their "
+                "probabilities.",
+            ),
+        ] = 1,
+        beam: Beam = None,
+        others: With = None,
+        overwrite: Overwrite = False,
+        overrides: Overrides = None,
+        device: Device = None,
+        seed: Seed = None,
+        bad_rows: Annotated[
+            Optional[str],  # noqa: UP045
+            typer.Option(
+                "--bad-rows",
+                metavar="stop|skip",
+                help="What to do with an input that cannot be read: stop, or skip it. Default: stop.",
+            ),
+        ] = None,
+    ) -> None:
+        from regard.cli.answering import answer
+
+        how = Loading(spec_changes(overrides, beam=beam, seed=seed), device)
+        if beam is not None and beam < n_best:
+            raise RegardError(
+                f"a beam of {beam} cannot give {n_best} answers.",
+                where="--n-best",
+                fix=f"Use --beam {n_best} or more.",
+            )
+        texts = [] if texts == ["-"] else texts or []
+        file = None if file == Path("-") else file
+        _check_read(texts, file, trace=trace, json_lines=json_file is not None)
+        if column is not None or new_column is not None:
+            from regard.cli.tables import add_column
+
+            table, column, new_column = _whole_table(
+                file, column, new_column, several=json_file is not None or n_best > 1
+            )
+            with outputs({"--output": output}, read=[table], overwrite=overwrite):
+                add_column(
+                    run,
+                    file=table,
+                    column=column,
+                    name=new_column,
+                    output=output,
+                    others=others or [],
+                    how=how,
+                    bad_rows=bad_rows,
+                    of=of,
+                )
+            return
+        with outputs({"--output": output, "--json": json_file}, read=[file, *texts], overwrite=overwrite):
+            answer(
+                run,
+                texts=texts,
+                file=file,
+                output=output,
+                json_file=json_file,
+                trace=trace,
+                others=others or [],
+                how=how,
+                bad_rows=bad_rows,
+                n_best=n_best,
+                of=of,
+            )
+
+
+def _check_read(texts: list[str], file: Path | None, *, trace: bool, json_lines: bool) -> None:
+    """Refuse inputs that would not be read, and options that would have no effect."""
+    if texts and file is not None:
+        raise RegardError(
+            f"received both texts and a file, {file}; only one of them can be read.", fix="Leave out one."
+        )
+    if trace and not json_lines:
+        raise RegardError("--trace needs JSON output.", fix="Add --json FILE; `regard show` draws it.")
+
+
+def _whole_table(
+    file: Path | None, column: str | None, name: str | None, *, several: bool
+) -> tuple[Path, str, str]:
+    """The table, the column to read, and the column to write, which must be given together."""
+    if file is None or column is None or name is None:
+        raise RegardError(
+            "a table needs --file, --column and --as together.",
+            fix="For example  -f pairs.tsv --column premise --as premise_tree",
+        )
+    if several:
+        raise RegardError(
+            "--column writes one answer per row.", fix="Leave out --json and --n-best, or --column."
+        )
+    return file, column, name

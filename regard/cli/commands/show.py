@@ -1,0 +1,178 @@
+"""`regard show`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from regard.cli.command import Command
+from regard.cli.options import (
+    Beam,
+    DataRow,
+    Device,
+    Loading,
+    Of,
+    Output,
+    Overrides,
+    Overwrite,
+    Run,
+    Seed,
+    spec_changes,
+)
+from regard.cli.outputs import file_of, outputs
+from regard.errors import RegardError
+from regard.parts.registry import register
+
+
+@register("command", "show")
+class ShowCommand(Command):
+    """See where a model looked, in the terminal or as a figure (-o .svg .png .pdf .html).
+
+    \b
+    regard show runs/g2p attention
+    regard show runs/translation the small cat sleeps -o cat.svg
+    regard show runs/g2p knight --look 0-0
+    regard show runs/parser-crf --row 3
+    regard show runs/caption --gallery 4 -o captions.html
+    regard show RUN TEXT --heads --layer 2
+    """
+
+    heading = "Look inside"
+    order = 210
+
+    @classmethod
+    def run(
+        cls,
+        run: Run,
+        text: Annotated[
+            Optional[list[str]],  # noqa: UP045
+            typer.Argument(
+                metavar="TEXT",
+                help="The input: a text (no quotes needed), or the file of an image, video or audio. For a model with "
+                "several inputs, a quoted text for each, or JSON by their names.",
+            ),
+        ] = None,
+        target: Annotated[
+            Optional[str],  # noqa: UP045
+            typer.Option(
+                "--target",
+                help="Show where the model looks while it writes this text, instead of its own answer.",
+            ),
+        ] = None,
+        row: DataRow = None,
+        split: Annotated[
+            Optional[str],  # noqa: UP045
+            typer.Option(
+                "--split",
+                metavar="NAME",
+                help="The split of the data for --row or --gallery. Default: test, or dev if there is none.",
+            ),
+        ] = None,
+        samples: Annotated[
+            int,
+            typer.Option(
+                "--samples",
+                min=0,
+                metavar="K",
+                help="Draw K samples of what a structured attention selects: segments, facts or trees.",
+            ),
+        ] = 0,
+        look: Annotated[
+            Optional[str],  # noqa: UP045
+            typer.Option(
+                "--look",
+                metavar="WHERE",
+                help="Override the attention, and show what changes. INPUT-OUTPUT, counted from 0: '3-0 4-0' makes "
+                "output piece 0 look at input positions 3 and 4. In an image, OUTPUT:LEFT,TOP,RIGHT,BOTTOM, as "
+                "fractions of width and height: '0:0.1,0.2,0.3,0.5'.",
+            ),
+        ] = None,
+        of: Of = None,
+        grid: Annotated[
+            bool, typer.Option("--grid", help="Draw attention over images by its cells, not smoothed.")
+        ] = False,
+        heads: Annotated[
+            bool, typer.Option("--heads", help="Show the attention of each head of each layer.")
+        ] = False,
+        layer: Annotated[
+            Optional[list[str]],  # noqa: UP045
+            typer.Option(
+                "--layer",
+                metavar="NAME|N",
+                help="Only the heads of this layer, by name or number from 1. Can be repeated.",
+            ),
+        ] = None,
+        gallery: Annotated[
+            int,
+            typer.Option(
+                "--gallery",
+                min=0,
+                metavar="N",
+                help="Show N right and N wrong answers of --split, with their attention.",
+            ),
+        ] = 0,
+        output: Output = None,
+        beam: Beam = None,
+        overwrite: Overwrite = False,
+        overrides: Overrides = None,
+        device: Device = None,
+        seed: Seed = None,
+    ) -> None:
+        how = Loading(spec_changes(overrides, beam=beam, seed=seed), device)
+        output = None if output == Path("-") else output
+        by_head = heads or bool(layer)
+        if gallery:
+            chosen = bool(text or look or target is not None or row is not None)
+            _check_gallery(chosen=chosen, samples=samples, by_head=by_head)
+            from regard.cli.gallery import show_gallery
+
+            with outputs(_files(run, output, None), overwrite=overwrite):
+                show_gallery(run, gallery, split, grid=grid, output=output, how=how)
+            return
+        from regard.cli.looking import LookRequest
+        from regard.cli.showing import show_heads, show_trace
+
+        request = LookRequest(text or None, target, row, split, samples, look)
+        with outputs(_files(run, output, of), overwrite=overwrite):
+            if not by_head:
+                show_trace(run, request, of=of, grid=grid, output=output, how=how)
+            elif grid:
+                raise RegardError(
+                    "attention heads are not drawn over images.", where="--grid", fix="Leave out --grid."
+                )
+            else:
+                show_heads(run, request, layer or None, of=of, output=output, how=how)
+
+
+def _check_gallery(*, chosen: bool, samples: int, by_head: bool) -> None:
+    """Refuse options that a gallery does not support; chosen: whether an input or a row was given."""
+    if chosen:
+        raise RegardError(
+            "a gallery chooses its rows itself.",
+            where="--gallery",
+            fix="Leave out the text, --row, --target and --look.",
+        )
+    if samples:
+        raise RegardError(
+            "a gallery does not draw samples.", where="--samples", fix="Use --samples with a text or --row."
+        )
+    if by_head:
+        raise RegardError(
+            "a gallery does not draw heads.", where="--gallery", fix="Use --heads with a text or --row."
+        )
+
+
+def _files(run: Path, output: Path | None, of: str | None) -> dict[str, Path | None]:
+    """The files of all figures, one per output."""
+    if output is None:
+        return {}
+    if of is not None or not (run / "spec.yaml").is_file():
+        return {"--output": output}
+    from regard import zoo
+
+    names = list(zoo.find(str(run)).outputs)
+    if len(names) == 1:
+        return {"--output": output}
+    return {f"--output of {name}": file_of(output, name, names) for name in names}

@@ -1,0 +1,142 @@
+"""`regard train`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from regard.cli.command import Command
+from regard.cli.options import BadRows, Device, Overrides, Seed, a_number, spec_changes
+from regard.parts.registry import register
+
+
+@register("command", "train")
+class TrainCommand(Command):
+    """Train a model: a system of the zoo, a spec of your own, or a file of pairs.
+
+    \b
+    regard train reverse
+    regard train my.yaml --epochs 20 --set encoder.size=512
+    regard train words.tsv
+    regard train words.tsv --model transformer
+    regard train reviews.csv --source text --target label
+    regard train sentences.en sentences.de
+    regard train --resume runs/my
+    """
+
+    heading = "Train and measure"
+    order = 10
+
+    @classmethod
+    def run(
+        cls,
+        what: Annotated[
+            Optional[list[str]],  # noqa: UP045
+            typer.Argument(
+                metavar="NAME | SPEC.yaml | FILE",
+                help="A system of the zoo, a spec, or data: a table, JSON lines, chats, a CoNLL file, parallel files "
+                "A.en B.de, or a folder with one folder of images or texts per class.",
+            ),
+        ] = None,
+        source: Annotated[
+            Optional[list[str]],  # noqa: UP045
+            typer.Option(
+                "--source",
+                metavar="COLUMN",
+                help="The column of FILE with the inputs, by name or number from 1. Can be repeated for several "
+                "inputs. FIRST..LAST: a series of numbers in several columns.",
+            ),
+        ] = None,
+        target: Annotated[
+            Optional[str],  # noqa: UP045
+            typer.Option("--target", metavar="COLUMN", help="The column of FILE with the outputs."),
+        ] = None,
+        model: Annotated[
+            Optional[str],  # noqa: UP045
+            typer.Option(
+                "--model",
+                metavar="NAME",
+                help="With FILE: the encoder, and the decoder of this name if there is one, such as transformer. "
+                "Default: recurrent.",
+            ),
+        ] = None,
+        epochs: Annotated[
+            Optional[int],  # noqa: UP045
+            typer.Option("--epochs", metavar="N", help="Passes over the data: training.epochs of the spec."),
+        ] = None,
+        lr: Annotated[
+            Optional[float],  # noqa: UP045
+            typer.Option(
+                "--lr",
+                "--learning-rate",
+                metavar="RATE",
+                callback=a_number,
+                help="Learning rate: training.lr.",
+            ),
+        ] = None,
+        batch: Annotated[
+            Optional[int],  # noqa: UP045
+            typer.Option(
+                "--batch", "--batch-size", metavar="N", help="Rows of a batch: training.batch_rows."
+            ),
+        ] = None,
+        output: Annotated[
+            Optional[Path],  # noqa: UP045
+            typer.Option(
+                "-o", "--output", metavar="RUN", help="Folder of the run, new or empty. Default: runs/NAME."
+            ),
+        ] = None,
+        resume: Annotated[
+            Optional[Path],  # noqa: UP045
+            typer.Option("--resume", metavar="RUN", help="Continue a run that was interrupted."),
+        ] = None,
+        overwrite: Annotated[
+            bool,
+            typer.Option(
+                "--overwrite",
+                help="Replace the run in this folder, once the new one has a checkpoint. Your own files in it stay.",
+            ),
+        ] = False,
+        overrides: Overrides = None,
+        device: Device = None,
+        seed: Seed = None,
+        bad_rows: BadRows = None,
+        quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    ) -> None:
+        from regard.errors import RegardError
+        from regard.fitting.experiment import Experiment
+        from regard.fitting.pairs import parallel
+
+        if bool(what) == (resume is not None):
+            raise RegardError(
+                "name what to train, or a run to resume.",
+                fix="regard train NAME   or   regard train --resume RUN",
+            )
+        changes = spec_changes(
+            overrides, seed=seed, bad_rows=bad_rows, epochs=epochs, lr=lr, batch=batch, model=model
+        )
+        if resume is not None:
+            if source or target is not None:
+                raise RegardError("a resumed run keeps its columns.", fix="Leave out --source and --target.")
+            if output is not None or overwrite:
+                raise RegardError(
+                    "a resumed run continues in its own folder.",
+                    where="--resume",
+                    fix="Leave out --output and --overwrite. To start a new run from its weights: "
+                    f"--set training.start_from={resume} -o NEW",
+                )
+            experiment = Experiment.resume(resume, overrides=changes, device=device, quiet=quiet)
+        else:
+            experiment = Experiment.start(
+                parallel(what or []),
+                run=output,
+                overrides=changes,
+                device=device,
+                overwrite=overwrite,
+                quiet=quiet,
+                source=source or None,
+                target=target,
+            )
+        experiment.train()
