@@ -11,6 +11,7 @@ from typing import Any
 from regard.cli.loading import load, refuse_stream
 from regard.cli.options import HOW_OF, Loading
 from regard.cli.unknown import UnknownUnits
+from regard.cli.wording import COMMAND_LINE
 from regard.data.readers.lines import stream_lines
 from regard.data.readers.opening import find, opened
 from regard.data.turns import MARK, SPEAKER, Turn, TurnError, plain, read_turns, write_turns
@@ -65,7 +66,7 @@ def talk(
             except RegardError as error:
                 if not typed:
                     raise RegardError(error.what, where=place, fix=error.fix) from None
-                say(f"{error.what}{f' {error.fix}' if error.fix else ''}", error=True)
+                say(RegardError(error.what, fix=error.fix).said(COMMAND_LINE), error=True)
                 continue
             unknown.look_at([chat.asked])
             say(f"{chat.bot}: {answer.text}" if typed else answer.text)

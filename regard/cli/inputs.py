@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from regard.cli.wording import COMMAND_LINE
 from regard.data import Row
 from regard.data.readers.json_documents import refuse_constant
 from regard.data.readers.json_values import as_text, dig, has_half_pair
 from regard.data.readers.lines import stream_lines
 from regard.data.readers.opening import find, opened
 from regard.data.sources import open_inputs
-from regard.errors import RegardError
+from regard.errors import RegardError, Text, Words, said
 from regard.model import Model
 from regard.model.inputs import INPUT_REMEDY
 
@@ -40,6 +41,11 @@ def as_inputs(model: Model, words: Sequence[str]) -> list[Any]:
     return [parse_line(" ".join(words), "the text", model)] if words else []
 
 
+def _advised(error: RegardError) -> Words:
+    """The remedy of an error, and how to continue without the input."""
+    return Text(error.fix, " ", ADVICE) if error.fix else ADVICE
+
+
 class BadInputs:
     """How to treat inputs that cannot be answered: stop at the first one, or skip and count them."""
 
@@ -55,7 +61,7 @@ class BadInputs:
 
     def refuse(self, error: RegardError) -> None:
         if not self.skip:
-            raise RegardError(error.what, where=error.where, fix=f"{error.fix} {ADVICE}".strip())
+            raise RegardError(error.what, where=error.where, fix=_advised(error))
         self.errors.append(error)
 
     def usable(self, inputs: Sequence[Any], model: Model) -> list[Any]:
@@ -79,7 +85,7 @@ class BadInputs:
         except RegardError as error:
             if error.fix != INPUT_REMEDY:
                 raise
-            raise RegardError(error.what, where=error.where, fix=f"{error.fix} {ADVICE}") from None
+            raise RegardError(error.what, where=error.where, fix=_advised(error)) from None
 
     def report(self) -> None:
         if not self.errors:
@@ -87,7 +93,7 @@ class BadInputs:
         count = "1 input was" if len(self.errors) == 1 else f"{len(self.errors):,} inputs were"
         print(f"{count} left out:", file=sys.stderr)
         for error in self.errors[:MOST_SHOWN]:
-            print(f"  {error.where}: {error.what}", file=sys.stderr)
+            print(said(Text("  ", error.where, ": ", error.what), COMMAND_LINE), file=sys.stderr)
         if len(self.errors) > MOST_SHOWN:
             print("  …", file=sys.stderr)
 
@@ -110,7 +116,7 @@ def read_inputs(model: Model, file: Path | None, bad: BadInputs) -> Iterator[Row
             yield from _line_inputs(stream, str(file), model, bad)
         return
     for remark in found.rows.remarks():
-        print(remark.partition(" To change that")[0], file=sys.stderr)
+        print(said(remark, COMMAND_LINE).partition(" To change that")[0], file=sys.stderr)
     for row in found.rows.with_problems():
         missing = next((field for field in found.fields.values() if field not in row), None)
         if row.problem is not None or missing is not None:

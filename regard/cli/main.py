@@ -108,12 +108,15 @@ def _asks_too_much(error: BaseException) -> bool:
 def _tell(error: RegardError) -> None:
     from rich.text import Text
 
+    from regard.cli.wording import COMMAND_LINE
+    from regard.errors import said
     from regard.reporting.console import safe_console
 
     line = Text("error: ", style="bold red")
-    if error.where:
-        line.append(f"{error.where}: ", style="bold")
-    line.append(error.what, style="default")
-    if error.fix:
-        line.append(f"\n       {error.fix}", style="cyan")
+    where, what, fix = (said(words, COMMAND_LINE) for words in (error.where, error.what, error.fix))
+    if where:
+        line.append(f"{where}: ", style="bold")
+    line.append(what, style="default")
+    if fix:
+        line.append(f"\n       {fix}", style="cyan")
     safe_console(stderr=True, highlight=False, soft_wrap=True).print(line)

@@ -14,8 +14,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from regard.cli.outputs import STANDARD, write_output
+from regard.cli.wording import COMMAND_LINE
 from regard.data.listed import readable
-from regard.errors import RegardError
+from regard.errors import RegardError, said
 from regard.evaluation import Evaluation
 from regard.metrics import ByGroup, ByLength
 from regard.metrics.significance import bounds, known
@@ -60,7 +61,9 @@ class EvaluationReport:
         for line in signatures(found):  # whole, so that one can be copied
             console.print(escape(line), style="table.caption", highlight=False, soft_wrap=True)
         for remark in dict.fromkeys(remark for evaluation in found.values() for remark in evaluation.remarks):
-            console.print(f"[yellow]{escape(remark)}[/yellow]", highlight=False, soft_wrap=True)
+            console.print(
+                f"[yellow]{escape(said(remark, COMMAND_LINE))}[/yellow]", highlight=False, soft_wrap=True
+            )
         print_labels(found, console)
         groups = {name: evaluation.by(self.by) for name, evaluation in found.items()} if self.by else {}
         lengths = self.by_length or (self.plot is not None and not self.by)

@@ -22,7 +22,7 @@ from regard.data.readers.row import Row
 from regard.data.readers.rows import SKIP_HINT, BadRows
 from regard.data.readers.source import all_rows, sources_of
 from regard.data.rejections import Rejections, read_rejected, write_rejected
-from regard.errors import RegardError
+from regard.errors import RegardError, Words
 
 REJECTED = "rejected.tsv"
 PASSED = 1 << 24
@@ -64,7 +64,7 @@ class Dataset:
         on_bad: BadRows = "stop",
         rejected: Path | str | None = None,
         references: Collection[str] = (),
-        remedy: str = SKIP_HINT,
+        remedy: Words = SKIP_HINT,
     ) -> Dataset:
         """Encode the rows, or load their encodings from the cache.
 

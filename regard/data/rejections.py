@@ -11,7 +11,7 @@ from typing import NamedTuple
 from regard.data.contents import is_data
 from regard.data.readers.row import Row
 from regard.data.readers.rows import SKIP_HINT, BadRows
-from regard.errors import RegardError
+from regard.errors import RegardError, Words
 from regard.storage.files import write_bytes
 
 MOST_CONTENT = 64
@@ -50,7 +50,7 @@ class Rejections:
     remedy   the remedy in the error about the first bad row
     """
 
-    def __init__(self, on_bad: BadRows, kept: Iterable[Rejected] = (), *, remedy: str = SKIP_HINT) -> None:
+    def __init__(self, on_bad: BadRows, kept: Iterable[Rejected] = (), *, remedy: Words = SKIP_HINT) -> None:
         self.on_bad, self.kept, self.remedy = on_bad, list(kept), remedy
 
     def add(self, row: Row, reason: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from regard.describe.board import NOTE, answers
-from regard.errors import RegardError
+from regard.errors import Option, RegardError, Text, Words
 from regard.model.building import build_network
 from regard.model.counting import fitted_to_nothing
 from regard.model.store import read_columns
@@ -25,6 +25,10 @@ CELLS = {"rnn": "h", "gru": "rzn", "lstm": "ifgo"}
 """The gates of a cell in the order of its rows, in the letters of our board."""
 MATRICES = {"W": "weight_ih", "U": "weight_hh", "b": "bias_ih", "c": "bias_hh"}
 SIDES = {"x": "enc", "→": "enc", "←": "enc", "d": "enc", "y": "dec"}
+
+
+NOTATION = Option("as")
+WITHOUT = Text("Leave ", NOTATION, " out: `regard describe` prints any model in its own notation.")
 
 
 @dataclass(frozen=True)
@@ -146,14 +150,12 @@ def _check(spec: Spec, deck: str) -> None:
     if deck not in LECTURES:
         raise RegardError(
             f"lecture {deck!r} has no notation for weights.",
-            where="--as",
+            where=NOTATION,
             fix=f"Use one of {', '.join(sorted(LECTURES))}.",
         )
 
-    def refuse(
-        what: str, fix: str = "Leave --as out: `regard describe` prints any model in its own notation."
-    ) -> None:
-        raise RegardError(f"lecture {deck} has no notation for {what}.", where="--as", fix=fix)
+    def refuse(what: str, fix: Words = WITHOUT) -> None:
+        raise RegardError(f"lecture {deck} has no notation for {what}.", where=NOTATION, fix=fix)
 
     if len(spec.encoder) != 1 or len(spec.outputs) != 1:
         refuse("several inputs or outputs")

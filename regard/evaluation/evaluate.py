@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from regard.data import Dataset
 from regard.data.listed import readable
 from regard.data.sources import is_stream
-from regard.errors import RegardError
+from regard.errors import Option, RegardError, Text, Words
 from regard.evaluation.choosing import wanted_metrics
 from regard.evaluation.inference import ModelInference, references
 from regard.evaluation.streaming import StreamInference
@@ -72,7 +72,7 @@ class Evaluation:
     labels: dict[str, Classification] = field(default_factory=dict)
     chance: dict[str, Score] = field(default_factory=dict)
     split: str = ""
-    remarks: list[str] = field(default_factory=list)
+    remarks: list[Words] = field(default_factory=list)
     tokens: int = 0
     pieces: dict[str, Callable[[str], list[str]]] = field(default_factory=dict)
     lines: dict[str, Table] = field(default_factory=dict)
@@ -116,7 +116,7 @@ class Evaluation:
         if of is not None and of not in self.lengths_of:
             raise RegardError(
                 f"no input is named {of!r}.",
-                where="--length-of",
+                where=Option("length_of"),
                 fix=f"{nearest(of, list(self.lengths_of))} The inputs are {', '.join(self.lengths_of)}.".strip(),
             )
         if name not in self.of_outputs():
@@ -156,7 +156,9 @@ class Evaluation:
                 f"{chosen!r} cannot be split by groups of rows."
                 if chosen
                 else "none of the computed metrics can be split by groups of rows.",
-                fix=f"These can: {', '.join(known)}." if known else "Add one: --metric exact",
+                fix=f"These can: {', '.join(known)}."
+                if known
+                else Text("Add one: ", Option("metric", "exact")),
             )
         output, measured = known[chosen]
         return by_group(measured, *self.values[output], groups, fields)
@@ -206,13 +208,13 @@ def check_by(names: Sequence[str], known: Sequence[str]) -> None:
     """Refuse names that are not one or two of the known columns."""
     if len(names) not in (1, 2) or len(set(names)) < len(names):
         raise RegardError(
-            f"received {', '.join(names) or 'nothing'}, expected one column or two.", where="--by"
+            f"received {', '.join(names) or 'nothing'}, expected one column or two.", where=Option("by")
         )
     for one in names:
         if one not in known:
             raise RegardError(
                 f"the rows have no column {one!r}.",
-                where="--by",
+                where=Option("by"),
                 fix=f"{nearest(one, known)} To group by another field of the data, add  "
                 f"truth: {{{one}: {{type: group}}}}.".strip(),
             )
@@ -259,7 +261,7 @@ def _measured_rows(
         fields={name: model.columns[name].field for name in model.spec.inputs},
         lengths=[int(length) for length in _lengths(model, dataset)],
         lengths_of={name: [int(one) for one in dataset.lengths(name)] for name in model.spec.encoder},
-        remarks=dataset.remarks(),
+        remarks=[*dataset.remarks()],
     )
     with answering(model, *(other for other, _ in ensemble)):
         return _measured(model, dataset, chosen, evaluation, ensemble=ensemble, dev=dev, asked=asked)
@@ -277,11 +279,11 @@ def _measured_stream(
     if ensemble:
         raise RegardError(
             "language models cannot be evaluated as an ensemble.",
-            where="--with",
+            where=Option("with"),
             fix="Evaluate each by itself.",
         )
     ((output, metrics),) = chosen.items()
-    evaluation = Evaluation(remarks=dataset.remarks(), tokens=len(dataset.stream(output)))
+    evaluation = Evaluation(remarks=[*dataset.remarks()], tokens=len(dataset.stream(output)))
     with answering(model):
         inference = StreamInference(model, dataset, output, streams)
         for one in metrics:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from regard.data import Dataset
 from regard.data.sources import Splits, is_stream, remarks_of
+from regard.errors import FILE, PYTHON, Front, Setting, Text, Words, said
 from regard.evaluation import Evaluation
 from regard.fitting.pair_notes import Note
 from regard.reporting.console import safe_console
@@ -20,10 +21,9 @@ from regard.training import Result
 class Announcer:
     """Prints for one run, or nothing if it is silent."""
 
-    def __init__(self, spec: Spec, run: Path, *, silent: bool = False) -> None:
-        self.spec, self.run = spec, run
-        self.wording: Callable[[str], str] = str
-        """How settings are named: as options of the command line, or as arguments in Python."""
+    def __init__(self, spec: Spec, run: Path, *, silent: bool = False, front: Front = PYTHON) -> None:
+        """front: how settings are named: as arguments in Python, or as options of the command line."""
+        self.spec, self.run, self.front = spec, run, front
         self.console = safe_console(quiet=silent)
 
     def data(self, columns: Mapping[str, Any], datasets: Mapping[str, Dataset]) -> None:
@@ -38,21 +38,21 @@ class Announcer:
             highlight=False,
         )
 
-    def inferred(self, notes: Sequence[Note], splits: Splits, warnings: Sequence[str]) -> None:
+    def inferred(self, notes: Sequence[Note], splits: Splits, warnings: Sequence[Words]) -> None:
         """Each inferred setting with the option that changes it, how the files are read, and warnings."""
         width = max((len(note.decided) for note in notes), default=0)
         for note in notes:
-            line = f"  {note.what:<9}{note.decided:<{min(width, 70)}}   {self.wording(note.change)}"
+            line = f"  {note.what:<9}{note.decided:<{min(width, 70)}}   {said(note.change, self.front)}"
             self.console.print(line, highlight=False, markup=False, soft_wrap=True)
         for remark in dict.fromkeys(remark for rows in splits.values() for remark in remarks_of(rows)):
-            self.console.print(f"  {self.wording(remark)}", highlight=False, markup=False, soft_wrap=True)
+            self.console.print(f"  {said(remark, self.front)}", highlight=False, markup=False, soft_wrap=True)
         for warning in warnings:
-            self.warn(self.wording(warning))
+            self.warn(warning)
         if not notes and not self.spec.data.provider and not self.spec.data.dev and self.spec.inputs:
             group = self.spec.data.group
             of = "distinct inputs" if group in (None, "none") else f"distinct values of {group}"
             share = f"{100 * self.spec.data.hold_out:g} % of the {of}"
-            change = self.wording("--set data.dev=FILE, --set data.hold_out=0.1")
+            change = Text(Setting("data.dev", FILE), ", ", Setting("data.hold_out", 0.1)).said(self.front)
             self.console.print(f"  split    dev: {share} are held out   {change}", highlight=False)
 
     def rejected(self, dataset: Dataset, split: str, listed: Path) -> None:
@@ -78,8 +78,10 @@ class Announcer:
                 highlight=False,
             )
 
-    def warn(self, warning: str) -> None:
-        self.console.print(f"[yellow]{escape(warning)}[/yellow]", highlight=False, soft_wrap=True)
+    def warn(self, warning: Words) -> None:
+        self.console.print(
+            f"[yellow]{escape(said(warning, self.front))}[/yellow]", highlight=False, soft_wrap=True
+        )
 
     def scores(self, evaluation: Evaluation, dataset: Dataset, split: str, *, stepwise: bool) -> None:
         """stepwise: whether a decoder writes its answer step by step, and therefore searches."""

@@ -20,7 +20,7 @@ from regard.data.sources import (
     with_absolute_paths,
     with_group,
 )
-from regard.errors import RegardError
+from regard.errors import PYTHON, Front, Option, RegardError, Text, Words
 from regard.evaluation import Evaluation, check_metrics, evaluate
 from regard.fitting.announcing import Announcer
 from regard.fitting.pair_columns import Sources
@@ -37,6 +37,7 @@ from regard.parts import faults_named
 from regard.reporting.data_progress import DataProgress
 from regard.runs.run import RunFolder
 from regard.spec import Spec
+from regard.spec.changes import Change
 from regard.spec.saved import load_spec, write_spec
 from regard.spec.training import SPAN, STREAMS
 from regard.training import Callback, Result, make_progress, process_rank, seed_everything, world_size
@@ -72,11 +73,13 @@ class Experiment:
         quiet: bool = False,
         resumed: bool = False,
         notes: Sequence[Note] = (),
-        warnings: Sequence[str] = (),
+        warnings: Sequence[Words] = (),
         splits: Splits | None = None,
+        front: Front = PYTHON,
     ):
         """notes, warnings: settings that were inferred from the data, and surprises among them; printed once.
-        splits: the rows, if several runs share them and they are open already."""
+        splits: the rows, if several runs share them and they are open already.
+        front: how printed lines name settings."""
         if not isinstance(run, RunFolder):
             run = RunFolder.resume(run) if resumed else RunFolder.start(run)
         spec, changed = (spec, "") if resumed else _as_environment_says(spec)
@@ -90,7 +93,7 @@ class Experiment:
         self.evaluations: dict[str, Evaluation] = {}
         """The final evaluation of each split."""
         silent = quiet or process_rank() > 0
-        self.announcer = Announcer(spec, run.path, silent=silent)
+        self.announcer = Announcer(spec, run.path, silent=silent, front=front)
         self._progress = DataProgress(silent=silent)
         try:
             if device is not None:
@@ -118,12 +121,13 @@ class Experiment:
         what: str,
         *,
         run: Path | None = None,
-        overrides: Sequence[str] = (),
+        overrides: Sequence[Change] = (),
         device: str | None = None,
         overwrite: bool = False,
         quiet: bool = False,
         source: Sources = None,
         target: str | None = None,
+        front: Front = PYTHON,
     ) -> Experiment:
         """A fresh run of a zoo system, a spec file, or a file of pairs.
 
@@ -134,11 +138,17 @@ class Experiment:
         """
         spec, notes, warnings = inferred(what, overrides, source=source, target=target)
         folder = RunFolder.start(run or Path("runs") / name_of_run(what, spec), overwrite=overwrite)
-        return cls(spec, folder, device=device, quiet=quiet, notes=notes, warnings=warnings)
+        return cls(spec, folder, device=device, quiet=quiet, notes=notes, warnings=warnings, front=front)
 
     @classmethod
     def resume(
-        cls, run: Path, *, overrides: Sequence[str] = (), device: str | None = None, quiet: bool = False
+        cls,
+        run: Path,
+        *,
+        overrides: Sequence[Change] = (),
+        device: str | None = None,
+        quiet: bool = False,
+        front: Front = PYTHON,
     ) -> Experiment:
         """Go on with an interrupted run; overrides may prolong it."""
         refuse_model(overrides, str(run))
@@ -148,7 +158,7 @@ class Experiment:
         except BaseException:
             folder.close()
             raise
-        return cls(spec, folder, device=device, quiet=quiet, resumed=True)
+        return cls(spec, folder, device=device, quiet=quiet, resumed=True, front=front)
 
     def close(self) -> None:
         """Free the folder of the run. `train` does so at its end."""
@@ -392,7 +402,7 @@ def name_of_run(what: str, spec: Spec | None = None) -> str:
 
 
 def inferred(
-    what: str, overrides: Sequence[str], *, source: Sources = None, target: str | None = None
+    what: str, overrides: Sequence[Change], *, source: Sources = None, target: str | None = None
 ) -> Inferred:
     """The spec of a file of pairs, a spec file or a zoo system, with the settings that were inferred from the data."""
     if is_data_file(what):
@@ -400,7 +410,9 @@ def inferred(
     refuse_model(overrides, what)
     if source is not None or target is not None:
         raise RegardError(
-            "--source and --target work only with a data file, not with a spec.",
+            Text(
+                Option("source"), " and ", Option("target"), " work only with a data file, not with a spec."
+            ),
             where=what,
             fix="In the spec, set the `field` of the column.",
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike, fspath
@@ -11,18 +10,17 @@ from typing import Any
 
 from regard.data import read_rows
 from regard.data.frames import SOURCE, TARGET, cell, is_file, is_missing, json_lines, pair_records, splits_of
-from regard.errors import RegardError
+from regard.errors import RegardError, Setting
 from regard.fitting.experiment import Experiment, inferred, name_of_run
 from regard.fitting.pair_columns import Sources
 from regard.fitting.pair_model import MODEL, refuse_model
 from regard.fitting.pairs import Inferred
-from regard.fitting.wording import for_python, in_python
 from regard.model import Model
 from regard.model.columns import make_columns
 from regard.model.inputs import given_rows
-from regard.parts import as_data
 from regard.runs.run import RunFolder
 from regard.spec import Spec
+from regard.spec.changes import Change, nested
 from regard.training import Callback
 from regard.training.callbacks import check_callbacks
 from regard.zoo import find
@@ -95,42 +93,38 @@ def fit(
     run              the folder of the run; default: runs/NAME. If it already contains a run, the new run goes
                      to runs/NAME-2
     overwrite        replace the run in this folder instead
-    overrides        `key.path=value`, as with --set
+    overrides        `key.path=value` in YAML, as the command line takes them
     """
     direct = {"epochs": epochs, "lr": lr, "batch_rows": batch, "seed": seed}
-    changes = [
-        *_changes(
-            name=name, inputs=inputs, outputs=outputs, encoder=encoder, attention=attention, decoder=decoder,
-            search=search, training=training, metrics=metrics,
-        ),
-        *_changes(training={key: value for key, value in direct.items() if value is not None} or None),
-        *_changes(training=None if start_from is None else {"start_from": _start(start_from)}),
-        *([] if model is None else [f"{MODEL}={model}"]),
-        *overrides,
-    ]  # fmt: skip
-    with in_python():
-        checked = check_callbacks(callbacks)
-        splits = {
-            **splits_of(data),
-            **({} if dev is None else {"dev": dev}),
-            **({} if test is None else {"test": test}),
-        }
-        data = splits.pop("train", data)
-        if isinstance(data, Spec | Mapping) and spec is None and y is None and _is_spec(data):
-            data, spec = None, data
-        rows = _Rows(data, y, splits, source, target, spec)
-        folder = _folder(run, rows, name, overwrite=overwrite)
-        try:
-            described, notes, remarks = rows.described(folder, changes)
-            experiment = Experiment(
-                described, folder, device=device, quiet=quiet, notes=notes, warnings=remarks
-            )
-        except BaseException:
-            folder.close()
-            raise
-        experiment.callbacks = checked
-        experiment.announcer.wording = for_python
-        return experiment.train()
+    sections = {
+        "name": name, "inputs": inputs, "outputs": outputs, "encoder": encoder, "attention": attention,
+        "decoder": decoder, "search": search, "training": training, "metrics": metrics, MODEL: model,
+        **{f"training.{key}": value for key, value in direct.items()},
+        "training.start_from": None if start_from is None else _start(start_from),
+    }  # fmt: skip
+    given = [
+        change for path, value in sections.items() if value is not None for change in nested(path, value)
+    ]
+    changes: list[Change] = [*given, *overrides]
+    checked = check_callbacks(callbacks)
+    splits = {
+        **splits_of(data),
+        **({} if dev is None else {"dev": dev}),
+        **({} if test is None else {"test": test}),
+    }
+    data = splits.pop("train", data)
+    if isinstance(data, Spec | Mapping) and spec is None and y is None and _is_spec(data):
+        data, spec = None, data
+    rows = _Rows(data, y, splits, source, target, spec)
+    folder = _folder(run, rows, name, overwrite=overwrite)
+    try:
+        described, notes, remarks = rows.described(folder, changes)
+        experiment = Experiment(described, folder, device=device, quiet=quiet, notes=notes, warnings=remarks)
+    except BaseException:
+        folder.close()
+        raise
+    experiment.callbacks = checked
+    return experiment.train()
 
 
 class _Rows:
@@ -163,7 +157,7 @@ class _Rows:
             ) or "model"
         return "pairs" if self.given else name_of_run(fspath(self.data), None)
 
-    def described(self, folder: RunFolder, changes: Sequence[str]) -> Inferred:
+    def described(self, folder: RunFolder, changes: Sequence[Change]) -> Inferred:
         """The spec to train, with notes on what was inferred; writes rows given in Python into the folder."""
         base = self._base()
         kept = {
@@ -172,8 +166,8 @@ class _Rows:
             if rows is not None
         }
         if base is None:
-            more = [f"data.{split}={json.dumps(file)}" for split, file in kept.items() if split != "train"]
-            named = ["name=pairs"] if self.given else []
+            more = [Setting(f"data.{split}", file) for split, file in kept.items() if split != "train"]
+            named = [Setting("name", "pairs")] if self.given else []
             sources, target = self.named
             return inferred(kept["train"], [*named, *more, *changes], source=sources or None, target=target)
         refuse_model(changes, "model")
@@ -184,9 +178,9 @@ class _Rows:
             }
             if not self.given:
                 options |= {key: said[key] for key in OF_FILES if key in said and key != "where"}
-            changes = [f"data={json.dumps({**options, **kept}, ensure_ascii=False)}", *changes]
+            changes = [Setting("data", {**options, **kept}), *changes]
         else:
-            changes = [*(f"data.{split}={json.dumps(file)}" for split, file in kept.items()), *changes]
+            changes = [*(Setting(f"data.{split}", file) for split, file in kept.items()), *changes]
         return Inferred(base.changed(*changes), [], [])
 
     def _base(self) -> Spec | None:
@@ -287,26 +281,8 @@ def _folder(run: str | PathLike[str] | None, rows: _Rows, name: str | None, *, o
     return folder
 
 
-def _changes(**settings: Any) -> Iterator[str]:
-    """Settings as `key.path=value`. A mapping with a `type` replaces the part, others change values."""
-    for key, value in settings.items():
-        if value is not None:
-            yield from _flattened(key, as_data(value))
-
-
 def _start(value: str | PathLike[str] | Mapping[str, Any]) -> Any:
     """The folder to start from, as a spec writes it."""
     if isinstance(value, Mapping):
         return {key: fspath(one) if isinstance(one, PathLike) else one for key, one in value.items()}
     return fspath(value)
-
-
-def _flattened(path: str, value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping) and value and "type" not in value:
-        for key, inner in value.items():
-            yield from _flattened(f"{path}.{key}", inner)
-    else:
-        try:
-            yield f"{path}={json.dumps(value, ensure_ascii=False)}"
-        except TypeError:
-            raise RegardError(f"{value!r} cannot be written into a spec.", where=path) from None

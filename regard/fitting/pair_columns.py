@@ -15,7 +15,7 @@ from regard.data.readers.ranges import RANGE
 from regard.data.readers.reader import Field, Reader, joined
 from regard.data.readers.rows import reader_of
 from regard.data.readers.table import TableReader
-from regard.errors import RegardError
+from regard.errors import NAME, Command, Option, RegardError, Text, Together
 from regard.fitting.pair_suggestions import suggested, wide_sides
 from regard.parts import names, part
 
@@ -179,11 +179,18 @@ def _which(
             else "Add a column with the other side of the pairs.",
         )
     likely = suggested(path, format, found, missing)
-    typed = " ".join(f"--{side} {shlex.quote(likely.get(side, 'NAME'))}" for side in missing)
+    named = {side: likely.get(side, NAME) for side in missing}
+    sides = Together(*(Option(side, name) for side, name in named.items()))
+    train = Command(
+        "train",
+        (path,),
+        {side: shlex.quote(name) for side, name in named.items()},
+        python=f"regard.fit({path!r}, {sides})",
+    )
     return RegardError(
         f"the file has {count}; which are used? There are {', '.join(shown)}.",
         where=path,
-        fix=f"{'For example' if len(likely) == len(missing) else 'Choose:'}  regard train {path} {typed}",
+        fix=Text("For example  " if len(likely) == len(missing) else "Choose:  ", train),
     )
 
 
@@ -205,8 +212,11 @@ def first_rows(path: str, format: Any, fields: Sequence[str]) -> tuple[list[Row]
         raise RegardError(
             f"the file has {len(whole)} complete rows; `train FILE` needs at least {FEWEST}.",
             where=path,
-            fix="Each line holds a source and a target, with a tab, comma, semicolon or pipe between them; "
-            "`--source NAME --target NAME` choose among more columns.",
+            fix=Text(
+                "Each line holds a source and a target, with a tab, comma, semicolon or pipe between them; `",
+                Together(Option(SOURCE, NAME), Option(TARGET, NAME)),
+                "` choose among more columns.",
+            ),
         )
     return whole, opened
 

@@ -5,43 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from regard.errors import RegardError
+from regard.errors import Option, RegardError, Setting, Text
 from regard.parts import names, nearest, part
+from regard.spec.changes import Change, changed, settings
 from regard.spec.document import Document
-from regard.spec.spec import apply_overrides
 
 MODEL = "model"
 """The setting that chooses encoder and decoder by one name. It is no key of a spec."""
 KINDS = ("encoder", "decoder")
 
 
-def without_model(overrides: Sequence[str]) -> tuple[list[str], str | None]:
-    """The other overrides, and the value of `model=NAME`."""
-    others, chosen = [], None
-    for override in overrides:
-        key, _, value = override.partition("=")
-        if key.strip() == MODEL:
-            chosen = value.strip()
-        else:
-            others.append(override)
-    return others, chosen
+def without_model(changes: Sequence[Change]) -> tuple[list[Setting], str | None]:
+    """The other changes, and the value of `model`."""
+    given = settings(changes)
+    chosen = [one.value for one in given if one.path == MODEL]
+    return [one for one in given if one.path != MODEL], str(chosen[-1]) if chosen else None
 
 
-def refuse_model(overrides: Sequence[str], what: str) -> None:
+def refuse_model(changes: Sequence[Change], what: str) -> None:
     """`model` is for data files; a spec names its parts."""
-    _, chosen = without_model(overrides)
+    _, chosen = without_model(changes)
     if chosen is not None:
         raise RegardError(
-            "--model works only with a data file; a spec names its encoder and decoder.",
+            Text(Option(MODEL), " works only with a data file; a spec names its encoder and decoder."),
             where=what,
             fix=f"Write  encoder: {chosen}  and  decoder: {chosen}  into the spec.",
         )
 
 
-def choose_parts(document: dict[str, Any], overrides: Sequence[str], model: str | None) -> None:
+def choose_parts(document: dict[str, Any], changes: Sequence[Setting], model: str | None) -> None:
     """Put the encoder and decoder of the user's choice into an inferred document, in place of the inferred ones.
 
-    model   a name from `--model`: of an encoder that can read the inputs, of a decoder that can write the outputs,
+    model   a name: of an encoder that can read the inputs, of a decoder that can write the outputs,
             or of both
     """
     if model is not None:
@@ -49,17 +44,17 @@ def choose_parts(document: dict[str, Any], overrides: Sequence[str], model: str 
         for kind in KINDS:
             if model in _fitting(document, kind):
                 _put(document, kind, model)
-    if any(one.strip().startswith("decoder.attention") for one in overrides) and "attention" in document:
+    if any(one.path.startswith("decoder.attention") for one in changes) and "attention" in document:
         document.setdefault("decoder", {})["attention"] = document.pop("attention")
     for kind in KINDS:
-        name = _overridden(document, kind, overrides)
+        name = _overridden(document, kind, changes)
         if name is not None:
             _put(document, kind, name)
     _warm_up(document)
 
 
 def alternatives(document: Mapping[str, Any]) -> list[str]:
-    """The names for `--model` that are made for small data, the present one first."""
+    """The names for `model` that are made for small data, the present one first."""
     return [name for name in _fitting(document, "encoder") if part("encoder", name).small]
 
 
@@ -84,15 +79,15 @@ def _check_model(document: Mapping[str, Any], model: str) -> None:
         f"{model!r} cannot read these inputs or write these outputs."
         if known
         else f"there is no encoder or decoder {model!r}.",
-        where="--model",
+        where=Option(MODEL),
         fix=f"Use one of {', '.join(fitting)}." if known else nearest(model, fitting),
     )
 
 
-def _overridden(document: Mapping[str, Any], kind: str, overrides: Sequence[str]) -> str | None:
-    """The name of the part that overrides choose instead of the inferred one, however they write it."""
-    mine = [one for one in overrides if one.partition("=")[0].strip().split(".")[0] == kind]
-    given = apply_overrides(Document({kind: document.get(kind)}), mine).data.get(kind) if mine else None
+def _overridden(document: Mapping[str, Any], kind: str, changes: Sequence[Setting]) -> str | None:
+    """The name of the part that changes choose instead of the inferred one, however they write it."""
+    mine = [one for one in changes if one.steps[0] == kind]
+    given = changed(Document({kind: document.get(kind)}), mine).data.get(kind) if mine else None
     if isinstance(given, Mapping) and not isinstance(given.get("type"), str):
         entries = [one for one in given.values() if isinstance(one, Mapping) and "type" in one]
         given = entries[0] if len(entries) == 1 else None

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from regard.data.readers import FileRows
 from regard.data.readers.table import TableReader
+from regard.errors import FILE, NAME, OPEN, Option, Setting, Text, Together, Words
 from regard.fitting.pair_columns import TARGET, Chosen
 from regard.fitting.pair_model import alternatives
 from regard.fitting.pair_types import alike_labels, is_thousands
@@ -19,11 +20,11 @@ class Note(NamedTuple):
 
     what: str
     decided: str
-    change: str
+    change: Words
 
 
 def notes_on(spec: Spec, chosen: Chosen, read: FileRows, format: str | None) -> list[Note]:
-    """Notes on what was inferred, after changes by --set."""
+    """Notes on what was inferred, after the changes of the user."""
     target = spec.outputs[TARGET]
     known = [field.name for field in read.found()]
     headed = isinstance(read.reader, TableReader) and not all(name.isdecimal() for name in known)
@@ -42,36 +43,35 @@ def notes_on(spec: Spec, chosen: Chosen, read: FileRows, format: str | None) -> 
         Note(
             "columns",
             columns + (" (the first line is a header)" if headed else ""),
-            "--source NAME --target NAME",
+            Together(Option("source", NAME), Option("target", NAME)),
         ),
         Note("units", "; ".join(units), _changes(spec)),
-        Note("metrics", measured, f"--set metrics=[{measured.split(', ')[0]}]"),
+        Note("metrics", measured, Setting("metrics", [measured.split(", ")[0]])),
         Note(
             "split",
             f"dev: {', '.join(spec.data.dev) if spec.data.dev else hold_out}; "
             f"test: {', '.join(spec.data.test) or 'none'}",
-            "--set data.dev=FILE --set data.test=FILE",
+            Together(Setting("data.dev", FILE), Setting("data.test", FILE)),
         ),
     ]
     if len(read.files) > 1:
         notes = notes[1:]
     if format is not None:
-        notes.insert(0, Note("format", f"{format} ({read.reader.about})", "--set data.format=NAME"))
+        notes.insert(0, Note("format", f"{format} ({read.reader.about})", Setting("data.format", NAME)))
     return notes
 
 
-def _changes(spec: Spec) -> str:
+def _changes(spec: Spec) -> Words:
     """The settings that change the units."""
     name, column = next(iter(spec.inputs.items()))
-    changes = []
+    changes: list[Words] = []
     if column.type == "text":
-        changes.append(f"--set inputs.{name}.unit=word|char|subword|byte")
+        changes += [Setting(f"inputs.{name}.unit", "word|char|subword|byte"), ", "]
     if getattr(column, "split", "space") != "space":
-        changes.append(f"--set inputs.{name}.split=space")
-    changes.append(
-        f"--set outputs.{TARGET}." + ("unit=…" if spec.outputs[TARGET].type == "text" else "type=text")
-    )
-    return ", ".join(changes)
+        changes += [Setting(f"inputs.{name}.split", "space"), ", "]
+    of_text = spec.outputs[TARGET].type == "text"
+    target = Setting(f"outputs.{TARGET}.unit", OPEN) if of_text else Setting(f"outputs.{TARGET}.type", "text")
+    return Text(*changes, target)
 
 
 def model_note(spec: Spec, document: dict[str, Any]) -> Note:
@@ -82,11 +82,11 @@ def model_note(spec: Spec, document: dict[str, Any]) -> Note:
     return Note(
         "model",
         f"{' and '.join(encoders)} encoder, {decoder.type} decoder{looking}",
-        f"--model {'|'.join(others)}" if others else "--set encoder.type=NAME",
+        Option("model", "|".join(others)) if others else Setting("encoder.type", NAME),
     )
 
 
-def warnings_of(output: dict[str, Any], targets: Sequence[str]) -> list[str]:
+def warnings_of(output: dict[str, Any], targets: Sequence[str]) -> list[Words]:
     """Inferred types that a user may not expect."""
     if len({value.strip() for value in targets}) == 1:
         return [f"All targets are {targets[0].strip()[:40]!r}: there is nothing to learn."]
@@ -101,9 +101,13 @@ def warnings_of(output: dict[str, Any], targets: Sequence[str]) -> list[str]:
         and len(plain) < len(targets)
         and all(one.strip().isdecimal() for one in plain)
     ):
+        as_number = [Setting("outputs.target.type", "number"), Setting("outputs.target.decimal", "comma")]
         return [
-            "The targets have commas before three digits and are read as text. To predict numbers, remove the "
-            "commas, or, for decimal commas:  --set outputs.target.type=number --set outputs.target.decimal=comma"
+            Text(
+                "The targets have commas before three digits and are read as text. To predict numbers, remove the "
+                "commas, or, for decimal commas:  ",
+                Together(*as_number),
+            )
         ]
     return []
 

@@ -11,7 +11,7 @@ from regard.data import Row
 from regard.data.columns import TextColumn
 from regard.data.columns.number import NumberColumn, is_decimal_comma
 from regard.data.columns.spans import scheme_of
-from regard.errors import RegardError
+from regard.errors import RegardError, Setting, Text
 from regard.fitting.pair_columns import SAMPLE
 from regard.parts import part
 
@@ -146,8 +146,12 @@ def _refuse_several(values: Sequence[str], place: str) -> None:
                 f"the targets seem to name several classes at once, such as {shown!r} (separated by {sign!r}). "
                 "There is no decoder for several classes yet.",
                 where="target",
-                fix="Keep one class for each row. To take each combination as a class of its own: "
-                f"--set {place}=label; to write it as text: --set {place}=text",
+                fix=Text(
+                    "Keep one class for each row. To take each combination as a class of its own: ",
+                    Setting(place, "label"),
+                    "; to write it as text: ",
+                    Setting(place, "text"),
+                ),
             )
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from regard.data.readers.reader import joined
 from regard.data.readers.rows import reader_of
 from regard.data.sources.grouping import with_group
-from regard.errors import RegardError
+from regard.errors import Option, RegardError, Setting, Text, Words
 from regard.fitting.pair_columns import (
     SAMPLE,
     SOURCE,
@@ -34,8 +34,9 @@ from regard.fitting.pair_types import (
 )
 from regard.parts import part
 from regard.spec import Spec
+from regard.spec.changes import Change, changed
 from regard.spec.document import Document
-from regard.spec.spec import apply_overrides, read_data
+from regard.spec.spec import read_data
 from regard.zoo import names
 
 SPECS = (".yaml", ".yml")
@@ -46,7 +47,7 @@ class Inferred(NamedTuple):
 
     spec: Spec
     notes: list[Note]
-    warnings: list[str]
+    warnings: list[Words]
 
 
 def is_data_file(name: str) -> bool:
@@ -75,8 +76,12 @@ def parallel(files: Sequence[str]) -> str:
         raise RegardError(
             f"received {len(files)} files; only the two sides of a parallel text can be named together.",
             where=(tables or files)[-1],
-            fix=f"To train on several files: regard train {files[0]} --set 'data.train=[{', '.join(files)}]'; "
-            f"for dev: --set data.dev={files[-1]}",
+            fix=Text(
+                f"To train on several files: regard train {files[0]} ",
+                Setting("data.train", list(files)),
+                "; for dev: ",
+                Setting("data.dev", files[-1]),
+            ),
         )
     return "+".join(files)
 
@@ -93,14 +98,14 @@ def in_a_path(name: str) -> str:
 
 
 def pairs_spec(
-    path: str, overrides: Sequence[str] = (), *, source: Sources = None, target: str | None = None
+    path: str, changes: Sequence[Change] = (), *, source: Sources = None, target: str | None = None
 ) -> Spec:
     """A spec for a file whose rows are pairs; see `infer`."""
-    return infer(path, overrides, source=source, target=target).spec
+    return infer(path, changes, source=source, target=target).spec
 
 
 def infer(
-    path: str, overrides: Sequence[str] = (), *, source: Sources = None, target: str | None = None
+    path: str, changes: Sequence[Change] = (), *, source: Sources = None, target: str | None = None
 ) -> Inferred:
     """A spec for a file whose rows are pairs, with notes on what was inferred.
 
@@ -112,14 +117,13 @@ def infer(
     source, target   the columns, by name or by number from 1; several sources are several inputs; FIRST..LAST is a
                      range of columns that hold one series. Default: columns with these names, or the only two
     """
-    overrides, model = without_model(overrides)
-    data = read_data({"data": {"train": path}}, overrides)
+    changes, model = without_model(changes)
+    data = read_data({"data": {"train": path}}, changes)
     format = recognized(path) if data.format is None else None
     chosen = choose_columns(path, data.format or format, source, target)
     rows, read = first_rows(path, data.format or format, chosen.fields)
     targets = [row[chosen.target] for row in rows]
-    asked = {key.strip(): value for key, _, value in (override.partition("=") for override in overrides)}
-    wishes = _wishes(overrides)
+    wishes = _wishes(changes)
     inputs = {name: _input(name, field, rows, chosen, wishes) for name, field in chosen.inputs.items()}
     output = _output(targets, chosen, wishes)
     if "of" in output:  # it refers to the words as they stand
@@ -129,25 +133,25 @@ def infer(
         document["truth"] = {name: dict(column) for name, column in chosen.truth.items()}
     document |= _encoders(inputs)
     training: dict[str, Any] = {"epochs": 20, "patience": 5}
-    if "training.batch_tokens" not in asked:  # few rows need many small steps
+    if all(change.path != "training.batch_tokens" for change in changes):  # few rows need many small steps
         training["batch_rows"] = 64 if len(rows) == SAMPLE else 16
     if any(column.get("unit") == "char" for column in inputs.values()):
         training["bucket"] = 1
     document |= _model(output, targets, training)
     document["training"] = training
     document["data"] = {"train": path, **({} if format is None else {"format": format})}
-    choose_parts(document, overrides, model)
-    spec = Spec.parse(document, overrides)
+    choose_parts(document, changes, model)
+    spec = Spec.parse(document, changes)
     spec = with_group(spec)
     notes = [*notes_on(spec, chosen, read, format), model_note(spec, document)]
     strange = strange_characters(rows, chosen.fields)
     return Inferred(spec, notes, [*warnings_of(output, targets), *([] if strange is None else [strange])])
 
 
-def _wishes(overrides: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """What the overrides say of each column, by name: {"target": {"type": "tags", …}}."""
-    said = [one for one in overrides if one.strip().startswith(("inputs", "outputs"))]
-    document = apply_overrides(Document({}), said).data
+def _wishes(changes: Sequence[Setting]) -> dict[str, dict[str, Any]]:
+    """What the changes say of each column, by name: {"target": {"type": "tags", …}}."""
+    said = [one for one in changes if one.path.startswith(("inputs", "outputs"))]
+    document = changed(Document({}), said).data
     columns = [document.get(section) for section in ("inputs", "outputs")]
     pairs = [pair for one in columns if isinstance(one, dict) for pair in one.items()]
     return {name: column for name, column in pairs if isinstance(column, dict)}
@@ -207,8 +211,12 @@ def _output(targets: Sequence[str], chosen: Chosen, wishes: Mapping[str, Any]) -
             raise RegardError(
                 f"the targets are lists of numbers, such as {targets[0][:40]!r}; a model writes one number.",
                 where=chosen.target,
-                fix="Put each number into a column of its own and choose one with --target, or, to write the digits as "
-                f"text: --set outputs.{TARGET}.type=text",
+                fix=Text(
+                    "Put each number into a column of its own and choose one with ",
+                    Option("target"),
+                    ", or, to write the digits as text: ",
+                    Setting(f"outputs.{TARGET}.type", "text"),
+                ),
             )
     else:
         column = target_column(targets, f"outputs.{TARGET}.type", wish.get("unit", ""))

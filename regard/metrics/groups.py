@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.errors import RegardError
+from regard.errors import Option, RegardError
 from regard.metrics.finding import output_metric
 from regard.metrics.metric import OutputMetric, as_references
 from regard.metrics.significance import interval_of
@@ -127,7 +127,7 @@ def _cells(
         if count > MOST:
             raise RegardError(
                 f"{name} has {count:,} different values, more than {MOST}.",
-                where="--by",
+                where=Option("by"),
                 fix="Choose a field with few values: a level, a label.",
             )
     members: dict[tuple[str, ...], list[int]] = {}

@@ -13,7 +13,7 @@ from PIL.Image import Image
 from regard.data import Row
 from regard.data.columns import Column
 from regard.data.frames import columns_of, is_missing, records, value_in, values_of
-from regard.errors import RegardError
+from regard.errors import RegardError, Text
 from regard.parts import Plan
 
 INPUT_REMEDY = "Correct this input, or leave it out."
@@ -74,7 +74,9 @@ def input_row(value: Input, columns: Mapping[str, Column], number: int = 0) -> R
         except RegardError as error:
             if read is None:
                 raise
-            raise RegardError(f"{error.where}: {error.what}", where=read.where, fix=INPUT_REMEDY) from None
+            raise RegardError(
+                Text(error.where, ": ", error.what), where=read.where, fix=INPUT_REMEDY
+            ) from None
     return (
         Row(values, file="input", line=number)
         if read is None

@@ -37,6 +37,7 @@ from regard.model.store import (
 from regard.nn.modes import answering
 from regard.parts import faults_named
 from regard.spec import Spec
+from regard.spec.changes import Change
 from regard.spec.saved import foreign_parts, write_spec
 from regard.storage.files import write_text
 from regard.storage.hub import fetched
@@ -92,12 +93,14 @@ class Model(PredictingModel, LanguageModel):
             return cls(spec, columns, build_network(spec, columns))
 
     @classmethod
-    def load(cls, folder: str | Path, *, device: str | None = None, overrides: Sequence[str] = ()) -> Model:
+    def load(
+        cls, folder: str | Path, *, device: str | None = None, overrides: Sequence[Change] = ()
+    ) -> Model:
         """Load a finished model from its folder or the Hub (`hf:owner/name`). `overrides` change only
         the search."""
         folder = fetched(folder)
         where = named_device(device or best_device())
-        spec = read_spec(folder, tuple(overrides))
+        spec = read_spec(folder, overrides)
         check_digests(folder)
         columns = read_columns(folder / COLUMNS)
         missing = [name for name in make_columns(spec) if name not in columns]

@@ -11,7 +11,7 @@ import torch
 from regard.data import Batch, Batches, Dataset, Row
 from regard.data.columns import Column
 from regard.data.frames import values_of
-from regard.errors import RegardError
+from regard.errors import Command, RegardError, Text
 from regard.model.inference import BatchInference
 from regard.model.inputs import INPUT_REMEDY, Input, input_row, one_or_several
 from regard.model.network import Network
@@ -341,10 +341,13 @@ class PredictingModel:
 
     def _refuse_stream(self, what: str) -> None:
         if not self.spec.inputs:
-            instead = "surprise(text)" if what == "score" else "generate(prompt)"
-            command = "score RUN TEXT" if what == "score" else "generate RUN --prompt TEXT"
+            instead = (
+                Command("score", ("RUN", "TEXT"), python="model.surprise(text)")
+                if what == "score"
+                else Command("generate", ("RUN",), {"prompt": "TEXT"}, python="model.generate(prompt)")
+            )
             raise RegardError(
                 "this model reads no input: it continues a text.",
                 where=what,
-                fix=f"Use  regard {command}  or, in Python,  model.{instead}.",
+                fix=Text("Use  ", instead, "."),
             )

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from regard.data.batch import Tokens
-from regard.errors import RegardError
 from regard.nn.search import Beam, Greedy, Limits, Sample
 from regard.spec import SearchSpec, Spec
 
@@ -26,16 +25,9 @@ def searched(spec: Spec, changes: Mapping[str, Any]) -> Spec:
         wanted["method"] = "beam"
     if "n_best" in wanted and "beam" not in wanted and (wanted["n_best"] or 0) > spec.search.beam:
         wanted["beam"] = wanted["n_best"]
-    if wanted.get("seed", 0) is None:
-        del wanted["seed"]
-    paths = {key: "training.seed" if key == "seed" else f"search.{key}" for key in wanted}
-    try:
-        return spec.changed(
-            *(f"{paths[key]}={'null' if value is None else value}" for key, value in wanted.items())
-        )
-    except RegardError as error:  # name the place as the caller wrote it: an argument of a call
-        place = error.where.removeprefix("--set ").removeprefix("search.").removeprefix("training.")
-        raise RegardError(error.what, where=place, fix=error.fix) from None
+    seed = wanted.pop("seed", None)
+    made = spec.with_options("search", wanted) if wanted else spec
+    return made if seed is None else made.with_options("training", {"seed": seed})
 
 
 def sample_keys(contents: Iterable[Mapping[str, str]]) -> list[int]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,9 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.columns import Column, column_from_state
-from regard.errors import RegardError
+from regard.errors import OPEN, Command, RegardError, Setting, Text
 from regard.spec import Spec
+from regard.spec.changes import Change
 from regard.spec.document import parse_file
 from regard.spec.saved import load_spec, nearest_run
 from regard.storage.files import read_bytes, read_json, reading_remedy, write_text
@@ -61,7 +62,11 @@ def check_digests(folder: Path) -> None:
         (
             "spec",
             SPEC,
-            "Restore the file. To change the search, use --set search.…; to change the model, train it again.",
+            Text(
+                "Restore the file. To change the search, use ",
+                Setting("search", OPEN),
+                "; to change the model, train it again.",
+            ),
         ),
         ("columns", COLUMNS, "Copy the folder again from an intact copy."),
     ):
@@ -184,14 +189,21 @@ def _how_to_make(folder: Path) -> str:
     return "Name the folder of a trained model; `regard train NAME` makes one."
 
 
-def read_spec(folder: Path, overrides: tuple[str, ...] = ()) -> Spec:
+def read_spec(folder: Path, overrides: Sequence[Change] = ()) -> Spec:
     """The spec in a model's folder; raises an error that names missing files."""
     if folder.is_file():
         raise RegardError(
             "this is a file, expected the folder of a trained model.",
             where=str(folder),
-            fix=f"Name a run, and then the file: `regard evaluate RUN --data {folder}` or "
-            f"`regard predict RUN --file {folder}`.",
+            fix=Text(
+                "Name a run, and then the file: `",
+                Command(
+                    "evaluate", ("RUN",), {"data": folder}, python=f"model.evaluate(data={str(folder)!r})"
+                ),
+                "` or `",
+                Command("predict", ("RUN",), {"file": folder}),
+                "`.",
+            ),
         )
     if not folder.is_dir():
         raise RegardError("no such folder.", where=str(folder), fix=_how_to_make(folder))
@@ -199,14 +211,14 @@ def read_spec(folder: Path, overrides: tuple[str, ...] = ()) -> Spec:
         raise RegardError(
             "the process that was replacing this model by a new one was killed.",
             where=str(folder),
-            fix=f"Complete the new model: regard train --resume {folder}",
+            fix=Text("Complete the new model: ", Command("train", options={"resume": folder})),
         )
     missing = [name for name in (SPEC, COLUMNS, WEIGHTS) if not (folder / name).is_file()]
     if missing:
         raise RegardError(
             f"this folder holds no finished model: {', '.join(missing)} is missing.",
             where=str(folder),
-            fix=f"If its training was interrupted: regard train --resume {folder}",
+            fix=Text("If its training was interrupted: ", Command("train", options={"resume": folder})),
         )
     return load_spec(folder, overrides, to_answer=True)
 

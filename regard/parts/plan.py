@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from regard.errors import RegardError
+from regard.errors import RegardError, Words
 
-Where = Callable[..., str]
+Where = Callable[..., Words]
 """From a path in the spec ("decoder", "target", "size") to the file, line and path to show."""
 
 
@@ -43,14 +43,11 @@ class Mistakes:
         """The same collection, for mistakes below a path."""
         return Mistakes(self._where, (*self._place, *place), self.found)
 
-    def add(self, what: str, *place: str, fix: str = "") -> None:
+    def add(self, what: Words, *place: str, fix: Words = "") -> None:
         """Report a mistake at a path below this one."""
         self.found.append(RegardError(what, where=self._where(*self._place, *place), fix=fix))
 
     def raise_all(self) -> None:
         """Raise one error with all mistakes, if there are any."""
-        if not self.found:
-            return
-        first, *others = self.found
-        fix = first.fix + "".join(f"\n{other}" for other in others)
-        raise RegardError(first.what, where=first.where, fix=fix.strip())
+        if self.found:
+            raise RegardError.of_all(self.found)

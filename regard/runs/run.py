@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from regard.errors import RegardError
+from regard.errors import OPEN, Command, Option, Placeholder, RegardError, Setting, Text, Together
 from regard.spec.saved import nearest_run
 from regard.storage import manifest
 from regard.storage.files import naming, sweep, write_text
@@ -30,6 +30,8 @@ MOST_NAMED = 3
 WEIGHTS = "model.safetensors"
 SIGNS = ("spec.yaml", WEIGHTS, STATE_FILE)
 """Any of these files makes a folder the folder of a run."""
+ANEW, ELSEWHERE = Option("overwrite", True), Option("run", OPEN)
+"""Remedies for a folder that already contains a run."""
 
 
 class RunFolder:
@@ -160,23 +162,27 @@ class RunFolder:
             raise RegardError(
                 "this is a file, expected a folder for the run.",
                 where=str(self.path),
-                fix="Choose another folder with `-o`.",
+                fix=Text("Choose another folder with `", ELSEWHERE, "`."),
             )
         manifest.refuse_links(self.path, (NEXT,))
         if contains_run(self.path) and not overwrite:
+            resume = Command("train", options={"resume": self.path})
+            going_on = ("continue it with `", resume, "`, ") if _is_resumable(self.path) else ()
             raise RegardError(
                 "this folder already contains a run.",
                 where=str(self.path),
-                fix="Pass `--overwrite`, "
-                + (f"continue it with `--resume {self.path}`, " if _is_resumable(self.path) else "")
-                + "or choose another folder with `-o`.",
+                fix=Text(
+                    "Pass `", ANEW, "`, ", *going_on, "or choose another folder with `", ELSEWHERE, "`."
+                ),
             )
         manifest.check_free(self.path, RUN_FILES)
         if others := _others(self.path):
             raise RegardError(
                 f"this folder contains other files and no run: {others}.",
                 where=str(self.path),
-                fix=f"Choose another folder with `-o`, a new or empty one: {self.path / 'run'}",
+                fix=Text(
+                    "Choose another folder with `", ELSEWHERE, f"`, a new or empty one: {self.path / 'run'}"
+                ),
             )
 
     def _check_resumable(self) -> None:
@@ -189,11 +195,12 @@ class RunFolder:
             )
         manifest.refuse_links(self.path, (NEXT,))
         if not _is_resumable(self.path):
-            weights = f", or start a new run from its weights: `--set training.start_from={self.path} -o NEW`"
+            start = Setting("training.start_from", str(self.path)), Option("run", Placeholder("NEW"))
+            weights = ("`, or start a new run from its weights: `", Together(*start))
             raise RegardError(
                 f"this run cannot be resumed: {STATE_FILE} is missing.",
                 where=str(self.path),
-                fix=f"Train it anew with `--overwrite`{weights if _has_weights(self.path) else ''}.",
+                fix=Text("Train it anew with `", ANEW, *(weights if _has_weights(self.path) else ()), "`."),
             )
 
     def _withdraw(self) -> None:

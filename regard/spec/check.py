@@ -15,7 +15,7 @@ def check(plan: Plan, mistakes: Mistakes) -> None:
     _check_columns(plan, mistakes)
     _check_encoders(plan, mistakes)
     _check_decoders(plan, mistakes)
-    _check_search(plan, mistakes)
+    check_search(plan, mistakes)
     _check_stream(plan, mistakes)
     _check_curriculum(plan, mistakes)
 
@@ -120,7 +120,8 @@ def _instead(usual: str | None, fitting: Sequence[str]) -> str:
     return f"Use type: {usual}{listed}."
 
 
-def _check_search(plan: Plan, mistakes: Mistakes) -> None:
+def check_search(plan: Plan, mistakes: Mistakes) -> None:
+    """Report options of the search that need another part."""
     search = getattr(plan, "search", None)
     looking = any(
         decoder.part.stepwise

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from regard.errors import RegardError
+from regard.errors import Option, RegardError, Setting, Words
 from regard.storage.files import read_bytes
 
 LARGEST, DEEPEST = 1 << 20, 50
@@ -26,18 +26,18 @@ class Document:
     data: dict[str, Any]
     name: str = ""
     lines: dict[Place, int] = field(default_factory=dict)
-    overrides: dict[Place, str] = field(default_factory=dict)
-    """Overridden paths, and the `key.path=value` of each."""
+    changes: dict[Place, Setting | Option] = field(default_factory=dict)
+    """Changed paths, and the setting or option that changed each."""
 
-    def where(self, place: Sequence[str | int]) -> str:
+    def where(self, place: Sequence[str | int]) -> Words:
         """`my.yaml:12: encoder.size`, or the nearest enclosing line known."""
         dotted = ".".join(str(step) for step in place)
-        for path, override in self.overrides.items():
+        for path, change in self.changes.items():
             shorter = min(len(path), len(place))
             if shorter and path[:shorter] == tuple(place[:shorter]) and tuple(place) not in self.lines:
-                return f"--set {override}"
+                return change
             if path == tuple(place[: len(path)]):
-                return f"--set {override}"
+                return change
         if not self.name:
             return dotted
         known = tuple(place)

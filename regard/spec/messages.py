@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from regard.errors import RegardError
+from regard.errors import RegardError, Words
 from regard.parts import Options, names, nearest
 from regard.parts.choice import OneOf, suggestion
 from regard.spec.document import Document, Place
@@ -25,18 +25,22 @@ def explain(
     document: Document,
     full: Mapping[str, Any],
     written: Mapping[Place, Place],
+    *,
+    within: Place = (),
 ) -> RegardError:
     """One error with all mistakes, each with location and remedy. Unknown keys come first: they often cause the
-    others."""
-    mistakes = _by_place(error.errors(include_url=False), full, written)
+    others.
+
+    within   the path of what was validated, if that is a section of the document
+    """
+    found = [{**one, "loc": (*within, *one["loc"])} for one in error.errors(include_url=False)]
+    mistakes = _by_place(found, full, written)
     ordered = sorted(mistakes.items(), key=lambda found: found[1]["type"] != "extra_forbidden")
     told = []
     for place, mistake in ordered:
         what, fix = _sentence(mistake, root, full)
         told.append(RegardError(what, where=document.where(place), fix=fix))
-    first, *others = told
-    fix = first.fix + "".join(f"\n{other}" for other in others)
-    return RegardError(first.what, where=first.where, fix=fix.strip())
+    return RegardError.of_all(told)
 
 
 def as_written(place: Place, written: Mapping[Place, Place]) -> Place:
@@ -83,7 +87,7 @@ def _holds(value: Any, step: str | int) -> bool:
     return isinstance(value, list | tuple) and isinstance(step, int) and step < len(value)
 
 
-def _sentence(mistake: dict[str, Any], root: type[BaseModel], full: Mapping[str, Any]) -> tuple[str, str]:
+def _sentence(mistake: dict[str, Any], root: type[BaseModel], full: Mapping[str, Any]) -> tuple[Words, Words]:
     kind, received, context = mistake["type"], mistake.get("input"), mistake.get("ctx") or {}
     last = mistake["loc"][-1] if mistake["loc"] else ""
     if kind == "extra_forbidden":

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from regard.errors import RegardError
+from regard.errors import RegardError, Setting
 from regard.parts import Provenance, as_data, check_installed, missing_parts, used_parts
 from regard.parts.registry import new_name
 from regard.parts.saved import Saved, reading_saved
+from regard.spec.changes import Change
 from regard.spec.data import SPLITS
 from regard.spec.document import Document, parse_file
 from regard.spec.spec import Spec
@@ -36,7 +37,7 @@ def write_spec(folder: Path, spec: Spec) -> None:
     write_text(folder / SPEC, spec.to_yaml())
 
 
-def load_spec(folder: Path, overrides: Sequence[str] = (), *, to_answer: bool = False) -> Spec:
+def load_spec(folder: Path, changes: Sequence[Change] = (), *, to_answer: bool = False) -> Spec:
     """The spec in a folder; an unregistered part is refused with what to install.
 
     to_answer   the model will not be trained: parts that only training and measuring need may be missing, and are left
@@ -53,14 +54,14 @@ def load_spec(folder: Path, overrides: Sequence[str] = (), *, to_answer: bool = 
         document, left = without_unneeded(document)
         _warn(folder, left, absent)
     with reading_saved(Saved(_version(folder), versions)) as saved:
-        spec = Spec.parse(document, overrides)
+        spec = Spec.parse(document, changes)
     if saved.changed:  # written anew, so that it can be changed and saved
         spec = Spec.parse(Document(as_data(spec)))
     if parts or _version(folder) != __version__:  # else no metric has another name since, and none is loaded
         spec = _with_present_metrics(spec)
     found = {split: _moved_rows(folder, getattr(spec.data, split)) for split in SPLITS}
-    changes = [f"data.{split}={json.dumps(files)}" for split, files in found.items() if files]
-    return spec.changed(*changes) if changes else spec
+    moved = [Setting(f"data.{split}", files) for split, files in found.items() if files]
+    return spec.changed(*moved) if moved else spec
 
 
 def _version(folder: Path) -> str:
@@ -78,9 +79,9 @@ def _with_present_metrics(spec: Spec) -> Spec:
         return f"{output}{dot}{new_name('metric', metric) or metric}"
 
     renamed = [present(name) for name in spec.metrics]
-    changes = [] if renamed == list(spec.metrics) else [f"metrics={json.dumps(renamed)}"]
+    changes = [] if renamed == list(spec.metrics) else [Setting("metrics", renamed)]
     steering = present(spec.training.metric)
-    changes += [] if steering == spec.training.metric else [f"training.metric={steering}"]
+    changes += [] if steering == spec.training.metric else [Setting("training.metric", steering)]
     return spec.changed(*changes) if changes else spec
 
 

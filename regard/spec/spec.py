@@ -9,15 +9,16 @@ from typing import Annotated, Any
 import yaml
 from pydantic import Field, PrivateAttr, ValidationError, field_validator
 
-from regard.errors import RegardError
+from regard.errors import Option, RegardError, Setting
 from regard.parts import Mistakes, Settings, as_data, one_of
-from regard.spec.check import check
+from regard.spec.changes import Change, changed, plain
+from regard.spec.check import check, check_search
 from regard.spec.data import DataSpec
-from regard.spec.document import Document, Place, parse, parse_file
+from regard.spec.document import Document, Place, parse_file
 from regard.spec.messages import as_written, explain
 from regard.spec.search import SearchSpec
 from regard.spec.shorthand import expand
-from regard.spec.training import ALTERNATIVES, TrainingSpec
+from regard.spec.training import TrainingSpec
 
 AnyColumn = Annotated[Any, one_of("column")]
 AnyEncoder = Annotated[Any, one_of("encoder")]
@@ -107,10 +108,9 @@ class Spec(Settings):
         mistakes.raise_all()
 
     @classmethod
-    def parse(cls, source: Document | dict[str, Any], overrides: Sequence[str] = ()) -> Spec:
-        """Validate a document, after applying `key.path=value` overrides."""
-        document = source if isinstance(source, Document) else Document(source)
-        document = apply_overrides(document, overrides)
+    def parse(cls, source: Document | dict[str, Any], overrides: Sequence[Change] = ()) -> Spec:
+        """Validate a document, after changing it: `key.path=value`, or settings with values of Python."""
+        document = changed(source if isinstance(source, Document) else Document(source), overrides)
         full, written = expand(document)
         try:
             spec = cls._validated(full)
@@ -127,7 +127,7 @@ class Spec(Settings):
         return spec
 
     @classmethod
-    def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Spec:
+    def load(cls, path: str | Path, overrides: Sequence[Change] = ()) -> Spec:
         return cls.parse(parse_file(Path(path)), overrides)
 
     def __eq__(self, other: object) -> bool:
@@ -144,16 +144,34 @@ class Spec(Settings):
         """The plain data from which this spec was parsed, overrides included."""
         return dict(self._written)
 
-    def changed(self, *overrides: str) -> Spec:
-        """A copy with `key.path=value` overrides."""
-        return Spec.parse(Document(self._written), overrides)
+    def changed(self, *changes: Change) -> Spec:
+        """A copy with other settings: `key.path=value`, or settings with values of Python."""
+        return Spec.parse(Document(self._written), changes)
+
+    def with_options(self, section: str, options: Mapping[str, Any]) -> Spec:
+        """A copy with other options of `search` or `training`. Only that section is validated again."""
+        before, given = getattr(self, section), {name: plain(value, name) for name, value in options.items()}
+        document = Document(
+            {section: {**as_data(before), **given}},
+            changes={(section, name): Option(name, value) for name, value in options.items()},
+        )
+        try:
+            after = type(before).model_validate(document.data[section])
+        except ValidationError as error:
+            raise explain(error, type(self), document, document.data, {}, within=(section,)) from None
+        made: Spec = self.model_copy(update={section: after})
+        made._written = {**self._written, section: {**(self._written.get(section) or {}), **given}}
+        mistakes = Mistakes(lambda *place: document.where(place))
+        check_search(made, mistakes)
+        mistakes.raise_all()
+        return made
 
 
-def read_data(document: dict[str, Any], overrides: Sequence[str]) -> DataSpec:
-    """The section `data` of a document, with overrides, before the rest is validated; `parse` reports the mistakes."""
-    wanted = [override for override in overrides if override.strip().startswith("data.")]
+def read_data(document: dict[str, Any], changes: Sequence[Setting]) -> DataSpec:
+    """The section `data` of a document, with changes, before the rest is validated; `parse` reports the mistakes."""
+    wanted = [change for change in changes if change.path.startswith("data.")]
     try:
-        return DataSpec.model_validate(apply_overrides(Document(document), wanted).data.get("data"))
+        return DataSpec.model_validate(changed(Document(document), wanted).data.get("data"))
     except ValidationError:
         pass
     try:
@@ -172,52 +190,3 @@ class _Dumper(yaml.SafeDumper):
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
-
-
-def apply_overrides(document: Document, overrides: Sequence[str]) -> Document:
-    """Apply `encoder.size=512`: the value is YAML, missing mappings are created, short forms become mappings.
-
-    A value replaces the one that it excludes: `training.batch_rows` replaces `training.batch_tokens`.
-    """
-    if not overrides:
-        return document
-    data: dict[str, Any] = _copy(document.data)
-    origins = dict(document.overrides)
-    for override in overrides:
-        path, equals, text = override.partition("=")
-        steps = path.strip().split(".")
-        if not equals or not all(steps):
-            raise RegardError(
-                f"expected key.path=value, received {override!r}.",
-                where="--set",
-                fix="For example  --set encoder.size=512",
-            )
-        value = parse(f"value: {text}", f"--set {override}").data["value"]
-        target = data
-        for step in steps[:-1]:
-            following = target.get(step)
-            if following is None:
-                following = target[step] = {}
-            elif isinstance(following, str):  # short form of a part: world: rooms
-                following = target[step] = {"type": following}
-            if not isinstance(following, dict):
-                raise RegardError(
-                    f"{step!r} is {following!r}, which has no keys.",
-                    where=f"--set {override}",
-                    fix="",
-                )
-            target = following
-        target[steps[-1]] = value
-        origins[tuple(steps)] = override
-        other = ALTERNATIVES.get(tuple(steps))
-        if other is not None and other not in origins:
-            target.pop(other[-1], None)
-    return Document(data, document.name, document.lines, origins)
-
-
-def _copy(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _copy(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_copy(item) for item in value]
-    return value

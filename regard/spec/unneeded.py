@@ -44,7 +44,7 @@ def without_unneeded(document: Document) -> tuple[Document, list[tuple[str, str]
                 else:
                     del kept[key]
                     break
-    return Document(data, document.name, document.lines, document.overrides), missing
+    return Document(data, document.name, document.lines, document.changes), missing
 
 
 def needed(missing: Sequence[Provenance]) -> bool:

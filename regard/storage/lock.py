@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from regard.errors import RegardError
+from regard.errors import OPEN, Option, RegardError, Text
 
 try:
     import fcntl
@@ -59,7 +59,7 @@ class Lock:
         return RegardError(
             f"this run is being trained by another process{name}.",
             where=str(self.folder),
-            fix="Wait until it ends, or choose another folder with `-o`.",
+            fix=Text("Wait until it ends, or choose another folder with `", Option("run", OPEN), "`."),
         )
 
 

@@ -11,6 +11,7 @@ from regard.errors import RegardError
 
 if TYPE_CHECKING:
     from regard.spec import Spec
+    from regard.spec.changes import Change
 
 SHELF = Path(__file__).parent
 TAKES = "Name a system of the zoo (`regard list`), a spec (my.yaml), a file of pairs or the folder of a run."
@@ -30,7 +31,7 @@ def text(name: str) -> str:
     return (SHELF / f"{name}.yaml").read_text(encoding="utf-8")
 
 
-def find(name_or_path: str, overrides: Sequence[str] = ()) -> Spec:
+def find(name_or_path: str, overrides: Sequence[Change] = ()) -> Spec:
     """The spec of a zoo name, a YAML file, or the folder of a trained model.
 
     A zoo name takes precedence over a local folder of the same name; write `./NAME` for the folder.

@@ -12,6 +12,8 @@ import torch
 
 import regard as package
 from regard import RegardError, Spec
+from regard.cli.wording import COMMAND_LINE
+from regard.errors import said
 from regard.fitting.pairs import infer
 from regard.structures import LinearChain
 from regard.training import Callback
@@ -63,7 +65,7 @@ def test_a_model_is_an_encoder_a_decoder_or_both() -> None:
 def test_the_model_is_told_with_the_option_that_changes_it() -> None:
     note = next(note for note in infer("words.tsv").notes if note.what == "model")
     assert note.decided == "recurrent encoder, recurrent decoder with attention"
-    assert note.change == "--model recurrent|transformer"
+    assert said(note.change, COMMAND_LINE) == "--model recurrent|transformer"
 
 
 def test_options_of_train_reach_the_spec(regard: Run) -> None:

@@ -100,7 +100,7 @@ def test_an_override_below_a_short_form_keeps_the_part() -> None:
     assert as_data(spec.data.world) == {"type": "test-doubling", "train": 3, "word": "c"}
     assert spec.written()["data"] == {"world": {"type": "test-doubling", "train": 3, "word": "c"}}
     assert Spec.parse(spec.written()) == spec != spec.changed("data.world.train=4")
-    with pytest.raises(RegardError, match=r"--set data\.world\.tran=3: unknown key 'tran'"):
+    with pytest.raises(RegardError, match=r"overrides=\['data\.world\.tran=3'\]: unknown key 'tran'"):
         spec_of({"world": "test-doubling"}, "data.world.tran=3")
 
 

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from regard.cli.wording import COMMAND_LINE
 from regard.data import read_rows
-from regard.errors import RegardError
+from regard.errors import RegardError, said
 
 FIELDS = ("source", "target")
 SIGNS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
@@ -30,7 +31,7 @@ def contents(path: Path | str, fields: tuple[str, ...] = FIELDS) -> list[dict[st
 
 
 def remarks(path: Path | str, fields: tuple[str, ...] = FIELDS) -> str:
-    return "\n".join(read_rows(path, fields=fields).remarks())
+    return "\n".join(said(one, COMMAND_LINE) for one in read_rows(path, fields=fields).remarks())
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".txt", ".tab", "", ".data"])
@@ -191,7 +192,7 @@ def test_columns_by_name_and_by_number_and_the_others_ignored(tmp_path: Path) ->
         contents(bare)
     assert f"{bare}: the table has 3 columns, but 2 are needed (source, target)" in str(caught.value)
     assert "1 (pos), 2 (9), 3 (fine)" in str(caught.value)
-    assert "--source NAME --target NAME" in str(caught.value)
+    assert "regard.fit(FILE, source=NAME, target=NAME)" in str(caught.value)
     with pytest.raises(RegardError, match="3 columns, but 2 are needed"):
         contents(bare, ("4", "1"))
 

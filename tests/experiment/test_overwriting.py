@@ -45,7 +45,7 @@ def test_a_folder_of_other_files_is_refused(project: Path, capsys: pytest.Captur
         said = " ".join(capsys.readouterr().err.split())
         assert ".: this folder contains other files and no run: dev.tsv, my.yaml, words.tsv." in said
         assert said.endswith("a new or empty one: run")
-    with pytest.raises(RegardError, match=r"other files and no run: .*another folder with run="):
+    with pytest.raises(RegardError, match=r"other files and no run: .*another folder with `run=…`"):
         regard.fit(pairs(40), run=project)
     assert contents(project) == before
 

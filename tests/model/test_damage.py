@@ -130,7 +130,7 @@ def test_a_changed_spec_or_vocabulary_is_noticed(saved: Path) -> None:
         Model.load(saved)
     (saved / "columns.json").write_text(columns)
     (saved / "spec.yaml").write_text(described + "search: {method: beam}\n")
-    with pytest.raises(RegardError, match=r"spec.yaml: this file was damaged or changed .* --set search"):
+    with pytest.raises(RegardError, match=r"spec.yaml: this file was damaged or changed .* use search=…"):
         Model.load(saved)
     (saved / "spec.yaml").write_text(
         "name: other\ndescription: renamed\ntraining: {epochs: 99}\n" + described

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from regard import RegardError, Spec, zoo
+from regard.cli.wording import COMMAND_LINE
 from regard.nn.decoders import RecurrentDecoder
 from regard.nn.decoders.text_attention import TextAttentionOptions
 from regard.nn.encoders import RecurrentEncoder
@@ -43,7 +44,7 @@ def spec_with(*lines: str) -> str:
 def message(text: str, *overrides: str) -> str:
     with pytest.raises(RegardError) as caught:
         Spec.parse(parse(text, "my.yaml"), overrides)
-    return str(caught.value)
+    return caught.value.said(COMMAND_LINE)
 
 
 def test_shorthands_become_the_full_form() -> None:

@@ -68,7 +68,7 @@ def test_as_many_tables_as_hops() -> None:
 
 def test_the_guide_needs_facts() -> None:
     found = refused("attention.guide=1", "truth={}")
-    assert found.startswith("--set attention.guide=1: guide needs the supporting facts")
+    assert found.startswith("overrides=['attention.guide=1']: guide needs the supporting facts")
     assert "Add  truth: {facts: {type: facts}}" in found
 
 

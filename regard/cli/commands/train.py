@@ -105,6 +105,7 @@ class TrainCommand(Command):
         bad_rows: BadRows = None,
         quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     ) -> None:
+        from regard.cli.wording import COMMAND_LINE
         from regard.errors import RegardError
         from regard.fitting.experiment import Experiment
         from regard.fitting.pairs import parallel
@@ -127,7 +128,9 @@ class TrainCommand(Command):
                     fix="Leave out --output and --overwrite. To start a new run from its weights: "
                     f"--set training.start_from={resume} -o NEW",
                 )
-            experiment = Experiment.resume(resume, overrides=changes, device=device, quiet=quiet)
+            experiment = Experiment.resume(
+                resume, overrides=changes, device=device, quiet=quiet, front=COMMAND_LINE
+            )
         else:
             experiment = Experiment.start(
                 parallel(what or []),
@@ -138,5 +141,6 @@ class TrainCommand(Command):
                 quiet=quiet,
                 source=source or None,
                 target=target,
+                front=COMMAND_LINE,
             )
         experiment.train()

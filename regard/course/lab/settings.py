@@ -10,15 +10,15 @@ from pydantic import ValidationError
 from regard.course.lab.lab import Lab, LabResult
 from regard.errors import RegardError
 from regard.parts import find
+from regard.spec.changes import changed
 from regard.spec.document import Document
 from regard.spec.messages import explain
-from regard.spec.spec import apply_overrides
 
 
 def lab_and_options(name: str, settings: Sequence[str] = ()) -> tuple[type[Lab], Any]:
     """The lab of that name and its options from `key=value`; errors suggest the nearest known name."""
     chosen: type[Lab] = find("lab", name)
-    return chosen, _checked(chosen, apply_overrides(Document({}), settings))
+    return chosen, _checked(chosen, changed(Document({}), settings))
 
 
 def run(name: str, **settings: Any) -> LabResult:

@@ -27,7 +27,7 @@ from regard.data.columns.units import WithLineEnds
 from regard.data.columns.vocabulary import Vocabulary, code_points
 from regard.data.listed import LISTED
 from regard.data.ragged import Array, Ragged
-from regard.errors import RegardError
+from regard.errors import RegardError, Setting, Text
 from regard.parts import Count, Mistakes, Plan, register
 
 LINE_END = "⏎"
@@ -108,7 +108,7 @@ class StreamColumn(TextColumn):
             raise RegardError(
                 f"none of the {UNITS[self.unit]} of this text occurs {self.min_count} times: all would be unknown.",
                 where=f"outputs.{self.name}.min_count",
-                fix=f"Use a longer text, or  --set outputs.{self.name}.min_count=1",
+                fix=Text("Use a longer text, or  ", Setting(f"outputs.{self.name}.min_count", 1)),
             )
 
     def _with_lines(self) -> None:

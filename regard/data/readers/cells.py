@@ -10,9 +10,16 @@ from typing import Any
 from regard.data.readers.layout import Record
 from regard.data.readers.ranges import ends, ends_of
 from regard.data.readers.row import Row
-from regard.errors import RegardError
+from regard.errors import NAME, Command, RegardError, Text
 
 SHOWN = 30
+CHOOSING = Command(
+    "train",
+    ("FILE",),
+    {"source": NAME, "target": NAME},
+    python="regard.fit(FILE, source=NAME, target=NAME)",
+)
+IN_A_SPEC = "in a spec, set `field` of each column, or list all columns in data.fields."
 
 
 @dataclass(frozen=True)
@@ -92,8 +99,7 @@ def assign(
         f"the table has {width} column{'' if width == 1 else 's'}, but {wanted}: "
         f"{listed(first, header=header)}.",
         where=where,
-        fix="Choose the columns by name or number from 1: `regard train FILE --source NAME --target NAME`; in a "
-        "spec, set `field` of each column, or list all columns in data.fields.",
+        fix=Text("Choose the columns by name or number from 1: `", CHOOSING, "`; ", IN_A_SPEC),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from regard.data.contents import inside
 from regard.data.readers.opening import find, opened
 from regard.data.readers.row import Row
-from regard.errors import RegardError
+from regard.errors import RegardError, Words
 from regard.parts import Options
 from regard.parts.contract import base, optional, required
 from regard.reporting.watching import open_watched
@@ -126,7 +126,7 @@ class Reader(Options):
         return [Field(name, "") for name in self.fields]
 
     @optional("when the data are opened")
-    def remarks(self, files: Sequence[Path], fields: Sequence[str]) -> list[str]:
+    def remarks(self, files: Sequence[Path], fields: Sequence[str]) -> list[Words]:
         """Remarks on how the files are read; most formats leave no choice."""
         return []
 

@@ -15,12 +15,14 @@ from regard.data.readers.opening import find, kind, members
 from regard.data.readers.reader import Field, Reader, joined
 from regard.data.readers.row import Row
 from regard.data.readers.source import RowSource
-from regard.errors import RegardError
+from regard.errors import RegardError, Setting, Text, Words
 from regard.parts import as_data, names, part
 
 BadRows = Literal["stop", "skip"]
 
-SKIP_HINT = "Correct the row, or set bad_rows: skip (--bad-rows skip) to go on without it."
+SKIP_HINT = Text(
+    "Correct the row, or set bad_rows: skip (", Setting("data.bad_rows", "skip"), ") to go on without it."
+)
 
 
 class FileRows(RowSource):
@@ -83,7 +85,7 @@ class FileRows(RowSource):
         """All fields of the source, whether read or not; empty if the format does not determine them."""
         return self.reader.found(self.files)
 
-    def remarks(self) -> list[str]:
+    def remarks(self) -> list[Words]:
         """Remarks on how the rows are read."""
         told = self.reader.remarks(self.files, self.fields)
         if self.blank:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from regard.data.readers.row import Row
+from regard.errors import Words
 
 
 class RowSource(Iterable[Row]):
@@ -28,7 +29,7 @@ class RowSource(Iterable[Row]):
     def sources(self) -> list[Any]:
         """The `FileRows` that it reads."""
 
-    def remarks(self) -> list[str]:
+    def remarks(self) -> list[Words]:
         """Remarks on how the rows are read and selected."""
         return [remark for source in self.sources for remark in source.remarks()]
 
@@ -42,7 +43,7 @@ class SomeRows(RowSource):
     def sources(self) -> list[Any]:
         return sources_of(self.rows)
 
-    def remarks(self) -> list[str]:
+    def remarks(self) -> list[Words]:
         return remarks_of(self.rows)
 
 
@@ -51,7 +52,7 @@ def sources_of(rows: Iterable[Row]) -> list[Any]:
     return rows.sources if isinstance(rows, RowSource) else []
 
 
-def remarks_of(rows: Iterable[Row]) -> list[str]:
+def remarks_of(rows: Iterable[Row]) -> list[Words]:
     """Remarks on how the files of some rows are read; none for rows in memory."""
     return rows.remarks() if isinstance(rows, RowSource) else []
 

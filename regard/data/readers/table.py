@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from regard.data.contents import inside
 from regard.data.readers.cells import Cells, assign
@@ -16,7 +16,7 @@ from regard.data.readers.lines import BLANK, read_lines
 from regard.data.readers.ranges import ends_of
 from regard.data.readers.reader import Field, Reader
 from regard.data.readers.row import Row
-from regard.errors import RegardError
+from regard.errors import RegardError, Setting, Text, Words
 from regard.parts import register
 
 ROWS_BELOW = 200
@@ -73,7 +73,7 @@ class TableReader(Reader):
             for number, name in enumerate(beginning.first, 1)
         ]
 
-    def remarks(self, files: Sequence[Path], fields: Sequence[str]) -> list[str]:
+    def remarks(self, files: Sequence[Path], fields: Sequence[str]) -> list[Words]:
         path = files[0]
         layout, cells = self._open(path, tuple(fields))
         if cells is None:
@@ -87,17 +87,18 @@ class TableReader(Reader):
             told.append("the first line is read as a row, not as a header")
         if not cells.named and len(fields) > 1:
             told.append(f"the columns are {', '.join(cells.names)}, in this order")
-        said = []
+        said: list[Words] = []
         if layout.delimiter != self.usual:
-            change = self._change(f"delimiter: {'comma' if layout.delimiter == 'tab' else 'tab'}")
-            said.append(f"{path}: the cells are separated by {layout.delimiter}s. {change}")
+            change = self._change(delimiter="comma" if layout.delimiter == "tab" else "tab")
+            separated = f"{path}: the cells are separated by {layout.delimiter}s. To change that: "
+            said.append(Text(separated, change))
         if told:
-            change = self._change(f"header: {'false' if cells.header else 'true'}")
-            said.append(f"{path}: {'; '.join(told)}. {change}")
+            change = self._change(header=not cells.header)
+            said.append(Text(f"{path}: {'; '.join(told)}. To change that: ", change))
         return said
 
-    def _change(self, option: str) -> str:
-        return f"To change that: --set data.format='{{type: {self.type}, {option}}}'"
+    def _change(self, **option: Any) -> Setting:
+        return Setting("data.format", {"type": self.type, **option})
 
     def _open(self, path: Path, fields: tuple[str, ...]) -> tuple[Layout, Cells | None]:
         """The layout, and the assignment of cells to fields; None for a table without rows."""

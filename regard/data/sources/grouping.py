@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from regard.data import Row
 from regard.data.readers.source import sources_of
 from regard.data.sources.splits import file_fields, is_stream, open_split
+from regard.errors import Setting
 from regard.spec import Spec
 
 RECOGNIZED = frozenset(
@@ -41,7 +42,7 @@ def with_group(spec: Spec) -> Spec:
         return spec
     for field in _candidates(spec):
         if _keeps_together(open_split(spec, "train", data.train, extra=[field]), field):
-            return spec.changed(f"data.group={field}")
+            return spec.changed(Setting("data.group", field))
     return spec
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from regard.data import Row
 from regard.data.encoding import fingerprint
 from regard.data.readers.source import SomeRows, all_rows, remarks_of, sources_of
-from regard.errors import RegardError
+from regard.errors import FILE, Placeholder, RegardError, Setting, Text, Words
 from regard.spec import Spec
 
 MOST_HELD_OUT = 2000
@@ -43,18 +43,24 @@ def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[R
         # Groups are few and large, and few inputs may all be above the bound: hold out as many as the share says.
         count = min(max(round(share * distinct), 1), distinct - 1)
         bound = sorted(keys)[count] if count else bound
+    ungrouped = Setting("data.group", "none")
     train, dev = (Part(rows, fields, bound, held_out=side, group=group) for side in (False, True))
     if distinct < 2 or not any(True for _ in dev) or not any(True for _ in train):
         what = f"values of {group}" if group else "inputs"
         raise RegardError(
             f"{distinct} distinct {what} are too few to set some aside for dev.",
             where=", ".join(spec.data.train),
-            fix="Name a dev file: --set data.dev=FILE" + (", or  --set data.group=none" if group else ""),
+            fix=Text(
+                "Name a dev file: ", Setting("data.dev", FILE), *((", or  ", ungrouped) if group else ())
+            ),
         )
     if group:
-        dev.remark = (
+        dev.remark = Text(
             f"rows with the same {group} stay together: {sum(key < bound for key in keys):,} of {distinct:,} are held "
-            "out as dev. To change that: --set data.group=FIELD, or --set data.group=none"
+            "out as dev. To change that: ",
+            Setting("data.group", Placeholder("FIELD")),
+            ", or ",
+            ungrouped,
         )
     return train, dev
 
@@ -87,9 +93,10 @@ class Part(SomeRows):
         group: str | None = None,
     ) -> None:
         self.rows, self.fields, self.bound, self.held_out = rows, list(fields), bound, held_out
-        self.group, self.remark = group, ""
+        self.group = group
+        self.remark: Words = ""
 
-    def remarks(self) -> list[str]:
+    def remarks(self) -> list[Words]:
         """Remarks on how the rows are read and divided."""
         return [*remarks_of(self.rows), *([self.remark] if self.remark else [])]
 

@@ -14,7 +14,7 @@ from regard.data.readers.reader import joined
 from regard.data.readers.rows import reader_of
 from regard.data.sources.holding import hold_out
 from regard.data.sources.stretches import parted
-from regard.errors import RegardError
+from regard.errors import FILE, RegardError, Setting
 from regard.parts import names, part
 from regard.spec import Spec
 from regard.spec.data import SPLITS
@@ -45,7 +45,7 @@ def open_splits(spec: Spec) -> Splits:
     if data.provider:
         return provided(data.provider)
     if not data.train:
-        raise RegardError("no data to train on.", where="data.train", fix="--set data.train=FILE")
+        raise RegardError("no data to train on.", where="data.train", fix=Setting("data.train", FILE))
     group = [data.group] if data.group not in (None, "none") and not data.dev else []
     splits: Splits = {"train": open_split(spec, "train", data.train, extra=[str(one) for one in group])}
     for name, files in (("dev", data.dev), ("test", data.test)):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from regard.data import Row
 from regard.data.encoding import fingerprint
 from regard.data.readers.source import SomeRows, remarks_of
-from regard.errors import RegardError
+from regard.errors import FILE, RegardError, Setting, Text, Together, Words
 from regard.spec import Spec
 
 
@@ -20,6 +20,7 @@ def parted(rows: Iterable[Row], spec: Spec) -> dict[str, Iterable[Row]]:
     data = spec.data
     if data.dev:
         return {"train": rows}
+    dev = Setting("data.dev", FILE)
     names = ["train", "dev", *([] if data.test else ["test"])]
     (field,) = [part.field or name for name, part in spec.outputs.items()]
     shares = [1 - data.hold_out * (len(names) - 1 - place) for place in range(len(names))]
@@ -31,13 +32,14 @@ def parted(rows: Iterable[Row], spec: Spec) -> dict[str, Iterable[Row]]:
         raise RegardError(
             f"the text has {counted}: too few to set some aside for {' and '.join(names[1:])}.",
             where=", ".join(data.train),
-            fix="Use a longer text, or name other files: --set data.dev=FILE --set data.test=FILE",
+            fix=Text("Use a longer text, or name other files: ", Together(dev, Setting("data.test", FILE))),
         )
     told = ", ".join(
         f"{name} {100 * (end - start) / total:.3g} %"
         for name, start, end in zip(names, starts, ends, strict=True)
     )
-    remark = f"the text is split in this order: {told}. To change that: --set data.dev=FILE or --set data.hold_out=0.1"
+    change = (dev, " or ", Setting("data.hold_out", 0.1))
+    remark = Text(f"the text is split in this order: {told}. To change that: ", *change)
     return {
         name: Stretch(rows, field, start, end, remark)
         for name, start, end in zip(names, starts, ends, strict=True)
@@ -74,7 +76,7 @@ def _cuts(rows: Iterable[Row], field: str, places: list[int], total: int) -> lis
 class Stretch(SomeRows):
     """The characters of a text between two positions, as rows."""
 
-    def __init__(self, rows: Iterable[Row], field: str, start: int, end: int, remark: str) -> None:
+    def __init__(self, rows: Iterable[Row], field: str, start: int, end: int, remark: Words) -> None:
         self.rows, self.field, self.start, self.end, self.remark = rows, field, start, end, remark
 
     def __iter__(self) -> Iterator[Row]:
@@ -96,5 +98,5 @@ class Stretch(SomeRows):
         part = f"{fingerprint(self.rows)} {self.start} {self.end}"
         return hashlib.blake2b(part.encode(), digest_size=16).hexdigest()
 
-    def remarks(self) -> list[str]:
+    def remarks(self) -> list[Words]:
         return [*remarks_of(self.rows), self.remark]

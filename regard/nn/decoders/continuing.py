@@ -10,7 +10,7 @@ from pydantic import field_validator
 from torch import Tensor, nn
 
 from regard.data.batch import Span
-from regard.errors import RegardError
+from regard.errors import Command, RegardError, Text
 from regard.fast.recording.replayed_gradient import replayed
 from regard.nn.adaptive import CUTOFFS, NARROWER, AdaptiveOutput, probabilities
 from regard.nn.decoders.decoder import BatchView, Decoder
@@ -25,6 +25,7 @@ from regard.trace.prediction import Prediction
 
 Carried = tuple[Tensor, ...]
 """The state after a span: tensors (B, …), as many as the decoder needs."""
+GENERATE = Command("generate", ("RUN",), {"prompt": "TEXT"}, python="model.generate(prompt)")
 
 
 class ContinuingDecoder(Decoder):
@@ -219,7 +220,7 @@ class ContinuingDecoder(Decoder):
     def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Any:
         raise RegardError(
             "this model reads no input: it continues a text.",
-            fix="Use  regard generate RUN --prompt TEXT  or, in Python,  model.generate(prompt).",
+            fix=Text("Use  ", GENERATE, "."),
         )
 
     def predictions(self, found: Any, column: Any, view: BatchView) -> list[Prediction]:
