@@ -15,7 +15,7 @@ from regard.cli.outputs import file_of
 from regard.data import Dataset
 from regard.evaluation import open_dataset, references, usual_split
 from regard.inspect import Example
-from regard.inspect.conversation import is_conversation
+from regard.inspect.drawings.drawing import drawing_of
 from regard.model import Model
 from regard.reporting.console import safe_console
 from regard.reporting.terminal import say
@@ -86,7 +86,7 @@ def _example(
     asked = " · ".join(
         raw[name] if model.columns[name].is_text and name in raw else " ".join(pieces)
         for name, pieces in trace.input.items()
-        if name not in trace.seen and not is_conversation(trace, name)
+        if name not in trace.seen and drawing_of(trace, "layout", name) is None
     )
     return Example(trace, answer.text, tuple(true), asked, group)
 

@@ -11,11 +11,11 @@ from regard.cli.looking import LookRequest
 from regard.cli.options import HOW_OF, Loading
 from regard.cli.outputs import file_of
 from regard.errors import RegardError
-from regard.inspect.sights import Style
+from regard.inspect.drawings.drawing import Style, drawing_for
 from regard.model.override import check_sampled
 from regard.reporting.console import safe_console
 from regard.reporting.terminal import say
-from regard.trace import SeenFilm, SeenPicture, Trace
+from regard.trace import Trace
 
 
 def show_trace(
@@ -29,7 +29,7 @@ def show_trace(
 ) -> None:
     """Show the figure of each output, or of the output `of`, in the terminal or as a file. Attention to images is
     smoothed, or drawn as a grid."""
-    from regard.inspect import before_and_after, figure, save, together
+    from regard.inspect import before_and_after, figure, save, side_by_side
 
     model = load(run, how)
     if not model.spec.inputs:
@@ -61,7 +61,9 @@ def show_trace(
         if output is not None:
             path = file_of(output, name, names)
             page = path.suffix.lower() in (".html", ".htm") and looked.look is None
-            save(found.trace.html() if page else scenes[0] if len(scenes) == 1 else together(scenes), path)
+            save(
+                found.trace.html() if page else scenes[0] if len(scenes) == 1 else side_by_side(scenes), path
+            )
             say(f"{found.text}\n{path}")
         else:
             screen = safe_console()
@@ -91,7 +93,8 @@ def _check_text_alone(looked: LookRequest, *, grid: bool) -> None:
 
 def _check_shown(trace: Trace, *, grid: bool) -> None:
     """Refuse options that have no effect on this figure."""
-    if grid and not any(isinstance(one, SeenPicture | SeenFilm) for one in trace.seen.values()):
+    seen = [drawing_for(one) for one in trace.seen.values()]
+    if grid and not any(one is not None and one.gridded for one in seen):
         raise RegardError("this model reads no image or video.", where="--grid", fix="Leave out --grid.")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from regard.describe.graph import graph
 from regard.describe.unrolling import unrolled
 from regard.describe.vertices import Arrow, Graph, Inside, Vertex
-from regard.inspect.content import Lines
+from regard.inspect.drawings.lines import Lines
 from regard.inspect.layout import BOLDER, WIDEST, Block, below, flowing, frame
 from regard.inspect.palette import SERIES, Color, series_color
 from regard.inspect.scene import Circle, Group, Mark, Path, Rect, Scene, Step, Text

@@ -6,40 +6,51 @@
 from typing import TYPE_CHECKING, Any
 
 from regard.inspect.alignment import alignment
-from regard.inspect.arcs import arcs
 from regard.inspect.chart import bars
 from regard.inspect.comparison import compare
 from regard.inspect.confusion import confusion
-from regard.inspect.content import Matrix
-from regard.inspect.conversation import conversation
-from regard.inspect.copies import copies
 from regard.inspect.curve import curve
-from regard.inspect.document import document
-from regard.inspect.figure import before_and_after, figure, print_trace, together
+from regard.inspect.drawings.arcs import arcs
+from regard.inspect.drawings.conversation import conversation
+from regard.inspect.drawings.copies import copies
+from regard.inspect.drawings.document import document
+from regard.inspect.drawings.drawing import PLAIN, Drawing, TracedDrawing, View
+from regard.inspect.drawings.hops import hops
+from regard.inspect.drawings.matrix import Matrix
+from regard.inspect.drawings.segments import segments
+from regard.inspect.figure import before_and_after, figure, print_trace, side_by_side
 from regard.inspect.gallery import Example, gallery
 from regard.inspect.groups import groups_figure
 from regard.inspect.heads import heads_figure
 from regard.inspect.heatmap import heatmap, panels
 from regard.inspect.highlight import highlight, pieces, shaded
-from regard.inspect.hops import hops
-from regard.inspect.page import Card, Section, page, prediction_fragment, trace_page
-from regard.inspect.perceived import seen
+from regard.inspect.layout import Block
+from regard.inspect.page import page, prediction_fragment, trace_page
 from regard.inspect.ranking import beam, labels
 from regard.inspect.samples import samples
 from regard.inspect.saving import save
 from regard.inspect.scene import Scene
-from regard.inspect.segments import segments
+from regard.inspect.section import Card, Section
+from regard.inspect.seen import seen
 from regard.inspect.svg import svg
+from regard.inspect.terminal.ink import Ink
+from regard.trace.views import Views, install
 
 if TYPE_CHECKING:
     from regard.inspect.distribution import draw
 
 __all__ = [
+    "PLAIN",
+    "Block",
     "Card",
+    "Drawing",
     "Example",
+    "Ink",
     "Matrix",
     "Scene",
     "Section",
+    "TracedDrawing",
+    "View",
     "alignment",
     "arcs",
     "bars",
@@ -70,10 +81,20 @@ __all__ = [
     "seen",
     "segments",
     "shaded",
+    "side_by_side",
     "svg",
-    "together",
     "trace_page",
 ]
+
+install(
+    Views(
+        figure=figure,
+        heads=heads_figure,
+        page=lambda trace, title: trace_page(trace, title=title),
+        save=save,
+        prediction=prediction_fragment,
+    )
+)  # the methods of a trace that draw it
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from regard.errors import RegardError
-from regard.inspect.content import Links
+from regard.inspect.drawings.links import Links
 from regard.inspect.heatmap import describe
 from regard.inspect.layout import Block, frame
 from regard.inspect.scene import Group, Mark, Path, Scene, Text

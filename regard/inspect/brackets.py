@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from regard.inspect.content import Matrix
+from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.layout import Block
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Text, line
 from regard.inspect.writing import is_special, runs_right_to_left, text_width, visible
 from regard.trace import Array
-from regard.trace.structures import Places
+from regard.trace.structure import Places
 
 SIZE = 14.0
 BEST = "series-5"

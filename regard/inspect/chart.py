@@ -11,7 +11,8 @@ import numpy as np
 
 from regard.errors import RegardError
 from regard.inspect.axes import Axes, label_room, ticks
-from regard.inspect.content import FEW, Chart
+from regard.inspect.drawings.chart import Chart
+from regard.inspect.drawings.matrix import FEW
 from regard.inspect.layout import Block, frame
 from regard.inspect.palette import series_color
 from regard.inspect.scene import Circle, Group, Mark, Rect, Scene, Text, polyline

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from regard.errors import RegardError
-from regard.inspect.content import Matrix
+from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import below, color_scale, frame
 from regard.inspect.scene import Scene

@@ -13,7 +13,7 @@ import numpy as np
 from regard.errors import RegardError
 from regard.inspect.axes import Axes, label_room, ticks
 from regard.inspect.chart import draw_legend
-from regard.inspect.content import Chart
+from regard.inspect.drawings.chart import Chart
 from regard.inspect.layout import Block, below, frame
 from regard.inspect.palette import series_color
 from regard.inspect.scene import Circle, Group, Mark, Scene, Text, polyline

@@ -14,7 +14,9 @@ from torch import Tensor
 
 from regard.errors import RegardError
 from regard.inspect.brackets import BEST, bracketed, draw_brackets
-from regard.inspect.content import Matrix, Ranking, WeightedWords
+from regard.inspect.drawings.matrix import Matrix
+from regard.inspect.drawings.ranking import Ranking
+from regard.inspect.drawings.words import WeightedWords
 from regard.inspect.figure import figure
 from regard.inspect.grid import draw_matrix
 from regard.inspect.highlight import draw_words

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from regard.errors import RegardError
-from regard.inspect.content import Lines
+from regard.inspect.drawings.drawing import Style, TracedDrawing, View, drawn, legends
+from regard.inspect.drawings.lines import Lines
 from regard.inspect.figure import figure, unframed
 from regard.inspect.layout import BOLDER, NARROWEST, Block, below, frame, shelved
-from regard.inspect.perceived import draw_sight, sight, sight_legends, tell_sight
 from regard.inspect.scene import Group, Mark, Scene, Text
-from regard.inspect.sights import Sight, Style
 from regard.inspect.writing import text_width, wrap
 from regard.trace import Trace
 
@@ -51,28 +50,29 @@ def gallery(
     if not examples:
         raise RegardError("there are no examples to show.", fix="Give at least one.")
     parts: list[Block] = []
-    shown: list[Sight] = []
+    shown: list[TracedDrawing] = []
     told: list[str] = []
     for heading in sorted({one.heading: None for one in examples}, key=lambda heading: heading != "Right"):
         shelf: list[tuple[Block, Block]] = []
         for example in (one for one in examples if one.heading == heading):
-            sights = [sight(example.trace, name, style=style, small=True) for name in example.trace.seen]
-            shown += sights
-            drawing = below(_drawings(example, sights), gap=10)
+            seen = drawn(example.trace, "seen", View(style=style, small=True))
+            inputs = [one.titled("") for one in seen.values()]
+            shown += inputs
+            drawing = below(_drawings(example, inputs), gap=10)
             shelf.append((_lines(_told(example), 14.0, max(drawing.width, NARROWEST)), drawing))
-            looked = " ".join(tell_sight(found) for found in sights)
-            told.append(f"{heading}: {example.written}, true: {' or '.join(example.true)}. {looked}")
+            looks = " ".join(found.description() for found in inputs)
+            told.append(f"{heading}: {example.written}, true: {' or '.join(example.true)}. {looks}")
         heads = _lines(Lines(((heading, "accent"),)), 16.0, WIDEST)
         parts.append(below([heads, shelved(shelf, widest=WIDEST)], gap=10))
-    legends = sight_legends(shown)
-    parts += [below(legends, gap=10)] if legends else []
+    explained = legends(shown)
+    parts += [below(explained, gap=10)] if explained else []
     return frame(below(parts, gap=30), title=title, subtitle=subtitle, description=" ".join(told))
 
 
-def _drawings(example: Example, sights: Sequence[Sight]) -> list[Block]:
+def _drawings(example: Example, inputs: Sequence[TracedDrawing]) -> list[Block]:
     """The images, video or audio; for other traces, their figure."""
-    if sights:
-        return [draw_sight(found) for found in sights]
+    if inputs:
+        return [found.block() for found in inputs]
     return [unframed(figure(example.trace, title=""))]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from regard.inspect.content import Matrix
+from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.layout import Block
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Tags, Text

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from regard.inspect.chart import bars
-from regard.inspect.content import FEW, Matrix
+from regard.inspect.drawings.matrix import FEW, Matrix
 from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import Block, below, beside, color_scale, frame
 from regard.inspect.scene import Scene, Text

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from regard.inspect.content import HeadPanels, Matrix
+from regard.inspect.drawings.heads import HeadPanels
+from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.grid import fits_upright
 from regard.inspect.layout import BOLDER, Block, below, beside
 from regard.inspect.palette import LEVELS, Shade

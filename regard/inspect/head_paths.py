@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from regard.inspect.axes import Axes, label_room, ticks
-from regard.inspect.content import HeadPaths
+from regard.inspect.drawings.paths import HeadPaths
 from regard.inspect.layout import Block
 from regard.inspect.palette import series_color
 from regard.inspect.scene import Circle, Group, Mark, Path, Rect, Step, Text

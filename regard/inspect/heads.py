@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from regard.errors import RegardError
-from regard.inspect.content import HeadPanels, Matrix
-from regard.inspect.figure import headline
+from regard.inspect.drawings.heads import HeadPanels
+from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.head_drawing import draw_heads
 from regard.inspect.layout import below, color_scale, frame
 from regard.inspect.scene import Scene
+from regard.inspect.titles import headline
 from regard.inspect.writing import right_to_left, visible
 from regard.trace import HeadLooks, Trace
 

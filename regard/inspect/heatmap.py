@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,24 +10,23 @@ from typing import Any
 import numpy as np
 
 from regard.errors import RegardError
-from regard.inspect.content import Matrix
+from regard.inspect.attention_rows import attention_rows
+from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import Block, below, beside, color_scale, frame
-from regard.inspect.looked import looked
 from regard.inspect.scene import Scene
-from regard.inspect.writing import JOINER, linked, shorten_words, spaced, visible
-from regard.trace import Array, Nodes, Trace
+from regard.inspect.titles import reading
+from regard.inspect.writing import visible
+from regard.trace import Array, Trace
 
 DIFFUSE, FAINTEST = 0.5, 1e-4
 """If no weight reaches the first, the scale ends at the largest one; weights below the second are invisible."""
-LONGEST = 160
-"""Maximum number of characters of a title that consists of the output only."""
 
 
 def matrices(trace: Trace) -> list[Matrix]:
     """One matrix per attended input, in the order of the trace."""
     several = len(trace.attention) > 1
-    looks = {name: looked(trace, name) for name in trace.attention}
+    looks = {name: attention_rows(trace, name) for name in trace.attention}
     limit = scale(*(found.weights for found in looks.values()))
     return [
         Matrix(
@@ -133,57 +131,11 @@ def _share_labels(line: Sequence[Matrix]) -> list[Block]:
     ]
 
 
-def reading(trace: Trace) -> str:
-    """Inputs and output as one line: attention → AH T EH N SH AH N. Trees are drawn, not written."""
-    read = [name for name in trace.input if name not in trace.seen]  # an image has no text
-    named = read if trace.seen else list(trace.attention) or read
-    # The drawing of a dialog has all of its turns: a title that repeats them hides the answer.
-    sources = [_read(trace, name) for name in named if trace.layout.get(name) != "dialog"]
-    if trace.kind == "tree":
-        return linked(sources, "+")
-    # The output as text, if known: pieces alone do not show the spaces.
-    written = trace.hypotheses[0][0] if trace.hypotheses else ""
-    if not sources:
-        return shorten_words(written, LONGEST) or join(trace.output, longest=LONGEST)
-    answer = shorten_words(visible(written), 60) if written else join(trace.output)
-    return linked([linked(sources, "+"), answer], "→")
-
-
-def _read(trace: Trace, name: str) -> str:
-    """An input in one line. The positions of a tree are its phrases, the last of which is the whole sentence."""
-    if isinstance(trace.structures.get(name), Nodes):
-        return shorten_words(visible(trace.input[name][-1]), 60) if trace.input[name] else "∅"
-    return join(trace.input[name])
-
-
-def join(pieces: Sequence[str], *, longest: int = 60) -> str:
-    """Pieces as running text: letters are joined, words get spaces. A long text is cut between two pieces."""
-    kept = [piece for piece in pieces if piece not in ("</s>", "<s>", "<pad>")]
-    subwords = any("▁" in piece for piece in kept)
-    split = any(JOINER in piece and len(piece) > 1 for piece in kept)
-    letters = not split and all(len(piece) <= 1 or not piece[0].isalnum() for piece in kept)
-
-    def first(count: int) -> str:
-        some = kept[:count]
-        if subwords:
-            text = "".join(some).replace("▁", " ")
-        else:
-            text = "".join(some) if letters else spaced(some)
-        return " ".join(text.split())
-
-    text = first(len(kept)) or "∅"
-    if len(text) <= longest:
-        return text
-    counts = range(min(len(kept), 4 * longest))  # more never fit, but for pieces that are blank
-    fitting = bisect_left(counts, longest, key=lambda count: len(first(count))) - 1
-    return (first(fitting) or text[: longest - 1].rstrip()) + "…"
-
-
 def describe(trace: Trace) -> str:
     """The most attended position of each output piece, in words."""
     parts = []
     for name in trace.attention:
-        found, pieces = looked(trace, name), trace.input[name]
+        found, pieces = attention_rows(trace, name), trace.input[name]
         if not len(pieces):
             continue
         best = found.weights.argmax(axis=1) if len(found.weights) else []

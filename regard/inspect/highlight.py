@@ -9,12 +9,12 @@ from itertools import zip_longest
 import numpy as np
 
 from regard.errors import RegardError
-from regard.inspect.content import WeightedWords
-from regard.inspect.heatmap import reading
+from regard.inspect.attention_rows import attention_rows
+from regard.inspect.drawings.words import WeightedWords
 from regard.inspect.layout import Block, below, color_scale, frame
-from regard.inspect.looked import looked
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
+from regard.inspect.titles import answer
 from regard.inspect.writing import is_special, runs_right_to_left, text_width, visible
 from regard.trace import Array, Trace
 
@@ -109,7 +109,7 @@ def _shades(trace: Trace) -> Iterator[tuple[str, str, Array]]:
     several = len(trace.attention) > 1
     for name, weights in trace.attention.items():
         if name in trace.glimpses:
-            found = looked(trace, name)
+            found = attention_rows(trace, name)
             for glimpse, row in zip(found.names, found.weights, strict=True):
                 yield name, f"{name}, {glimpse}" if several else glimpse, row
         else:
@@ -146,14 +146,6 @@ def shaded(words: Sequence[str], weights: Array, *, title: str = "", limit: floa
         draw_words(WeightedWords(tuple(words), np.asarray(weights, dtype=np.float64), limit=top or 1.0)),
         title=title,
     )
-
-
-def answer(trace: Trace) -> str:
-    """The title of a figure of words: a label with its probability, or the input and the output text."""
-    if not trace.single:
-        return reading(trace) if trace.kind == "text" else ""
-    probability = "" if trace.probabilities is None else f"  ({trace.probabilities[0]:.2f})"
-    return " ".join(trace.output) + probability
 
 
 def _spoken(trace: Trace) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from regard.inspect.axes import FONT, Axes, ticks
-from regard.inspect.content import Lines, Matrix
+from regard.inspect.drawings.lines import Lines
+from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.layout import Block
 from regard.inspect.plot import Curve, draw_curve, draw_legend, role_of, written_tick
 from regard.inspect.raster import png, shaded_pixels

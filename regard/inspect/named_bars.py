@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from regard.inspect.content import Chart
+from regard.inspect.drawings.chart import Chart
 from regard.inspect.layout import Block
 from regard.inspect.plot import WIDTH
 from regard.inspect.scene import Group, Mark, Path, Rect, Text

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from regard.trace import Hops, SentenceWords, Trace, TracedStructure
+from regard.trace import Trace
 from regard.trace.numbers import Array
 
 LONGEST = 600
@@ -28,7 +28,7 @@ def with_short_words(trace: Trace) -> Trace:
     hypotheses = [(_cut(text), score) for text, score in trace.hypotheses]
     if (shown, output, hypotheses) == (trace.input, trace.output, trace.hypotheses):
         return trace
-    structures = {name: _with_cut(found) for name, found in trace.structures.items()}
+    structures = {name: found.with_texts(_cut) for name, found in trace.structures.items()}
     return replace(trace, input=shown, output=output, hypotheses=hypotheses, structures=structures)
 
 
@@ -36,14 +36,6 @@ def _cut(text: str) -> str:
     if len(text) <= WORD:
         return text
     return UNBROKEN.sub(lambda found: f"{found[0][:WORD]}{FOLD}", text)
-
-
-def _with_cut(found: TracedStructure) -> TracedStructure:
-    if isinstance(found, SentenceWords):
-        return replace(found, words=[_cut(word) for word in found.words])
-    if isinstance(found, Hops) and found.positions is not None:
-        return replace(found, positions=[_cut(text) for text in found.positions])
-    return found
 
 
 def narrowed(trace: Trace) -> Trace:

@@ -6,63 +6,26 @@ only) and shades the source pieces by their weight (a few lines of script).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 
 from regard.inspect.alignment import alignment
-from regard.inspect.arcs import marginal_matrix
-from regard.inspect.content import ArcDiagram
-from regard.inspect.document import document_html
-from regard.inspect.document_words import FULL, DocumentWords
-from regard.inspect.figure import figure, headline
-from regard.inspect.grid import draw_matrix
+from regard.inspect.drawings.drawing import drawing_for, drawn
+from regard.inspect.figure import figure
 from regard.inspect.heads import heads_figure
-from regard.inspect.heatmap import reading
-from regard.inspect.layout import below, color_scale, frame
 from regard.inspect.narrowing import with_short_words
 from regard.inspect.page_style import SCRIPT, STYLE
-from regard.inspect.perceived import seen
 from regard.inspect.ranking import beam, labels
 from regard.inspect.samples import samples
 from regard.inspect.scene import Scene
-from regard.inspect.shaded_table import ShadedTable, shaded_html
+from regard.inspect.section import Card, Section
+from regard.inspect.shaded_table import shaded_html
 from regard.inspect.svg import SANS, stylesheet, svg
+from regard.inspect.titles import headline, reading
 from regard.reporting.terminal import printable
-from regard.trace import Arcs, Nodes, SeenPicture, SentenceWords, Trace
+from regard.trace import Trace
 from regard.trace.prediction import Prediction
-
-
-@dataclass(frozen=True)
-class Card:
-    """A figure with its own heading: a word, its output, and the attention."""
-
-    figure: Scene | Trace
-    heading: str = ""
-    answer: str = ""
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of a page. Empty fields are left out; the others appear in their order.
-
-    facts   key figures by name: {"PER": "8.9 %"}
-    steps   one figure as it fills up: a slider chooses the step; without scripts, all are shown
-    table   the header and the rows
-    shaded  a table whose numbers are shaded by how good they are
-    document  a text whose sentences can be collapsed
-    """
-
-    heading: str = ""
-    text: str = ""
-    facts: Mapping[str, str] = field(default_factory=dict)
-    steps: Sequence[Card] = ()
-    figures: Sequence[Scene | Trace | Card] = ()
-    table: tuple[Sequence[str], Sequence[Sequence[object]]] | None = None
-    shaded: ShadedTable | None = None
-    document: DocumentWords | None = None
-    code: str = ""
 
 
 def page(title: str, sections: Sequence[Section], *, subtitle: str = "", heading: bool = True) -> str:
@@ -102,25 +65,10 @@ body{{font-family:{SANS}}}
 
 
 def trace_page(trace: Trace, *, title: str | None = None) -> str:
-    """A page about one prediction: its figure, the marginals and samples of a structure, the attention as links between
-    words, and the hypotheses of the search."""
+    """A page about one prediction: its figure, what its drawings add (marginals, samples, all sentences), the attention
+    as links between words, and the hypotheses of the search."""
     trace = with_short_words(trace)
-    sections = [Section(figures=[figure(trace, title="")]), *_cells(trace), *_behind(trace), *_heads(trace)]
-    longest = max([len(trace.output), *(len(pieces) for pieces in trace.input.values())], default=0)
-    looks = [
-        name
-        for name in trace.attention
-        if isinstance(trace.structures.get(name), Arcs | Nodes | None) and name not in trace.seen
-    ]
-    if looks and trace.kind == "text" and trace.output and longest <= 40:
-        ties = [
-            Card(alignment(trace, over=name), heading=name if len(looks) > 1 else "")
-            for name in looks
-            if trace.input[name]
-        ]
-        told = " True links are orange." if trace.truth else ""
-        text = f"Links with a weight of at least 0.1; the thicker, the larger.{told}"
-        sections.append(Section("Attention as links", text, figures=ties))
+    sections = [Section(figures=[figure(trace, title="")]), *_behind(trace), *_heads(trace), *_links(trace)]
     if len(trace.hypotheses) > 1:
         sections.append(Section("Hypotheses of the search", figures=[beam(trace)]))
     if title is None:
@@ -128,45 +76,45 @@ def trace_page(trace: Trace, *, title: str | None = None) -> str:
     return page(title, sections)
 
 
-def _cells(trace: Trace) -> list[Section]:
-    """Attention to images once more, by grid cells."""
-    over = [
-        name for name, what in trace.seen.items() if isinstance(what, SeenPicture) and name in trace.attention
-    ]
-    shown = [
-        Card(seen(trace, over=name, style="grid"), heading=name if len(over) > 1 else "") for name in over
-    ]
-    return (
-        [Section("Cell by cell", "The cells of the attention, not smoothed.", figures=shown)] if shown else []
-    )
-
-
 def _behind(trace: Trace) -> list[Section]:
-    """All marginals of trees, and the samples of any structure."""
-    several = len(trace.structures) > 1
-    marginals, drawn, documents = [], [], []
-    for name, found in trace.structures.items():
-        heading = name if several else ""
-        if isinstance(found, Arcs) and found.marginals is not None and trace.input[name]:
-            diagram = ArcDiagram(tuple(trace.input[name]), found)
-            known = found.true_heads is not None
-            table = marginal_matrix(diagram)
-            scale = color_scale(name="marginal", truth=known, zeros=table.has_zeros)
-            shown = below([draw_matrix(table), scale])
-            marginals.append(Card(frame(shown), heading=heading))
-        if isinstance(found, SentenceWords) and found.shares is not None and len(found.counts) > FULL:
-            documents.append(Section(f"All sentences of {name}", document=DocumentWords(found)))
-        if found.samples is not None and len(found.samples):
-            drawn.append(Card(samples(trace, over=name), heading=heading))
-    sections = []
-    if marginals:
-        text = "p(the word of the row is the head of the word of the column), summed over all trees."
-        sections.append(Section("Marginals", text, figures=marginals))
-    if drawn:
-        sections.append(
-            Section("Samples", "Each distinct sample once, the most frequent first.", figures=drawn)
-        )
-    return [*documents, *sections]
+    """What the drawings add, and the samples of structures; sections with equal headings become one."""
+    found: dict[str, Section] = {}
+    for field in ("seen", "structures"):
+        several = len(getattr(trace, field)) > 1
+        for name, drawing in drawn(trace, field).items():
+            for one in drawing.sections(trace, name, name if several else ""):
+                before = found.get(one.heading)
+                found[one.heading] = (
+                    one if before is None else replace(before, figures=[*before.figures, *one.figures])
+                )
+    sampled = [name for name, one in trace.structures.items() if one.samples is not None and len(one.samples)]
+    cards = [Card(samples(trace, over=name), name if len(trace.structures) > 1 else "") for name in sampled]
+    text = "Each distinct sample once, the most frequent first."
+    return [*found.values(), *([Section("Samples", text, figures=cards)] if cards else [])]
+
+
+def _links(trace: Trace) -> list[Section]:
+    """The attention of a short text as links between words."""
+    longest = max([len(trace.output), *(len(pieces) for pieces in trace.input.values())], default=0)
+    looks = [name for name in trace.attention if name not in trace.seen and _linked(trace, name)]
+    if not looks or trace.kind != "text" or not trace.output or longest > 40:
+        return []
+    ties = [
+        Card(alignment(trace, over=name), heading=name if len(looks) > 1 else "")
+        for name in looks
+        if trace.input[name]
+    ]
+    told = " True links are orange." if trace.truth else ""
+    text = f"Links with a weight of at least 0.1; the thicker, the larger.{told}"
+    return [Section("Attention as links", text, figures=ties)]
+
+
+def _linked(trace: Trace, name: str) -> bool:
+    """Whether links to the positions of an input tell more than the drawing of its structure."""
+    if name not in trace.structures:
+        return True
+    drawing = drawing_for(trace.structures[name])
+    return drawing is not None and drawing.links
 
 
 def _heads(trace: Trace) -> list[Section]:
@@ -218,8 +166,8 @@ def _section(section: Section, cards: Sequence[Card]) -> str:
         parts.append(_table(*section.table))
     if section.shaded is not None:
         parts.append(shaded_html(section.shaded))
-    if section.document is not None:
-        parts.append(document_html(section.document))
+    if section.html:
+        parts.append(section.html)
     if section.code:
         parts.append(f"<pre><code>{_text(section.code)}</code></pre>")
     return f"<section>{''.join(parts)}</section>"

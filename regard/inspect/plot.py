@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from regard.inspect.axes import FONT, Axes, tick_text, ticks
-from regard.inspect.content import Chart
+from regard.inspect.drawings.chart import Chart
 from regard.inspect.layout import Block
 from regard.inspect.palette import series_color
 from regard.inspect.scene import Circle, Group, Mark, Path, Rect, Step, Text

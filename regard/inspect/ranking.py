@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from regard.inspect.content import Ranking
+from regard.inspect.drawings.ranking import Ranking
 from regard.inspect.layout import Block, frame
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
 from regard.inspect.writing import signed, text_width, visible

@@ -7,15 +7,19 @@ the colors, which are often what the words refer to.
 from __future__ import annotations
 
 import io
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
 from regard.inspect.palette import DARK, Shade, Theme
-from regard.inspect.sights import PictureLooks, Pixels
 from regard.trace import Array
+
+if TYPE_CHECKING:
+    from regard.inspect.drawings.image import ImageAttention
+
+Pixels = NDArray[np.uint8]
 
 VEIL = 0.76
 """Opacity of the veil where there is no attention."""
@@ -107,7 +111,7 @@ def _transparent(covered: Array, gray: int) -> bytes:
     return buffer.getvalue()
 
 
-def veiled(looks: PictureLooks, word: int, width: int, height: int) -> Pixels:
+def veiled(looks: ImageAttention, word: int, width: int, height: int) -> Pixels:
     """The image at a given size with the veil of one word, for renderers without transparency."""
     shares = looks.laid(looks.share(word))
     lit = spread(shares, width, height) if looks.style == "smooth" else stepped(shares, width, height)

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-import numpy as np
-
 from regard.errors import RegardError
-from regard.inspect.arc_drawing import draw_arcs
-from regard.inspect.content import ArcDiagram
-from regard.inspect.hops import draw_hops, table_of
+from regard.inspect.drawings.drawing import View, drawing_for
 from regard.inspect.layout import WIDEST, Block, flowing, frame
 from regard.inspect.scene import Scene
-from regard.inspect.segments import bands_of, draw_segments
-from regard.trace import Arcs, Hops, Segments, Trace, TracedStructure
+from regard.trace import Trace, TracedStructure
 
 
 def samples(trace: Trace, *, over: str | None = None, most: int = 6, title: str = "") -> Scene:
@@ -40,7 +35,7 @@ def draw_samples(trace: Trace, name: str, most: int) -> tuple[Block, str, int]:
     total = sum(count for _, count in drawn)
     captions = [f"{count} of {total}" for _, count in drawn[:most]]
     blocks = [
-        _draw(replace(trace, structures={name: one}, truth={}), name, caption)
+        _block(replace(trace, structures={name: one}, truth={}), name, caption)
         for (one, _), caption in zip(drawn, captions, strict=False)
     ]
     return flowing(blocks, widest=WIDEST), ", ".join(captions), len(drawn) - len(blocks)
@@ -52,26 +47,12 @@ def counted_samples(structure: TracedStructure) -> list[tuple[TracedStructure, i
         return []
     arrays = {sample.tobytes(): sample for sample in structure.samples}
     counts = Counter(sample.tobytes() for sample in structure.samples)
-    return [(_alone(structure, arrays[key]), count) for key, count in counts.most_common()]
+    return [(structure.of_sample(arrays[key]), count) for key, count in counts.most_common()]
 
 
-def _alone(structure: TracedStructure, sample: np.ndarray) -> TracedStructure:
-    if isinstance(structure, Arcs):
-        return Arcs(sample, true_heads=structure.true_heads)
-    if isinstance(structure, Segments):
-        return Segments(sample, truth=structure.truth)
-    assert isinstance(structure, Hops)  # nodes have no samples
-    weights = np.zeros(structure.weights.shape)
-    for hop, position in enumerate(sample.tolist()):
-        if position >= 0:
-            weights[hop, position] = 1.0
-    return Hops(weights, sample, structure.truth, positions=structure.positions)
-
-
-def _draw(trace: Trace, name: str, caption: str) -> Block:
-    found = trace.structures[name]
-    if isinstance(found, Arcs):
-        return draw_arcs(ArcDiagram(tuple(trace.input[name]), found, title=caption))
-    if isinstance(found, Segments):
-        return draw_segments(bands_of(trace, name, title=caption))
-    return draw_hops(table_of(trace, name, title=caption))
+def _block(trace: Trace, name: str, caption: str) -> Block:
+    drawing = drawing_for(trace.structures[name])
+    if drawing is None:
+        raise RegardError(f"there is no drawing of {trace.structures[name].kind!r}.")
+    block: Block = drawing.of(trace, name, View(title=caption)).block()
+    return block

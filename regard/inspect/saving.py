@@ -47,7 +47,8 @@ def _content(figure: Scene | str, ending: str) -> bytes:
     if ending == ".svg":
         return figure.svg().encode("utf-8")
     if ending == ".html":
-        from regard.inspect.page import Section, page
+        from regard.inspect.page import page
+        from regard.inspect.section import Section
 
         return page(figure.title or "regard", [Section(figures=[figure])], heading=False).encode("utf-8")
     from regard.inspect.pyplot import pdf, png

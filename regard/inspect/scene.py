@@ -20,7 +20,7 @@ from regard.inspect.palette import Color
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-    from regard.inspect.content import Content
+    from regard.inspect.drawings.drawing import Drawing
 
 Anchor = Literal["start", "middle", "end"]
 Tags = tuple[tuple[str, str], ...]
@@ -122,7 +122,7 @@ class Group:
     dx: float = 0.0
     dy: float = 0.0
     kind: str = ""
-    content: Content | None = None
+    content: Drawing | None = None
     tip: str = ""
     tags: Tags = ()
 
@@ -175,7 +175,7 @@ class Scene:
         """Every mark, groups before their members, in painting order."""
         return _walk(self.marks)
 
-    def contents(self) -> Iterator[Content]:
+    def contents(self) -> Iterator[Drawing]:
         """The contents of the groups, in painting order."""
         return (mark.content for mark in self.walk() if isinstance(mark, Group) and mark.content is not None)
 

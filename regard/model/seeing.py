@@ -9,7 +9,6 @@ from regard.data.batch import Batch
 from regard.data.columns import Column
 from regard.data.perceived import Places
 from regard.nn.memory import Memory
-from regard.trace import SeenPicture
 from regard.trace.prediction import Prediction
 
 
@@ -42,12 +41,10 @@ def with_seen(
         for name in shown:
             one = columns[name].seen(collated[name], row)
             shape = encoded[name].shape
-            if isinstance(one, SeenPicture) and shape is not None:
+            if one is not None and shape is not None and len(shape) == 2:
                 imposed = encoded[name].override is not None
                 known = None if imposed else known_places.get(name)
-                one = replace(
-                    one, grid=(shape[0], shape[1]), places=() if known is None else known.of_row(row)
-                )
+                one = one.with_grid((shape[0], shape[1]), () if known is None else known.of_row(row))
             if one is not None:
                 seen[name] = one
         layout = {**answer.trace.layout, **{name: encoded[name].layout for name in seen}}

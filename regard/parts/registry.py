@@ -37,6 +37,7 @@ KINDS = {
     "encoder": "regard.nn.encoders",
     "decoder": "regard.nn.decoders",
     "metric": "regard.metrics",
+    "drawing": "regard.inspect.drawings",
     "schedule": "regard.training.schedules",
     "curriculum": "regard.training.curricula",
     "logger": "regard.training.loggers",

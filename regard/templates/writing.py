@@ -55,6 +55,18 @@ def test_it_is_a_reader(tmp_path: Path) -> None:
     file.write_text("three -> 3\\nfour -> 4\\n", encoding="utf-8")
     check_part("reader", "$name", file=file)
 '''
+TEST_OF_DRAWING = '''\
+"""The drawing $name keeps what its kind promises."""
+
+import $module
+from regard.testing import check_part
+
+
+def test_it_is_a_drawing() -> None:
+    check_part("drawing", "$name", trace=$module.example())
+'''
+TESTS = {"reader": TEST_OF_READER, "drawing": TEST_OF_DRAWING}
+"""Tests of kinds that need something to work on; all others have the same test."""
 
 
 def write_part(kind: str, name: str, folder: Path) -> list[Path]:
@@ -82,7 +94,7 @@ def write_part(kind: str, name: str, folder: Path) -> list[Path]:
     template = _template(kind)
     texts = {
         f"{values['module']}.py": template,
-        f"test_{values['module']}.py": TEST_OF_READER if kind == "reader" else TEST,
+        f"test_{values['module']}.py": TESTS.get(kind, TEST),
         "pyproject.toml": PROJECT,
     }
     files = {folder / file: Template(text).substitute(values) for file, text in texts.items()}

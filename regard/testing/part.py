@@ -16,10 +16,11 @@ from regard.errors import MissingExtra, RegardError
 from regard.parts import KINDS, find, nearest
 from regard.parts.contract import check_class, contract_of
 from regard.spec import Spec
-from regard.testing import columns, data, layers, measures, models, paths, stores, training
+from regard.testing import columns, data, drawings, layers, measures, models, paths, stores, training
 from regard.testing.report import PartReport, Stop
 from regard.testing.rows import rows as usual_rows
 from regard.testing.specs import Document, contexts, options_of, own_column, small
+from regard.trace import Trace
 
 LAYERS: dict[str, Callable[[PartReport, Any], None]] = {
     "cell": layers.check_cell,
@@ -54,6 +55,7 @@ def check_part(
     spec: Mapping[str, Any] | Spec | None = None,
     rows: Iterable[Mapping[str, str]] | None = None,
     file: str | Path | None = None,
+    trace: Trace | None = None,
 ) -> None:
     """Raise a `RegardError` with everything that a part does otherwise than its kind promises, one sentence each.
 
@@ -66,8 +68,9 @@ def check_part(
     spec      for a column, encoder, decoder or metric: a spec that uses it, if none of ours can
     rows      rows for this spec, or for a column whose values look like none of ours
     file      for a reader: a file of the format
+    trace     for a drawing: a trace that holds what it draws
     """
-    found = failures(kind, name, options, spec=spec, rows=rows, file=file)
+    found = failures(kind, name, options, spec=spec, rows=rows, file=file, trace=trace)
     if found:
         raise RegardError("\n".join(found))
 
@@ -80,6 +83,7 @@ def failures(
     spec: Mapping[str, Any] | Spec | None = None,
     rows: Iterable[Mapping[str, str]] | None = None,
     file: str | Path | None = None,
+    trace: Trace | None = None,
 ) -> list[str]:
     """The sentences of `check_part`; empty if there are none. A part whose optional library is missing is skipped."""
     if kind not in KINDS:
@@ -96,6 +100,8 @@ def failures(
                 measures.check_metric(report, made, given, wanted)
             elif kind in MODELS:
                 _in_model(report, kind, name, dict(options or {}), wanted, given)
+            elif kind == "drawing":
+                drawings.check_drawing(report, made, trace)
             elif kind == "reader":
                 data.check_reader(report, _made(report, kind, name, options), file)
             else:

@@ -4,13 +4,15 @@
     glimpses     several looks for one answer
     heads        the attention of several heads, layer by layer
     pointed      the positions of an input that an output points at
+    traced       what a trace holds for an input, by its kind; a drawing names the class that it draws
+    structure    the base class of structures
     structures   structures that were selected: arcs, segments, hops, nodes of a tree; the words of sentences
     tape         where the heads of an external memory wrote and read
     seen         inputs that are not texts, as figures draw them: images, videos, audio, points
 
-A trace draws nothing itself: its methods pass it to `regard.inspect`, which is imported only then. Nothing
-here needs torch, and everything can be written to and read from JSON, so that a trace can be drawn on another
-machine.
+A trace draws nothing itself: its methods pass it to what `regard.inspect` installs (`views`), loaded only then.
+Nothing here needs torch, and everything can be written to and read from JSON, so that a trace can be drawn on another
+machine. `fields` describes the fields of a trace, each once.
 """
 
 from regard.trace.glimpses import Glimpses
@@ -18,9 +20,11 @@ from regard.trace.heads import HeadLooks
 from regard.trace.numbers import Array
 from regard.trace.pointed import Pointed, written
 from regard.trace.seen import Seen, SeenFilm, SeenPicture, SeenPoints, SeenSeries
-from regard.trace.structures import Arcs, Hops, Nodes, Segments, SentenceWords, TracedStructure
+from regard.trace.structure import TracedStructure
+from regard.trace.structures import Arcs, Hops, Nodes, Segments, SentenceWords
 from regard.trace.tape import Tape
 from regard.trace.trace import Trace
+from regard.trace.traced import Traced
 
 __all__ = [
     "Arcs",
@@ -39,6 +43,7 @@ __all__ = [
     "SentenceWords",
     "Tape",
     "Trace",
+    "Traced",
     "TracedStructure",
     "written",
 ]

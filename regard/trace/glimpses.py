@@ -30,7 +30,7 @@ class Glimpses:
         if self.truth is not None:
             object.__setattr__(self, "truth", np.asarray(self.truth, dtype=np.float64))
 
-    def check_against(self, name: str, positions: int) -> None:
+    def check_against(self, name: str, outputs: int, positions: int) -> None:
         for kind, rows in (("weights", self.weights), ("truth", self.truth)):
             if rows is not None and rows.shape != (len(self.weights), positions):
                 raise RegardError(

@@ -33,7 +33,7 @@ class Pointed:
         """The format of the data: positions from 1, a semicolon between triangles."""
         return written(self.places, self.form)
 
-    def check_against(self, name: str, positions: int) -> None:
+    def check_against(self, name: str, outputs: int, positions: int) -> None:
         """Refuse places that the input `name` does not have."""
         wrong = [place for place in (*self.places, *(self.truth or ())) if not 0 <= place < positions]
         if wrong:

@@ -9,6 +9,7 @@ from typing import Any
 
 from regard.trace import Trace
 from regard.trace.numbers import from_json, to_json
+from regard.trace.views import views
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,7 @@ class Prediction:
         return f"Prediction({self.text!r}, score={self.score:.3f}{more})"
 
     def _repr_html_(self) -> str:
-        from regard.inspect import prediction_fragment
-
-        return prediction_fragment(self)
+        return views().prediction(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON lines, without empty ones."""

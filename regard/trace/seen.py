@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.errors import RegardError
+from regard.trace.traced import Traced
 
 
 def _packed(array: NDArray[Any]) -> dict[str, Any]:
@@ -25,41 +25,71 @@ def _unpacked(values: Mapping[str, Any]) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class SeenPicture:
+class Seen(Traced):
+    """An input that is not a text. The names of its fields are the keys of the JSON; arrays are packed."""
+
+    def with_grid(self, grid: tuple[int, int], places: tuple[Place, ...]) -> Seen:
+        """This input with the grid of its positions and its true regions; only an image has them."""
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, strings and numbers, for JSON."""
+        values: dict[str, Any] = {"kind": self.kind}
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if isinstance(value, np.ndarray):
+                value = _packed(value)
+            elif isinstance(value, tuple):
+                value = [list(item) if isinstance(item, tuple) else item for item in value]
+            values[one.name] = value
+        return values
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The inverse of `to_dict`."""
+        found = {one.name: values[one.name] for one in fields(cls) if one.name in values}
+        return cls(
+            **{name: _unpacked(one) if isinstance(one, Mapping) else one for name, one in found.items()}
+        )
+
+
+Place = tuple[int, float, float, float, float]
+"""The true region of a look: its number, left, top, right and bottom, in fractions of width and height."""
+
+
+@dataclass(frozen=True, eq=False)
+class SeenPicture(Seen):
     """An image, its grid of positions, and its true regions.
 
     pixels   (H, W, 3) uint8
     grid     rows and columns of the positions that can be attended to
-    places   (look, left, top, right, bottom): the true region of each look, in fractions of width and height
+    places   the true region of each look
     """
 
     kind: ClassVar[str] = "picture"
     pixels: NDArray[np.uint8]
     grid: tuple[int, int] = (1, 1)
-    places: tuple[tuple[int, float, float, float, float], ...] = ()
+    places: tuple[Place, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "pixels": _packed(self.pixels),
-            "grid": list(self.grid),
-            "places": [list(place) for place in self.places],
-        }
+    def __post_init__(self) -> None:
+        put = object.__setattr__  # frozen: fields are set only here
+        put(self, "grid", tuple(self.grid))
+        put(self, "places", tuple((int(look), *map(float, box)) for look, *box in self.places))
+
+    def with_grid(self, grid: tuple[int, int], places: tuple[Place, ...]) -> SeenPicture:
+        return SeenPicture(self.pixels, grid, places)
 
 
 @dataclass(frozen=True, eq=False)
-class SeenFilm:
+class SeenFilm(Seen):
     """frames (T, H, W, 3) uint8; each is a position that can be attended to."""
 
     kind: ClassVar[str] = "film"
     frames: NDArray[np.uint8]
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "frames": _packed(self.frames)}
-
 
 @dataclass(frozen=True, eq=False)
-class SeenSeries:
+class SeenSeries(Seen):
     """values (T, D): vectors in time, such as log-mel frames of audio; seconds: the duration, 0 if unknown.
 
     The positions that can be attended to divide the duration evenly. There may be fewer of them than vectors.
@@ -69,37 +99,10 @@ class SeenSeries:
     values: NDArray[np.float32]
     seconds: float = 0.0
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "values": _packed(self.values), "seconds": self.seconds}
-
 
 @dataclass(frozen=True, eq=False)
-class SeenPoints:
+class SeenPoints(Seen):
     """points (S, 2) in the plane; each is a position that can be attended to."""
 
     kind: ClassVar[str] = "points"
     points: NDArray[np.float64]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "points": _packed(self.points)}
-
-
-Seen = SeenPicture | SeenFilm | SeenSeries | SeenPoints
-
-
-def seen_from_dict(values: Mapping[str, Any]) -> Seen:
-    """The inverse of `to_dict`, for all kinds."""
-    kind = values.get("kind")
-    if kind == SeenPicture.kind:
-        rows, columns = values["grid"]
-        places = tuple((int(look), *map(float, box)) for look, *box in values.get("places", ()))
-        return SeenPicture(_unpacked(values["pixels"]), (rows, columns), places)  # type: ignore[arg-type]
-    if kind == SeenFilm.kind:
-        return SeenFilm(_unpacked(values["frames"]))
-    if kind == SeenSeries.kind:
-        return SeenSeries(_unpacked(values["values"]), values["seconds"])
-    if kind == SeenPoints.kind:
-        return SeenPoints(_unpacked(values["points"]))
-    raise RegardError(
-        f"unknown kind of input {kind!r} in a trace; the known kinds are picture, film, series and points."
-    )

@@ -14,98 +14,17 @@ ones are None or empty. Lists and CPU tensors are converted to numpy arrays. Not
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from regard.errors import RegardError
-
-Numbers = NDArray[np.floating[Any]]
-Places = NDArray[np.integer[Any]]
+from regard.trace.structure import Numbers, Places, TracedStructure
 
 
 @dataclass(frozen=True, eq=False)
-class _Structure:
-    """Fields are converted and checked in the constructor; their names are the keys of the JSON."""
-
-    kind: ClassVar[str]
-    _arrays: ClassVar[Mapping[str, type]]
-
-    def __post_init__(self) -> None:
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if one.name not in self._arrays:
-                object.__setattr__(self, one.name, tuple(map(str, value)))
-            elif value is not None:
-                object.__setattr__(self, one.name, self._array(one.name, value))
-        self._check()
-
-    def _array(self, name: str, value: Any) -> Any:
-        wanted = self._arrays[name]
-        array = np.asarray(value)
-        if wanted is np.int64 and array.size and not np.array_equal(array, np.floor(array)):
-            raise RegardError(f"{self.kind}: {name} holds numbers that are not whole: {array.tolist()}.")
-        return array.astype(wanted)
-
-    def _check(self) -> None:
-        raise NotImplementedError
-
-    def _expect(self, name: str, shape: tuple[int | None, ...], why: str) -> None:
-        """Refuse an array of another shape; None in `shape` means any size."""
-        value = getattr(self, name)
-        if value is None:
-            return
-        found = value.shape
-        if len(found) != len(shape) or any(
-            e is not None and e != f for e, f in zip(shape, found, strict=True)
-        ):
-            written = ", ".join("any" if size is None else str(size) for size in shape)
-            raise RegardError(
-                f"{self.kind}: {name} has shape {found}, expected ({written}{',' * (len(shape) == 1)}): {why}."
-            )
-
-    def _within(self, name: str, low: int, high: int, why: str) -> None:
-        value = getattr(self, name)
-        if value is not None and value.size and (value.min() < low or value.max() > high):
-            raise RegardError(
-                f"{self.kind}: {name} holds {value.tolist()}, expected numbers from {low} to {high}: {why}."
-            )
-
-    def _one_each(self, names: Sequence[str], count: int, what: str) -> None:
-        """Refuse fields of texts whose number is neither 0 nor `count`."""
-        for name in names:
-            found = len(getattr(self, name))
-            if found not in (0, count):
-                raise RegardError(
-                    f"{self.kind}: {found} {name.replace('_', ' ')} for {count} {what}, expected one for each."
-                )
-
-    def check_against(self, name: str, outputs: int, positions: int) -> None:
-        """Refuse a structure that does not fit the output pieces and the positions of input `name`."""
-        raise NotImplementedError
-
-    def _refuse(self, name: str, found: int, what: str, expected: int, of: str) -> None:
-        if found != expected:
-            raise RegardError(f"the {self.kind} over {name!r} are for {found} {what}, but {of} {expected}.")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists, strings and numbers, for JSON, without unknown values."""
-        values: dict[str, Any] = {"kind": self.kind}
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if isinstance(value, np.ndarray):
-                values[one.name] = value.tolist()
-                if 0 in value.shape:
-                    values[f"{one.name}_shape"] = list(value.shape)  # empty lists lose their shape
-            elif value:
-                values[one.name] = list(value)
-        return values
-
-
-@dataclass(frozen=True, eq=False)
-class Arcs(_Structure):
+class Arcs(TracedStructure):
     """A head for each of N tokens; tokens are counted from 1, and 0 is the root symbol, as in `regard.structures`.
 
     heads           (N,) `heads[m - 1]` is the head of token m: 0 to N; −1 if there is none
@@ -117,7 +36,7 @@ class Arcs(_Structure):
     """
 
     kind: ClassVar[str] = "arcs"
-    _arrays: ClassVar[Mapping[str, type]] = {
+    arrays: ClassVar[Mapping[str, type]] = {
         "heads": np.int64, "marginals": np.float64, "true_heads": np.int64, "samples": np.int64,
     }  # fmt: skip
 
@@ -128,25 +47,28 @@ class Arcs(_Structure):
     true_relations: Sequence[str] = ()
     samples: Places | None = None
 
-    def _check(self) -> None:
-        self._expect("heads", (None,), "a head for each token")
+    def check(self) -> None:
+        self.expect_shape("heads", (None,), "a head for each token")
         count = len(self.heads)
-        self._expect("marginals", (count + 1, count + 1), "heads by tokens, the root symbol first")
-        self._expect("true_heads", (count,), "a head for each token")
-        self._expect("samples", (None, count), "samples by tokens")
+        self.expect_shape("marginals", (count + 1, count + 1), "heads by tokens, the root symbol first")
+        self.expect_shape("true_heads", (count,), "a head for each token")
+        self.expect_shape("samples", (None, count), "samples by tokens")
         for name in ("heads", "true_heads", "samples"):
-            self._within(name, -1, count, f"one of {count} tokens, 0 for the root, −1 for none")
+            self.expect_range(name, -1, count, f"one of {count} tokens, 0 for the root, −1 for none")
             heads = getattr(self, name)
             if heads is not None and (heads == np.arange(1, count + 1)).any():
                 raise RegardError(f"arcs: in {name}, {heads.tolist()}, a token is its own head.")
-        self._one_each(("relations", "true_relations"), count, "tokens")
+        self.expect_one_each(("relations", "true_relations"), count, "tokens")
 
     def check_against(self, name: str, outputs: int, positions: int) -> None:
-        self._refuse(name, len(self.heads), "tokens", positions, "that input has")
+        self.expect_count(name, len(self.heads), "tokens", positions, "that input has")
+
+    def of_sample(self, sample: Places) -> Arcs:
+        return Arcs(sample, true_heads=self.true_heads)
 
 
 @dataclass(frozen=True, eq=False)
-class Segments(_Structure):
+class Segments(TracedStructure):
     """The segments of S positions of an input that each of T output pieces attended to.
 
     weights   (T, S) p(position s is inside, for output piece t): the marginals before any rescaling
@@ -156,7 +78,7 @@ class Segments(_Structure):
     """
 
     kind: ClassVar[str] = "segments"
-    _arrays: ClassVar[Mapping[str, type]] = {
+    arrays: ClassVar[Mapping[str, type]] = {
         "weights": np.float64, "best": np.int64, "truth": np.int64, "samples": np.int64,
     }  # fmt: skip
 
@@ -165,22 +87,25 @@ class Segments(_Structure):
     truth: Places | None = None
     samples: Places | None = None
 
-    def _check(self) -> None:
-        self._expect("weights", (None, None), "output pieces by positions")
+    def check(self) -> None:
+        self.expect_shape("weights", (None, None), "output pieces by positions")
         shape = self.weights.shape
         for name in ("best", "truth"):
-            self._expect(name, shape, "output pieces by positions, as the weights")
-        self._expect("samples", (None, *shape), "samples by output pieces by positions")
+            self.expect_shape(name, shape, "output pieces by positions, as the weights")
+        self.expect_shape("samples", (None, *shape), "samples by output pieces by positions")
         for name in ("best", "truth", "samples"):
-            self._within(name, 0, 1, "1 inside a segment, 0 outside")
+            self.expect_range(name, 0, 1, "1 inside a segment, 0 outside")
 
     def check_against(self, name: str, outputs: int, positions: int) -> None:
-        self._refuse(name, self.weights.shape[0], "output pieces", outputs, "the trace has")
-        self._refuse(name, self.weights.shape[1], "positions", positions, "that input has")
+        self.expect_count(name, self.weights.shape[0], "output pieces", outputs, "the trace has")
+        self.expect_count(name, self.weights.shape[1], "positions", positions, "that input has")
+
+    def of_sample(self, sample: Places) -> Segments:
+        return Segments(sample.astype(np.float64), truth=self.truth)
 
 
 @dataclass(frozen=True, eq=False)
-class Hops(_Structure):
+class Hops(TracedStructure):
     """Which of S positions of an input were read in K hops.
 
     weights    (K, S) p(hop k reads position s)
@@ -191,7 +116,7 @@ class Hops(_Structure):
     """
 
     kind: ClassVar[str] = "hops"
-    _arrays: ClassVar[Mapping[str, type]] = {
+    arrays: ClassVar[Mapping[str, type]] = {
         "weights": np.float64, "best": np.int64, "truth": np.int64, "samples": np.int64,
     }  # fmt: skip
 
@@ -201,14 +126,16 @@ class Hops(_Structure):
     samples: Places | None = None
     positions: Sequence[str] = ()
 
-    def _check(self) -> None:
-        self._expect("weights", (None, None), "hops by positions")
+    def check(self) -> None:
+        self.expect_shape("weights", (None, None), "hops by positions")
         hops, count = self.weights.shape
-        self._expect("best", (hops,), "a position for each hop")
-        self._expect("truth", (None,), "true positions in their order")
-        self._expect("samples", (None, hops), "samples by hops")
+        self.expect_shape("best", (hops,), "a position for each hop")
+        self.expect_shape("truth", (None,), "true positions in their order")
+        self.expect_shape("samples", (None, hops), "samples by hops")
         for name in ("best", "truth", "samples"):
-            self._within(name, -1 if name != "truth" else 0, count - 1, f"one of {count} positions, from 0")
+            self.expect_range(
+                name, -1 if name != "truth" else 0, count - 1, f"one of {count} positions, from 0"
+            )
         if len(self.positions) not in (0, count):
             raise RegardError(
                 f"hops: {len(self.positions)} texts for {count} positions, expected one for each."
@@ -216,11 +143,22 @@ class Hops(_Structure):
 
     def check_against(self, name: str, outputs: int, positions: int) -> None:
         if not self.positions:
-            self._refuse(name, self.weights.shape[1], "positions", positions, "that input has")
+            self.expect_count(name, self.weights.shape[1], "positions", positions, "that input has")
+
+    @property
+    def looks(self) -> tuple[Numbers, frozenset[int]]:
+        return self.weights, frozenset() if self.truth is None else frozenset(self.truth.tolist())
+
+    def of_sample(self, sample: Places) -> Hops:
+        weights = np.zeros(self.weights.shape)
+        for hop, position in enumerate(sample.tolist()):
+            if position >= 0:
+                weights[hop, position] = 1.0
+        return Hops(weights, sample, self.truth, positions=self.positions)
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes(_Structure):
+class Nodes(TracedStructure):
     """A tree over words whose N nodes, in post-order, are the positions of an input.
 
     parents      (N,) the place of each node's parent, from 0; −1 for the root
@@ -230,29 +168,33 @@ class Nodes(_Structure):
     """
 
     kind: ClassVar[str] = "nodes"
-    _arrays: ClassVar[Mapping[str, type]] = {"parents": np.int64, "weights": np.float64}
-    samples: ClassVar[None] = None
+    arrays: ClassVar[Mapping[str, type]] = {"parents": np.int64, "weights": np.float64}
+    last_is_whole: ClassVar[bool] = True
 
     parents: Places
     labels: Sequence[str] = ()
     true_labels: Sequence[str] = ()
     weights: Numbers | None = None
 
-    def _check(self) -> None:
-        self._expect("parents", (None,), "a parent for each node")
+    def check(self) -> None:
+        self.expect_shape("parents", (None,), "a parent for each node")
         count = len(self.parents)
-        self._expect("weights", (count,), "a weight for each node")
-        self._within("parents", -1, count - 1, f"one of {count} nodes, −1 for the root")
+        self.expect_shape("weights", (count,), "a weight for each node")
+        self.expect_range("parents", -1, count - 1, f"one of {count} nodes, −1 for the root")
         if count and ((self.parents[:-1] <= np.arange(count - 1)).any() or self.parents[-1] != -1):
             raise RegardError(f"nodes: {self.parents.tolist()} are not the parents of a tree in post-order.")
-        self._one_each(("labels", "true_labels"), count, "nodes")
+        self.expect_one_each(("labels", "true_labels"), count, "nodes")
 
     def check_against(self, name: str, outputs: int, positions: int) -> None:
-        self._refuse(name, len(self.parents), "nodes", positions, "that input has")
+        self.expect_count(name, len(self.parents), "nodes", positions, "that input has")
+
+    @property
+    def holds_output(self) -> bool:
+        return bool(self.labels)
 
 
 @dataclass(frozen=True, eq=False)
-class SentenceWords(_Structure):
+class SentenceWords(TracedStructure):
     """A document: the W words of the S sentences that are the positions of an input.
 
     words       all words, one sentence after another
@@ -263,10 +205,9 @@ class SentenceWords(_Structure):
     """
 
     kind: ClassVar[str] = "words"
-    _arrays: ClassVar[Mapping[str, type]] = {
+    arrays: ClassVar[Mapping[str, type]] = {
         "counts": np.int64, "weights": np.float64, "sentences": np.float64, "truth": np.int64,
     }  # fmt: skip
-    samples: ClassVar[None] = None
 
     words: Sequence[str]
     counts: Places
@@ -274,18 +215,18 @@ class SentenceWords(_Structure):
     sentences: Numbers | None = None
     truth: Places | None = None
 
-    def _check(self) -> None:
-        self._expect("counts", (None,), "words of each sentence")
+    def check(self) -> None:
+        self.expect_shape("counts", (None,), "words of each sentence")
         total = int(self.counts.sum())
         if total != len(self.words):
             raise RegardError(f"words: {len(self.words)} words, but the sentences have {total} in all.")
-        self._expect("weights", (total,), "a weight for each word")
-        self._expect("sentences", (len(self.counts),), "a weight for each sentence")
-        self._expect("truth", (total,), "0 or 1 for each word")
+        self.expect_shape("weights", (total,), "a weight for each word")
+        self.expect_shape("sentences", (len(self.counts),), "a weight for each sentence")
+        self.expect_shape("truth", (total,), "0 or 1 for each word")
 
     def check_against(self, name: str, outputs: int, positions: int) -> None:
         if positions != len(self.words):  # words may be attended to directly
-            self._refuse(name, len(self.counts), "sentences", positions, "that input has")
+            self.expect_count(name, len(self.counts), "sentences", positions, "that input has")
 
     @property
     def shares(self) -> Numbers | None:
@@ -300,25 +241,3 @@ class SentenceWords(_Structure):
         """The index of the first word of each sentence, and of the word after its last."""
         ends = np.cumsum(self.counts)
         return list(zip((ends - self.counts).tolist(), ends.tolist(), strict=True))
-
-
-TracedStructure = Arcs | Segments | Hops | Nodes | SentenceWords
-_KINDS: Mapping[str, type[Arcs] | type[Segments] | type[Hops] | type[Nodes] | type[SentenceWords]] = {
-    one.kind: one for one in (Arcs, Segments, Hops, Nodes, SentenceWords)
-}
-
-
-def structure_from_dict(values: Mapping[str, Any]) -> TracedStructure:
-    """The inverse of `to_dict`, for all kinds."""
-    kind = _KINDS.get(values.get("kind", ""))
-    if kind is None:
-        raise RegardError(
-            f"{values.get('kind')!r} is not a known kind of structure; the known kinds are {', '.join(_KINDS)}."
-        )
-    found: dict[str, Any] = {}
-    for one in fields(kind):
-        if one.name in values:
-            shape = values.get(f"{one.name}_shape")
-            value = values[one.name]
-            found[one.name] = value if shape is None else np.zeros(shape)
-    return kind(**found)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from regard.errors import RegardError
 from regard.trace.numbers import Array
+from regard.trace.traced import Traced
 
 
 @dataclass(frozen=True, eq=False)
-class Tape:
+class Tape(Traced):
     """H write heads and K read heads over N slots, at each of the S steps of an input.
 
     writes       (H, S, N) the weights of the write heads
@@ -23,6 +24,7 @@ class Tape:
                  heads that move in a plane
     """
 
+    kind: ClassVar[str] = "tape"
     writes: Array
     reads: Array
     link: Array | None = None
@@ -55,7 +57,7 @@ class Tape:
     def steps(self) -> int:
         return int(self.writes.shape[1])
 
-    def check_against(self, name: str, positions: int) -> None:
+    def check_against(self, name: str, outputs: int, positions: int) -> None:
         if self.steps != positions:
             raise RegardError(f"the tape of {name!r} has {self.steps} steps, but that input has {positions}.")
 

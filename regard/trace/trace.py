@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from regard.errors import RegardError
+from regard.trace.fields import (
+    HYPOTHESES,
+    INPUTS,
+    NAMES,
+    NUMBERS,
+    PIECES,
+    SCORES,
+    TEXT,
+    TEXTS,
+    by_input,
+    by_layer,
+    looks,
+)
 from regard.trace.glimpses import Glimpses
 from regard.trace.heads import HeadLooks
-from regard.trace.numbers import Array, arrays, from_json, no_scores, to_json
+from regard.trace.numbers import Array, no_scores
 from regard.trace.pointed import Pointed
-from regard.trace.seen import Seen, seen_from_dict
-from regard.trace.structures import TracedStructure, structure_from_dict
+from regard.trace.seen import Seen
+from regard.trace.structure import TracedStructure
 from regard.trace.tape import Tape
+from regard.trace.views import views
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,6 +54,9 @@ class Trace:
     scores      (T,) log-probability of each output piece; or empty
     hypotheses  the n-best list, best first, as pairs of text and total log-probability
     gates       further numbers per output piece, (T,) or (T, D), by name
+    copied      (T, S) for an input from which words are copied: `copied[name][t, s]` is the probability that
+                output piece t was copied from position s, given that it was written; the rest of a row is the
+                probability that it came from the vocabulary
     seen        inputs that are not texts, as figures draw them: images, videos, audio
     structures  selected structures (`Arcs`, `Segments`, `Hops`, …), by the name of the input
     kind        the kind of output: a "text" (one row per piece), "tags" (one for each position of the input),
@@ -51,88 +67,44 @@ class Trace:
     heads       the attention of each head of a layer, by the layer's name, for attention with several heads
     pointed     the positions that the output points at, by the name of the input, for outputs made of
                 positions
-    copied      (T, S) for an input from which words are copied: `copied[name][t, s]` is the probability that
-                output piece t was copied from position s, given that it was written; the rest of a row is the
-                probability that it came from the vocabulary
     tapes       where the heads of an external memory wrote and read at each step of an input
     overridden  the inputs whose attention was overridden; their `truth` is the override
     """
 
-    input: Mapping[str, Sequence[str]]
-    output: Sequence[str]
-    attention: Mapping[str, Array] = field(default_factory=dict)
-    layout: Mapping[str, str] = field(default_factory=dict)
-    truth: Mapping[str, Array] = field(default_factory=dict)
-    scores: Array = field(default_factory=no_scores)
-    hypotheses: Sequence[tuple[str, float]] = field(default_factory=list)
-    gates: Mapping[str, Array] = field(default_factory=dict)
-    seen: Mapping[str, Seen] = field(default_factory=dict)
-    structures: Mapping[str, TracedStructure] = field(default_factory=dict)
-    kind: str = "text"
-    glimpses: Mapping[str, Glimpses] = field(default_factory=dict)
-    heads: Mapping[str, HeadLooks] = field(default_factory=dict)
-    overridden: Sequence[str] = ()
-    pointed: Mapping[str, Pointed] = field(default_factory=dict)
-    tapes: Mapping[str, Tape] = field(default_factory=dict)
-    copied: Mapping[str, Array] = field(default_factory=dict)
+    input: Mapping[str, Sequence[str]] = field(metadata=INPUTS.metadata)
+    output: Sequence[str] = field(metadata=PIECES.metadata)
+    attention: Mapping[str, Array] = field(default_factory=dict, metadata=looks("attention").metadata)
+    layout: Mapping[str, str] = field(default_factory=dict, metadata=TEXTS.metadata)
+    truth: Mapping[str, Array] = field(default_factory=dict, metadata=looks("truth").metadata)
+    scores: Array = field(default_factory=no_scores, metadata=SCORES.metadata)
+    hypotheses: Sequence[tuple[str, float]] = field(default_factory=list, metadata=HYPOTHESES.metadata)
+    gates: Mapping[str, Array] = field(default_factory=dict, metadata=NUMBERS.metadata)
+    copied: Mapping[str, Array] = field(default_factory=dict, metadata=looks("copied").metadata)
+    seen: Mapping[str, Seen] = field(
+        default_factory=dict, metadata=by_input("an image, video, audio or points").metadata
+    )
+    structures: Mapping[str, TracedStructure] = field(default_factory=dict, metadata=by_input("").metadata)
+    kind: str = field(default="text", metadata=TEXT.metadata)
+    glimpses: Mapping[str, Glimpses] = field(
+        default_factory=dict, metadata=by_input("glimpses", Glimpses.from_dict).metadata
+    )
+    heads: Mapping[str, HeadLooks] = field(
+        default_factory=dict, metadata=by_layer(HeadLooks.from_dict).metadata
+    )
+    overridden: Sequence[str] = field(default=(), metadata=NAMES.metadata)
+    pointed: Mapping[str, Pointed] = field(
+        default_factory=dict, metadata=by_input("pointers", Pointed.from_dict).metadata
+    )
+    tapes: Mapping[str, Tape] = field(
+        default_factory=dict, metadata=by_input("a tape", Tape.from_dict).metadata
+    )
 
     def __post_init__(self) -> None:
-        put = object.__setattr__  # frozen: fields are set only here
-        put(self, "input", {name: [str(piece) for piece in pieces] for name, pieces in self.input.items()})
-        put(self, "output", [str(piece) for piece in self.output])
-        put(self, "attention", arrays(self.attention))
-        put(self, "truth", arrays(self.truth))
-        put(self, "gates", arrays(self.gates))
-        put(self, "copied", arrays(self.copied))
-        put(self, "scores", np.asarray(self.scores, dtype=np.float64))
-        put(self, "hypotheses", [(str(text), float(score)) for text, score in self.hypotheses])
-        put(self, "layout", dict(self.layout))
-        put(self, "seen", dict(self.seen))
-        put(self, "structures", dict(self.structures))
-        put(self, "glimpses", dict(self.glimpses))
-        put(self, "heads", dict(self.heads))
-        put(self, "overridden", tuple(self.overridden))
-        put(self, "pointed", dict(self.pointed))
-        put(self, "tapes", dict(self.tapes))
-        self._check()
-
-    def _check(self) -> None:
-        """Refuse numbers that do not fit the pieces: a figure of them would be wrong."""
-        for kind, looks in (("attention", self.attention), ("truth", self.truth), ("copied", self.copied)):
-            for name, weights in looks.items():
-                self._know(kind, name)
-                expected = (len(self.output), len(self.input[name]))
-                if weights.shape != expected:
-                    raise RegardError(
-                        f"{kind} over {name!r} has shape {weights.shape}, expected {expected}: "
-                        f"output pieces by input pieces."
-                    )
-        for name, several in self.glimpses.items():
-            self._know("glimpses", name)
-            several.check_against(name, len(self.input[name]))
-        for several_heads in self.heads.values():
-            if several_heads.over:
-                self._know("heads", several_heads.over)
-        for name, pointed in self.pointed.items():
-            self._know("pointers", name)
-            pointed.check_against(name, len(self.input[name]))
-        for name, tape in self.tapes.items():
-            self._know("a tape", name)
-            tape.check_against(name, len(self.input[name]))
-        for name in self.seen:
-            self._know("an image, video, audio or points", name)
-        for name, structure in self.structures.items():
-            self._know(structure.kind, name)
-            structure.check_against(name, len(self.output), len(self.input[name]))
-        if self.scores.shape not in ((0,), (len(self.output),)):
-            raise RegardError(
-                f"scores have shape {self.scores.shape}, expected {(len(self.output),)}: one for each output piece."
-            )
-
-    def _know(self, kind: str, name: str) -> None:
-        if name not in self.input:
-            known = ", ".join(self.input) or "none"
-            raise RegardError(f"the trace has {kind} over {name!r}, not one of its inputs ({known}).")
+        for one in fields(self):
+            # frozen: fields are set only here
+            object.__setattr__(self, one.name, one.metadata["form"].convert(getattr(self, one.name)))
+        for one in fields(self):  # numbers that do not fit the pieces would make a wrong figure
+            one.metadata["form"].check(getattr(self, one.name), self.input, self.output)
 
     @property
     def probabilities(self) -> Array | None:
@@ -152,15 +124,11 @@ class Trace:
         heads    draw the attention of each head of each layer instead
         layers   draw only the heads of these layers, by name or by number from 1
         """
-        from regard.inspect import figure, heads_figure
-
-        return heads_figure(self, layers) if heads or layers is not None else figure(self)
+        return views().heads(self, layers) if heads or layers is not None else views().figure(self)
 
     def html(self, title: str | None = None) -> str:
         """A web page with the figure, complete in one file."""
-        from regard.inspect import trace_page
-
-        return trace_page(self, title=title)
+        return views().page(self, title)
 
     def print(self, console: Console | None = None, *, heads: bool = False, layers: Layers = None) -> None:
         """Print the figure in the terminal; `heads` and `layers` as in `plot`."""
@@ -170,10 +138,8 @@ class Trace:
 
     def save(self, path: str | PathLike[str], *, heads: bool = False, layers: Layers = None) -> None:
         """Write the figure as .svg, .html, .png or .pdf, by extension; `heads` and `layers` as in `plot`."""
-        from regard.inspect import save
-
         page = str(path).lower().endswith((".html", ".htm")) and not heads and layers is None
-        save(self.html() if page else self.plot(heads=heads, layers=layers), path)
+        views().save(self.html() if page else self.plot(heads=heads, layers=layers), path)
 
     def __repr__(self) -> str:
         lines = [f"Trace of a {self.kind}: {_shortened(self.output)}"]
@@ -198,63 +164,19 @@ class Trace:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, strings and numbers, for JSON."""
-
-        def lists(arrays: Mapping[str, Array]) -> dict[str, Any]:
-            return {name: array.tolist() for name, array in arrays.items()}
-
-        return {
-            "kind": self.kind,
-            "input": dict(self.input),
-            "output": list(self.output),
-            "attention": lists(self.attention),
-            "layout": dict(self.layout),
-            "truth": lists(self.truth),
-            "scores": [to_json(score) for score in self.scores],
-            "hypotheses": [[text, to_json(score)] for text, score in self.hypotheses],
-            "gates": lists(self.gates),
-            "copied": lists(self.copied),
-            "seen": {name: one.to_dict() for name, one in self.seen.items()},
-            "structures": {name: structure.to_dict() for name, structure in self.structures.items()},
-            "glimpses": {name: several.to_dict() for name, several in self.glimpses.items()},
-            "heads": {name: several.to_dict() for name, several in self.heads.items()},
-            "overridden": list(self.overridden),
-            "pointed": {name: one.to_dict() for name, one in self.pointed.items()},
-            "tapes": {name: tape.to_dict() for name, tape in self.tapes.items()},
-        }
+        values = {one.name: one.metadata["form"].write(getattr(self, one.name)) for one in fields(self)}
+        return {"kind": values.pop("kind"), **values}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Trace:
         """The inverse of `to_dict`."""
-        inputs: dict[str, list[str]] = values["input"]
-        output: list[str] = values["output"]
-
-        def looks(arrays: Mapping[str, Any]) -> dict[str, Array]:
-            # In JSON an array without output or input pieces loses its other dimension, hence the reshape.
-            return {
-                name: np.asarray(rows, dtype=np.float64).reshape(len(output), len(inputs[name]))
-                for name, rows in arrays.items()
-            }
-
+        pieces = values["input"], values["output"]
         return cls(
-            input=inputs,
-            output=output,
-            attention=looks(values.get("attention", {})),
-            layout=values.get("layout", {}),
-            truth=looks(values.get("truth", {})),
-            scores=np.array([from_json(score) for score in values.get("scores", [])]),
-            hypotheses=[(text, from_json(score)) for text, score in values.get("hypotheses", [])],
-            gates=arrays(values.get("gates", {})),
-            copied=looks(values.get("copied", {})),
-            seen={name: seen_from_dict(found) for name, found in values.get("seen", {}).items()},
-            structures={
-                name: structure_from_dict(found) for name, found in values.get("structures", {}).items()
-            },
-            kind=values.get("kind", "text"),
-            glimpses={name: Glimpses.from_dict(found) for name, found in values.get("glimpses", {}).items()},
-            heads={name: HeadLooks.from_dict(found) for name, found in values.get("heads", {}).items()},
-            overridden=values.get("overridden", ()),
-            pointed={name: Pointed.from_dict(found) for name, found in values.get("pointed", {}).items()},
-            tapes={name: Tape.from_dict(found) for name, found in values.get("tapes", {}).items()},
+            **{
+                one.name: one.metadata["form"].read(values[one.name], *pieces)
+                for one in fields(cls)
+                if one.name in values
+            }
         )
 
 

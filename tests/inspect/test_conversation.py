@@ -13,7 +13,7 @@ from rich.console import Console
 
 from regard.errors import RegardError
 from regard.inspect import conversation
-from regard.inspect.content import Conversation
+from regard.inspect.drawings.conversation import Conversation
 from regard.trace import Hops, Trace
 
 TURNS = ["U: can you name a film ?", "B: how about Logan ?", "U: who is in <b>&it</b> ?"]

@@ -12,7 +12,11 @@ from rich.console import Console
 from regard.errors import RegardError
 from regard.inspect import draw
 from regard.inspect.brackets import bracketed
-from regard.inspect.content import ArcDiagram, HopTable, Matrix, SegmentBands, WeightedWords
+from regard.inspect.drawings.arcs import ArcDiagram
+from regard.inspect.drawings.hops import HopTable
+from regard.inspect.drawings.matrix import Matrix
+from regard.inspect.drawings.segments import SegmentBands
+from regard.inspect.drawings.words import WeightedWords
 from regard.inspect.scene import Rect, Text
 from regard.structures import (
     Bernoulli,

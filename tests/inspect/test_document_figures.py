@@ -13,7 +13,7 @@ from rich.console import Console
 
 from regard.errors import RegardError
 from regard.inspect.comparison import compare
-from regard.inspect.document import document
+from regard.inspect.drawings.document import document
 from regard.trace import SentenceWords, Trace
 
 HOSTILE = "<script>alert(1)</script>&\x1b[31m\u202e"

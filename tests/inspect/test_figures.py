@@ -22,9 +22,10 @@ from regard.inspect import (
     shaded,
 )
 from regard.inspect.axes import tick_text, ticks
-from regard.inspect.content import Links, Ranking
-from regard.inspect.heatmap import join
+from regard.inspect.drawings.links import Links
+from regard.inspect.drawings.ranking import Ranking
 from regard.inspect.scene import Circle, Path, Rect, Text
+from regard.inspect.titles import join
 from regard.trace import Glimpses, Trace
 from regard.trace.prediction import Alternative
 

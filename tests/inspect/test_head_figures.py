@@ -15,7 +15,7 @@ from rich.console import Console
 
 from regard.errors import RegardError
 from regard.inspect import heads_figure
-from regard.inspect.content import HeadPanels
+from regard.inspect.drawings.heads import HeadPanels
 from regard.inspect.scene import Group, Path, Rect, Text
 from regard.inspect.terminal import render
 from regard.trace import HeadLooks, Trace

@@ -9,9 +9,8 @@ import pytest
 from rich.console import Console
 
 from regard.errors import RegardError
-from regard.inspect.plane import draw_plane
+from regard.inspect.drawings.plane import PlaneAttention
 from regard.inspect.scene import Circle, Path, Scene
-from regard.inspect.sights import PlaneLooks
 from regard.trace import Pointed, SeenPoints, Trace
 
 SQUARE = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0], [1.0, 0.5]])
@@ -49,8 +48,8 @@ def test_the_answer_is_drawn_through_its_points_and_another_truth_dashed() -> No
 
 
 def test_the_plane_keeps_its_proportions_and_its_upward_direction() -> None:
-    looks = PlaneLooks(words=(), weights=np.zeros((0, 5)), points=SQUARE)
-    circles = [mark for mark in Scene(9, 9, draw_plane(looks).marks).walk() if isinstance(mark, Circle)]
+    looks = PlaneAttention(words=(), weights=np.zeros((0, 5)), points=SQUARE)
+    circles = [mark for mark in Scene(9, 9, looks.block().marks).walk() if isinstance(mark, Circle)]
     first, second, third = circles[:3]
     assert second.x - first.x == pytest.approx(2 * (second.y - third.y))
     assert third.y < second.y

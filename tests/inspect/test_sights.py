@@ -14,7 +14,7 @@ from PIL import Image as Pillow
 
 from regard.errors import RegardError
 from regard.inspect import Example, compare, figure, gallery, seen, trace_page
-from regard.inspect.picture import border
+from regard.inspect.drawings.image_svg import border
 from regard.inspect.pyplot import png
 from regard.inspect.raster import VEIL
 from regard.inspect.scene import Group, Image, Path, Rect, Text

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 
 from regard.errors import RegardError
 from regard.inspect import arcs, compare, figure, hops, samples, segments, trace_page
-from regard.inspect.arc_layout import Arc, levels, ports
-from regard.inspect.content import ArcDiagram, HopTable, Matrix, SegmentBands
+from regard.inspect.drawings.arcs import ArcDiagram
+from regard.inspect.drawings.arcs_layout import Arc, levels, ports
+from regard.inspect.drawings.hops import HopTable
+from regard.inspect.drawings.matrix import Matrix
+from regard.inspect.drawings.segments import SegmentBands
 from regard.inspect.scene import Group, Path, Rect, Text
 from regard.trace import Arcs, Hops, Segments, Trace
 

@@ -11,9 +11,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from regard.inspect import compare, figure
+from regard.inspect.drawings.hops_terminal import fold
 from regard.inspect.palette import DARK, Shade
 from regard.inspect.terminal import render
-from regard.inspect.terminal.hops import fold
 from regard.trace import Arcs, Hops, Segments, Trace
 
 

@@ -8,11 +8,12 @@ import pytest
 
 from regard.errors import RegardError
 from regard.trace import Trace
-from regard.trace.structures import Arcs, Hops, Segments, structure_from_dict
+from regard.trace.structures import Arcs, Hops, Segments
+from regard.trace.traced import traced_from_dict
 
 
 def through_json(structure):
-    return structure_from_dict(json.loads(json.dumps(structure.to_dict(), allow_nan=False)))
+    return traced_from_dict(json.loads(json.dumps(structure.to_dict(), allow_nan=False)))
 
 
 FULL = [
@@ -69,7 +70,7 @@ def test_a_trace_carries_its_structures_through_json():
         (lambda: Hops([[0.5, 0.5]], best=[2]), r"best holds \[2\], expected numbers from -1 to 1"),
         (lambda: Hops([[0.5, 0.5]], truth=[-1]), "expected numbers from 0 to 1"),
         (lambda: Hops([[0.5, 0.5]], positions=["one"]), "1 texts for 2 positions"),
-        (lambda: structure_from_dict({"kind": "cats"}), "'cats' is not a known kind.*arcs, segments, hops"),
+        (lambda: traced_from_dict({"kind": "cats"}), "'cats' is not a known kind.*arcs, .*hops, .*segments"),
     ],
 )
 def test_numbers_that_do_not_fit_are_refused(make, words):

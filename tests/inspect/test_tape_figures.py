@@ -6,7 +6,8 @@ import numpy as np
 from rich.console import Console
 
 from regard.inspect import figure
-from regard.inspect.content import HeadPanels, HeadPaths
+from regard.inspect.drawings.heads import HeadPanels
+from regard.inspect.drawings.paths import HeadPaths
 from regard.trace import Tape, Trace
 
 

@@ -185,6 +185,50 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: P
     assert {"value.amount_error", "reading.bleu"} <= set(scores["test"])
 
 
+DRAWN = f"""
+import io, json
+import regard
+from rich.console import Console
+model = regard.load("run")
+trace = model.predict({SENTENCE!r}).trace
+assert trace.structures["sentence"].kind == "dial"
+again = regard.Trace.from_dict(json.loads(json.dumps(trace.to_dict())))
+assert again.to_dict() == trace.to_dict()
+assert again.plot().svg() == trace.plot().svg() and 'class="dial"' in trace.plot().svg()
+assert "A dial at" in trace.plot().description
+assert "The dial alone" in trace.html()
+compared = regard.inspect.compare([("one", trace), ("two", again)])
+assert compared.svg().count('class="dial"') == 2 and "one: A dial at" in compared.description
+file = io.StringIO()
+Console(file=file, width=60).print(compared)
+assert file.getvalue().count("◆ the number that was read") == 1
+from regard.testing import failures
+import regard_minimal.drawing
+print(failures("drawing", "dial", trace=regard_minimal.drawing.example()))
+"""
+
+
+def test_a_foreign_drawing_is_shown_compared_and_read_back(installed: Path, run: Path) -> None:
+    shown, page, compared, listed, python = regard(
+        ["show", str(run), SENTENCE],
+        ["show", str(run), SENTENCE, "-o", "dial.html"],
+        ["compare", str(run), str(run), "--row", "1", "-o", "dials.svg"],
+        ["list", "parts", "drawing", "dial"],
+        ["-c", DRAWN],
+        path=[installed],
+        folder=run.parent,
+    )
+    assert [one.err for one in (shown, page, compared, listed, python) if one.code] == []
+    assert "├" in shown.out and "◆" in shown.out and "◆ the number that was read" in shown.out
+    assert "nine[9]" in shown.out  # the attention, which the dial does not show, is drawn below it
+    html = (run.parent / "dial.html").read_text(encoding="utf-8")
+    assert "The dial alone" in html and "dot: the number that was read" in html
+    drawn = ElementTree.parse(run.parent / "dials.svg").iter("{http://www.w3.org/2000/svg}g")
+    assert sum(group.get("class") == "dial" for group in drawn) == 2
+    assert "regard_minimal.drawing.DialDrawing" in listed.out
+    assert python.out.strip() == "[]"
+
+
 def _looks(answer: dict[str, Any]) -> list[float]:
     looks: list[float] = answer["trace"]["attention"]["sentence"][0]
     return looks

@@ -15,10 +15,10 @@ from pydantic import Field
 
 from regard.course.lab.by_hand import BY_HAND, Pass, network_loss, random_parameters, scalar, scalar_loss
 from regard.course.lab.lab import Lab, LabResult, written
-from regard.inspect.content import Matrix
+from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import Block, below, color_scale, frame
-from regard.inspect.page import Card
+from regard.inspect.section import Card
 from regard.inspect.table import draw_table
 from regard.parts import Seed, register
 from regard.trace import Array

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from regard.course.lab.lab import Lab, LabResult, written
 from regard.course.lab.texts import read_text
 from regard.errors import RegardError
-from regard.inspect.content import Chart
+from regard.inspect.drawings.chart import Chart
 from regard.inspect.layout import Block
 from regard.inspect.palette import LEVELS, Over, Shade
 from regard.inspect.plot import WIDTH

@@ -14,11 +14,11 @@ from pydantic import Field
 
 from regard.course.lab.lab import Lab, LabResult
 from regard.errors import RegardError
-from regard.inspect.content import Matrix
+from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.layout import Block, below, beside, frame
-from regard.inspect.page import Card
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Text
+from regard.inspect.section import Card
 from regard.inspect.writing import text_width
 from regard.parts import register
 from regard.trace import Array

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from regard.errors import RegardError
-from regard.inspect.content import Matrix
+from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import Block
 from regard.trace import Array

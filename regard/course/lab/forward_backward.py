@@ -20,7 +20,7 @@ from regard.course.lab.dynamic import checked_step, draw_log_table, log_sum, wor
 from regard.course.lab.lab import Lab, LabResult, written
 from regard.errors import RegardError
 from regard.inspect.layout import Block, below, frame
-from regard.inspect.page import Card
+from regard.inspect.section import Card
 from regard.parts import nearest, register
 from regard.trace import Array
 

@@ -24,7 +24,7 @@ from regard.course.lab.forward_backward import Potential
 from regard.course.lab.lab import Lab, LabResult, written
 from regard.errors import RegardError
 from regard.inspect.layout import Block, below, frame
-from regard.inspect.page import Card
+from regard.inspect.section import Card
 from regard.parts import register
 from regard.trace import Array
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from regard import parts
 from regard.inspect.layout import Block, below, frame
-from regard.inspect.page import Card, Section, page
+from regard.inspect.page import page
 from regard.inspect.plot import WIDTH
 from regard.inspect.scene import Scene
+from regard.inspect.section import Card, Section
 from regard.inspect.table import caption
 from regard.parts.contract import base, required
 from regard.trace import Array

@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import Field
 
 from regard.course.lab.lab import Lab, LabResult
-from regard.inspect.content import Matrix
+from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import color_scale
 from regard.inspect.plot import Curve, draw_plot

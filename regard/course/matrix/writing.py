@@ -13,7 +13,8 @@ from regard.course.matrix.plan import EVALUATIONS
 from regard.course.matrix.seeing import see
 from regard.course.matrix.table import Figure, MatrixRow, MatrixTable, shown, title
 from regard.errors import RegardError
-from regard.inspect.page import Section, page
+from regard.inspect.page import page
+from regard.inspect.section import Section
 from regard.inspect.shaded_table import ShadedCell, ShadedRow, ShadedTable
 from regard.storage.files import write_text
 

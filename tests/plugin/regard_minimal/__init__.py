@@ -1,5 +1,16 @@
 """Parts for regard, one a file; importing this package registers them."""
 
-from regard_minimal import cell, column, command, decoder, encoder, metric, score, selection, world
+from regard_minimal import cell, column, command, decoder, drawing, encoder, metric, score, selection, world
 
-__all__ = ["cell", "column", "command", "decoder", "encoder", "metric", "score", "selection", "world"]
+__all__ = [
+    "cell",
+    "column",
+    "command",
+    "decoder",
+    "drawing",
+    "encoder",
+    "metric",
+    "score",
+    "selection",
+    "world",
+]

@@ -23,6 +23,7 @@ from regard.nn import (
 )
 from regard.nn.guide import guide_total
 from regard.parts import Mistakes, Plan
+from regard_minimal.drawing import Dial
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,10 @@ class AmountDecoder(regard.nn.Decoder):
             if view.trace:
                 inputs = view.inputs(row)
                 attention = {name: rows[row, :, : len(inputs[name])] for name, rows in looks.items()}
-                trace = regard.Trace(inputs, [text], attention, kind="amount", overridden=view.overridden)
+                ends = [self.mean - 3 * self.spread, self.mean + 3 * self.spread]
+                dial = {self.name: Dial([value], ends)}
+                trace = regard.Trace(
+                    inputs, [text], attention, kind="amount", overridden=view.overridden, structures=dial
+                )
             answers.append(regard.Prediction(value, text, score, trace))
         return answers

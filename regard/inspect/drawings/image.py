@@ -1,0 +1,116 @@
+"""Attention to an image: the image first, then once more for every word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from numpy.typing import NDArray
+from rich.text import Text
+
+from regard.errors import RegardError
+from regard.inspect.drawings.drawing import PLAIN, Style, View
+from regard.inspect.drawings.image_svg import draw_image, image_legend, image_tip
+from regard.inspect.drawings.image_terminal import draw_looks, look_notes
+from regard.inspect.drawings.seen import SeenAttention
+from regard.inspect.layout import Block, below, frame
+from regard.inspect.raster import Pixels
+from regard.inspect.section import Card, Section
+from regard.parts import register
+from regard.trace import SeenPicture, Trace
+
+if TYPE_CHECKING:
+    from regard.inspect.terminal.ink import Ink
+
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom, as fractions of width and height."""
+
+
+@register("drawing", "image")
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ImageAttention(SeenAttention):
+    """An image and the attention of each word; S = rows × columns of the grid.
+
+    boxes   for each word, left, top, right, bottom of its true regions, as fractions; empty: unknown
+    """
+
+    rank: ClassVar[int] = 90
+    traced = SeenPicture
+    gridded: ClassVar[bool] = True
+
+    pixels: Pixels  # (H, W, 3)
+    grid: tuple[int, int]
+    boxes: tuple[tuple[Box, ...], ...] = ()
+    style: Style = "smooth"
+
+    @property
+    def aspect(self) -> float:
+        """Width over height."""
+        return float(self.pixels.shape[1] / self.pixels.shape[0])
+
+    def laid(self, positions: NDArray[Any]) -> NDArray[Any]:
+        """(S,) → (rows, columns)."""
+        return positions.reshape(self.grid)
+
+    @classmethod
+    def of(cls, trace: Trace, name: str, view: View = PLAIN) -> ImageAttention:
+        what: Any = trace.seen[name]
+        looks = cls.looks(trace, name, view)
+        _check_grid(what, looks)
+        boxes = _boxes(trace, what, looks)
+        return cls(pixels=what.pixels, grid=what.grid, boxes=boxes, style=view.style, **looks)
+
+    def block(self) -> Block:
+        return draw_image(self)
+
+    @classmethod
+    def legend(cls, shown: Sequence[ImageAttention]) -> list[Block]:
+        attended = [looks for looks in shown if looks.words]
+        return [image_legend(attended)] if attended else []
+
+    def terminal(self, width: int, ink: Ink) -> Iterator[Text]:
+        return draw_looks(self, width, ink)
+
+    @classmethod
+    def terminal_legend(cls, shown: Sequence[ImageAttention], width: int, ink: Ink) -> Iterator[Text]:
+        return look_notes(shown, width, ink)
+
+    def description(self) -> str:
+        """The most attended position of each word, in words."""
+        if not self.words:
+            return f"An image of {self.pixels.shape[1]} by {self.pixels.shape[0]} pixels."
+        return " · ".join(image_tip(self, word).replace("\n", " ") for word in range(len(self.words)))
+
+    def sections(self, trace: Trace, name: str, heading: str) -> list[Section]:
+        """The attention once more, by grid cells."""
+        if name not in trace.attention:
+            return []
+        cells = replace(self, style="grid", title="")
+        figure = frame(below([cells.block(), *self.legend([cells])], gap=16), description=cells.description())
+        text = "The cells of the attention, not smoothed."
+        return [Section("Cell by cell", text, figures=[Card(figure, heading=heading)])]
+
+
+def _boxes(trace: Trace, what: SeenPicture, looks: dict[str, Any]) -> tuple[tuple[Box, ...], ...]:
+    """The true boxes of each output piece with known truth; empty if one of them has no box."""
+    count = len(looks["words"])
+    if not what.places or looks.get("truth") is None:
+        return ()
+    if trace.single and count == 1:
+        return (tuple(place[1:] for place in what.places),)
+    known = [bool((row > 0).any()) for row in looks["truth"]]
+    found = tuple(
+        tuple(place[1:] for place in what.places if place[0] == number and known[number])
+        for number in range(count)
+    )
+    return found if known == [bool(boxes) for boxes in found] else ()
+
+
+def _check_grid(what: SeenPicture, looks: dict[str, Any]) -> None:
+    rows, columns = what.grid
+    positions = looks["weights"].shape[1]
+    if looks["words"] and rows * columns != positions:
+        raise RegardError(
+            f"a grid of {rows} by {columns} cells has {rows * columns} positions, the attention {positions}."
+        )

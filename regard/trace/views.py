@@ -1,0 +1,53 @@
+"""What a trace shows of itself: `regard.inspect`, the room above, installs it.
+
+`Trace.plot`, `.html`, `.print` and `.save` belong to a trace, but the code that draws stands above it and is not
+imported from here. It is loaded as parts are: by the registry, when drawings are first requested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from regard import parts
+
+if TYPE_CHECKING:
+    from regard.inspect.heads import Layers
+    from regard.inspect.scene import Scene
+    from regard.trace.prediction import Prediction
+    from regard.trace.trace import Trace
+
+
+@dataclass(frozen=True)
+class Views:
+    """How a trace and a prediction are drawn.
+
+    figure       the default figure
+    heads        the attention of each head of the given layers
+    page         a web page with a title, or without
+    save         writes a figure or a page to a file
+    prediction   the notebook view of a prediction
+    """
+
+    figure: Callable[[Trace], Scene]
+    heads: Callable[[Trace, Layers], Scene]
+    page: Callable[[Trace, str | None], str]
+    save: Callable[[Any, str | PathLike[str]], object]
+    prediction: Callable[[Prediction], str]
+
+
+_installed: list[Views] = []
+
+
+def install(found: Views) -> None:
+    """Called by the room that draws, when it is imported."""
+    _installed[:] = [found]
+
+
+def views() -> Views:
+    """How traces are drawn; loads the drawings at the first call."""
+    if not _installed:
+        parts.names("drawing")
+    return _installed[0]
