@@ -32,12 +32,14 @@ class FeatureState:
 
     reason   why it is off; empty if it is on
     cost     what is lost without it
+    absent   whether nothing here could use it, such as a GPU
     """
 
     name: str
     on: bool
     reason: str
     cost: str
+    absent: bool = False
 
 
 class Feature:
@@ -80,7 +82,8 @@ class Feature:
             with _lock:
                 if not self.tried:
                     self._try(warn=False)
-        return FeatureState(self.name, self.found is not None, self.reason, self.cost)
+        absent = bool(self.reason) and self.reason == self.absent()
+        return FeatureState(self.name, self.found is not None, self.reason, self.cost, absent)
 
     def forget(self) -> None:
         """Try it again at the next use."""

