@@ -32,10 +32,11 @@ from torch import Tensor, nn
 from written import parse, write_json
 
 from regard.data import Dataset, Row, StreamBatches
+from regard.fast import recurrence_cpu
 from regard.model import Model
 from regard.nn.cells import make_cell
 from regard.nn.packing import FullPacking
-from regard.nn.recurrence import by_kernels, run_layers
+from regard.nn.recurrence import run_layers
 from regard.spec import Spec
 from regard.training.device import make_accelerator
 from regard.training.objective import Updater
@@ -132,7 +133,7 @@ def recurrences(options: argparse.Namespace) -> dict[str, Callable[[], None]]:
     packing = FullPacking.over(rows, width, inputs.device)
 
     def by_hand() -> None:
-        outputs, _ = by_kernels([cell], inputs.flatten(0, 1), packing, torch.zeros(rows, 2 * size))
+        outputs, _ = recurrence_cpu.run([cell], inputs.flatten(0, 1), packing, torch.zeros(rows, 2 * size))
         outputs.sum().backward()
 
     def by_torch() -> None:

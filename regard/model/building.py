@@ -8,8 +8,8 @@ from typing import Any
 from torch import nn
 
 from regard.data.columns import Column
-from regard.model.network import Network
 from regard.nn.encoders import build_encoder, owner_of
+from regard.nn.network import Network
 from regard.spec import Spec
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from regard.data.columns import Column, StreamColumn
 from regard.errors import RegardError
 from regard.model.continuing import Growing, Piece, Sampling, Surprise, continued, expect, surprises
-from regard.model.network import Network
 from regard.nn.modes import answering
+from regard.nn.network import Network
 from regard.parts import faults_named
 from regard.spec import Spec
 from regard.trace.prediction import Prediction

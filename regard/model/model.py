@@ -18,7 +18,6 @@ from regard.model.columns import as_rows, fitted_columns, make_columns, refuse_u
 from regard.model.device import named_device
 from regard.model.inputs import given_rows, is_files
 from regard.model.language import LanguageModel
-from regard.model.network import Network
 from regard.model.predicting import PredictingModel
 from regard.model.store import (
     CARD,
@@ -35,6 +34,7 @@ from regard.model.store import (
     write_weights,
 )
 from regard.nn.modes import answering
+from regard.nn.network import Network
 from regard.parts import faults_named
 from regard.spec import Spec
 from regard.spec.changes import Change

@@ -14,10 +14,10 @@ from regard.data.frames import values_of
 from regard.errors import Command, RegardError, Text
 from regard.model.inference import BatchInference
 from regard.model.inputs import INPUT_REMEDY, Input, input_row, one_or_several
-from regard.model.network import Network
 from regard.model.override import Override, check_look, check_reached, check_sampled
 from regard.model.searching import sample_keys, searched
 from regard.nn.modes import answering
+from regard.nn.network import Network
 from regard.parts import faults_named
 from regard.spec import Spec
 from regard.trace.order import in_order

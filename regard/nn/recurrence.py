@@ -1,4 +1,4 @@
-"""Recurrences over whole packed sequences: torch's kernels (cuDNN's on CUDA), or our own on the CPU."""
+"""Recurrences over whole packed sequences by torch's kernels (cuDNN's on CUDA)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.nn.cells import Cell
 from regard.nn.cells.cell import TorchRecurrence
@@ -18,12 +18,6 @@ from regard.private import transforms_active
 
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]
 """W, U, b, c of a cell, as `Cell.torch_weights` gives them."""
-
-
-def kernel_of(cells: Sequence[Cell]) -> str | None:
-    """The recurrence of `regard.structures.kernels` that computes all of these cells, if there is one."""
-    kernel = cells[0].kernel
-    return kernel if all(cell.kernel == kernel for cell in cells[1:]) else None
 
 
 def recurrence_of(cells: Sequence[Cell]) -> TorchRecurrence | None:
@@ -91,34 +85,6 @@ def _quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk")
         yield
-
-
-def by_kernels(
-    cells: Sequence[Cell],
-    inputs: Tensor,
-    packing: Packing,
-    first: Tensor,
-    weights: Sequence[Weights] | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Run one layer on the CPU with a cell for each direction: packed inputs (N, I) and first states
-    (B, directions·state), longest row first → packed outputs (N, directions·size) and last states
-    (B, directions·state).
-
-    weights   the weights to use for each cell; default: its own
-
-    The cells must have a `kernel_of`.
-    """
-    from regard.fast.cpu.gates import KINDS
-    from regard.fast.cpu.recurrence import PackedRecurrence
-
-    kind = KINDS[str(kernel_of(cells))]
-    taken = [cell.torch_weights() for cell in cells] if weights is None else weights
-    weight_ih, weight_hh, bias_ih, bias_hh = zip(*taken, strict=True)
-    projected = nn.functional.linear(inputs, torch.cat(weight_ih), torch.cat(bias_ih))
-    outputs, last = PackedRecurrence.apply(
-        projected, first, torch.stack(weight_hh), torch.stack(bias_hh), packing, kind
-    )
-    return outputs, last
 
 
 def check_residual(options: Any, mistakes: Mistakes) -> None:

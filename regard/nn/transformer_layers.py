@@ -19,7 +19,6 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from regard.fast.recording.buckets import rounded, rounded_rows
 from regard.nn.replacing import Replaces
 from regard.parts import Depth, Mistakes, Options, Size
 
@@ -233,21 +232,6 @@ class PositionVectors(nn.Module):
         angles = places.unsqueeze(-1) * torch.exp(half * (-math.log(10000.0) / self.size))  # (…, D/2)
         pairs: Tensor = torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)
         return pairs.narrow(-1, 0, self.size)
-
-
-def in_bucket(x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, ...]:
-    """On CUDA in training, pad rows and positions to the next bucket, so that few shapes are captured.
-
-    x (B, S, D), mask (B, 1, 1, S). The mask allows the first position of each added row.
-    """
-    if x.is_cuda and torch.is_grad_enabled():
-        rows, count, _ = x.shape
-        more, further = rounded_rows(rows) - rows, rounded(count, 8, 8) - count
-        x = nn.functional.pad(x, (0, 0, 0, further, 0, more))
-        if mask is not None:
-            mask = nn.functional.pad(mask, (0, further, 0, 0, 0, 0, 0, more))
-            mask[rows:, ..., 0] = True
-    return (x,) if mask is None else (x, mask)
 
 
 def check_heads(options: Any, mistakes: Mistakes) -> None:

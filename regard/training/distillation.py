@@ -9,8 +9,8 @@ from typing import Any
 from regard.data.columns import Column
 from regard.errors import RegardError
 from regard.model import Model
-from regard.model.network import Distillation
 from regard.model.store import COLUMNS, read_columns, read_spec
+from regard.nn.network import Distillation
 from regard.spec import Spec
 
 

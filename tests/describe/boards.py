@@ -11,8 +11,8 @@ import torch
 from regard.data.batch import Batch
 from regard.describe import answers
 from regard.describe.board import memory_symbols, read_by
-from regard.model.network import Network
 from regard.nn.memory import Memory
+from regard.nn.network import Network
 from regard.nn.symbols import MemorySymbols
 from regard.notation import primed
 from regard.spec import Spec

@@ -18,9 +18,9 @@ from regard.data.columns.verbatim import verbatim
 from regard.data.perceived import Films, Pictures, Series
 from regard.model.building import build_network
 from regard.model.counting import _fitted
-from regard.model.network import Network
 from regard.nn.decoders import PointerDecoder, WordByWordDecoder
 from regard.nn.memory import Memory
+from regard.nn.network import Network
 from regard.spec import Spec
 
 SMALL = {

@@ -13,17 +13,17 @@ import pytest
 import torch
 
 from regard.data.batch import Batch, Tokens
+from regard.fast import recurrence_cuda
 from regard.fast.cuda import additive, beams, best, cost, descent, reads
-from regard.fast.paths import graphed, recorded_loss
+from regard.fast.paths import graphed, recorded_loss, recorded_network
+from regard.fast.paths import recorded_encoder as recorded_reading
 from regard.fast.paths.look import look
-from regard.model import recorded as recorded_network
-from regard.model.network import Network
-from regard.nn import Attention, Embedding, GRUCell, RecurrentDecoder, RecurrentEncoder, RNNCell, swept
+from regard.nn import Attention, Embedding, GRUCell, RecurrentDecoder, RecurrentEncoder, RNNCell
 from regard.nn.cells import make_cell
 from regard.nn.decoders.objective import TextObjective
-from regard.nn.encoders import recorded as recorded_reading
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.memory import Memory
+from regard.nn.network import Network
 from regard.nn.packing import BucketPacking, Packing
 from regard.nn.recurrence import run_cells
 from regard.nn.search import Beam
@@ -251,7 +251,7 @@ def test_a_layer_over_whole_sequences(cell, bidirectional, buckets):
     packing = BucketPacking.over([OTHER, SOURCE]) if buckets else Packing.of(SOURCE.lengths, 6)
     inputs = torch.randn(packing.starts[-1], 5, dtype=torch.float64).to(DEVICE).requires_grad_()
     results = []
-    for run in (layer.by_torch, *[lambda *given: swept.run(layer.each(), layer.first, *given)] * 3):
+    for run in (layer.by_torch, *[lambda *given: recurrence_cuda.run(layer.each(), layer.first, *given)] * 3):
         outcomes = run(inputs, packing)
         torch.manual_seed(1)
         drawn = [torch.randn(part.shape, dtype=torch.float64).to(DEVICE) for part in outcomes]
@@ -286,7 +286,7 @@ def test_a_layer_from_first_states_of_each_row(cell):
     expected = run_by(by_torch, first, inputs, one.parameters())
     for _ in range(3):
         found = run_by(
-            lambda *given: swept.run_forward(one, *given, packing), first, inputs, one.parameters()
+            lambda *given: recurrence_cuda.run_forward(one, *given, packing), first, inputs, one.parameters()
         )
         close(found, expected, 1e-9)
 
@@ -299,13 +299,15 @@ def test_half_precision_in_products_and_outputs(cell, directions):
     layer = RecurrentLayer(8, 16, cell=cell, bidirectional=directions == 2).to(DEVICE)
     packing = Packing.of(SOURCE.lengths, 6)
     inputs = torch.randn(packing.starts[-1], 8).to(DEVICE)
-    sweep = replace(swept.sweep_of(layer.each(), len(packing.longest), len(packing.starts) - 1), narrow=True)
+    sweep = replace(
+        recurrence_cuda.sweep_of(layer.each(), len(packing.longest), len(packing.starts) - 1), narrow=True
+    )
     (rows, times), known = packing.rows_and_times(), packing.known
     places = [times * sweep.rows + rows, (known[rows] - 1 - times) * sweep.rows + rows][:directions]
-    orders = swept.orders_of(sweep, places, known, inputs.device)
+    orders = recurrence_cuda.orders_of(sweep, places, known, inputs.device)
 
     def narrow(first, inputs):
-        return swept.run_in(sweep, orders, layer.each(), first, inputs)[0]
+        return recurrence_cuda.run_in(sweep, orders, layer.each(), first, inputs)[0]
 
     def whole(first, inputs):
         each = first.unsqueeze(1).expand(-1, len(packing.longest), -1)
@@ -501,7 +503,7 @@ def test_quick_buckets_cost_what_their_batches_cost(options):
     for name, given in {"source": SOURCE, "other": OTHER}.items():
         if name in whole:
             ids, lengths = wide(given, 0)
-            assert recorded_reading.suits(whole[name])
+            assert not recorded_reading.lacks(whole[name])
             values, summary = recorded_reading.whole(whole[name], ids, lengths)
             mask = torch.arange(ids.shape[1], device=DEVICE) < lengths[:, None]
             mask[len(given.ids) :, 0] = True

@@ -10,6 +10,7 @@ import torch
 
 from regard.fast.cpu import best
 from regard.fast.cpu.cost import PackedCost
+from regard.fast.paths.layer_cpu import LayerOnCPU
 from regard.nn import RNNCell
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
@@ -91,13 +92,13 @@ def test_a_layer_hides_nothing(value, bidirectional, cell):
     names = ["inputs", *dict(RecurrentLayer(5, 4, bidirectional=bidirectional).named_parameters())]
     for name in names:
         results = []
-        for way in ("by_kernels", "by_cells"):
+        for way in (LayerOnCPU().run, RecurrentLayer.by_cells):
             torch.manual_seed(0)
             layer = RecurrentLayer(5, 4, cell=cell, bidirectional=bidirectional)
             inputs = packing.pack(torch.randn(3, 5, 5))
             poisoned = inputs if name == "inputs" else dict(layer.named_parameters())[name].data
             poisoned.view(poisoned.shape[0], -1)[0, 0] = value
-            outputs, last = getattr(layer, way)(inputs.requires_grad_(), packing)
+            outputs, last = way(layer, inputs.requires_grad_(), packing)
             found = torch.autograd.grad(outputs.sum() + last.sum(), [inputs, *layer.parameters()])
             results.append([outputs, last, *found])
         for fast, plain in zip(*results, strict=True):

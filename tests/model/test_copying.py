@@ -180,7 +180,7 @@ def test_an_ensemble_of_models_that_copy_and_that_do_not_is_refused(model: Model
 
 
 def test_a_student_learns_from_a_model_that_copies(model: Model) -> None:
-    from regard.model.network import Distillation
+    from regard.nn.network import Distillation
 
     student = built()
     student.network.distillation = Distillation([model.network], 0.5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from regard.nn import paths
+from regard.fast import table as paths
 
 PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
 
@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
 def test_the_table_in_the_docs_is_up_to_date() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert paths.BEGIN in page and paths.END in page
-    assert paths.written(page) == page, "Run  python -m regard.nn.paths docs/performance.md"
+    assert paths.written(page) == page, "Run  python -m regard.fast.table docs/performance.md"
 
 
 def test_every_combination_is_in_the_table() -> None:

@@ -9,15 +9,14 @@ from torch import Tensor
 pytest.importorskip("triton")  # kernels of CUDA
 from regard.data.batch import Batch, Span, Tokens
 from regard.fast.cuda.recurrence.graphs import forget
-from regard.fast.paths import recorded_loss
+from regard.fast.paths import recorded_encoder as recorded
+from regard.fast.paths import recorded_loss, recorded_network
 from regard.fast.recording.grounds import grounds
 from regard.fast.recording.replayed_gradient import replays_of
-from regard.model import recorded as recorded_network
-from regard.model.network import Network
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
 from regard.nn.decoders.language import LanguageDecoder
 from regard.nn.decoders.objective import TextObjective
-from regard.nn.encoders import recorded
+from regard.nn.network import Network
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 

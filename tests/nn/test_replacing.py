@@ -9,16 +9,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.fast.paths import fused, graphed
+from regard.fast import recurrence_cuda
+from regard.fast.cells import kernel_of
+from regard.fast.paths import fused, graphed, recorded_encoder, recorded_network
 from regard.fast.paths.fused_step import SEARCHED
 from regard.fast.paths.recorded_loss import LOSSES
 from regard.fast.recording.recordable import recordable, state_of
-from regard.model import network as networks
-from regard.model import recorded as recorded_network
-from regard.nn import Attention, GRUCell, LSTMCell, RNNCell, swept
+from regard.nn import Attention, GRUCell, LSTMCell, RNNCell
 from regard.nn.decoders import at_once
 from regard.nn.decoders.recurrent import UNROLLED
-from regard.nn.encoders import recorded
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
 from regard.nn.replacing import Replaces, without_fast_paths
@@ -174,35 +173,35 @@ def test_no_path_on_cuda_would_replace_what_is_changed(change: Callable[[Any], N
 
 def test_no_path_on_cuda_would_replace_a_changed_encoder() -> None:
     encoder, _ = model()
-    assert recorded.suits(encoder) and recordable(encoder) and recorded_network.ENCODERS(encoder)
-    assert swept.has_kernels(encoder.layers[0].each())
+    assert not recorded_encoder.lacks(encoder) and recordable(encoder) and recorded_network.ENCODERS(encoder)
+    assert recurrence_cuda.has_kernels(encoder.layers[0].each())
     other(encoder.layers[0].cell(1), advance=halved)
-    assert not swept.has_kernels(encoder.layers[0].each())
+    assert not recurrence_cuda.has_kernels(encoder.layers[0].each())
     assert not recordable(encoder)
     encoder, _ = model()
     encoder.layers[0].register_forward_hook(lambda module, given, found: found)
-    assert not recorded.suits(encoder) and not recordable(encoder)
+    assert recorded_encoder.lacks(encoder) and not recordable(encoder)
     encoder, _ = model()
     other(encoder, forward=lambda self, tokens: super(type(self), self).forward(tokens))
     assert not recorded_network.ENCODERS(encoder)
-    assert not networks.WHOLE(encoder)  # no network at all
+    assert not recorded_network.WHOLE(encoder)  # no network at all
 
 
 def test_a_method_replaced_on_the_class_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     cell, original = GRUCell(2, 3), GRUCell.advance
-    assert cell.kernel == "gru" and cell.torch_recurrence() is not None
+    assert kernel_of([cell]) == "gru" and cell.torch_recurrence() is not None
     monkeypatch.setattr(GRUCell, "advance", lambda self, *given: 2 * original(self, *given))
-    assert cell.kernel is None and cell.torch_recurrence() is None
+    assert kernel_of([cell]) is None and cell.torch_recurrence() is None
 
 
 def test_hooks_on_all_modules_count() -> None:
     _, decoder = model()
     handle = nn.modules.module.register_module_forward_hook(lambda module, given, found: None)
     try:
-        assert decoder.stack.cell(0).kernel is None and not recordable(decoder)
+        assert kernel_of([decoder.stack.cell(0)]) is None and not recordable(decoder)
     finally:
         handle.remove()
-    assert decoder.stack.cell(0).kernel == "gru" and recordable(decoder)
+    assert kernel_of([decoder.stack.cell(0)]) == "gru" and recordable(decoder)
 
 
 def test_a_subclass_that_computes_the_same_stays_fast() -> None:
@@ -213,7 +212,7 @@ def test_a_subclass_that_computes_the_same_stays_fast() -> None:
         def equations(cls, options: Any, mark: str) -> list[str]:
             return ["…"]
 
-    assert Named(2, 3).kernel == "gru"
+    assert kernel_of([Named(2, 3)]) == "gru"
     encoder, decoder = model(state="current", feed=False)
     other(decoder, spell=lambda self, *given: [])
     assert UNROLLED(decoder) and fused.knows(decoder, {"source": encoder(SOURCE)}) and at_once.knows(decoder)
@@ -225,7 +224,7 @@ def test_a_parametrized_weight_is_used_by_the_kernels() -> None:
     nn.utils.parametrizations.weight_norm(decoder.stack.cell(0), "weight_hh")
     nn.utils.parametrizations.weight_norm(decoder.reading.attention("source").score.query)
     memories = {"source": encoder(SOURCE)}
-    assert decoder.stack.cell(0).kernel == "gru" and fused.knows(decoder, memories)
+    assert kernel_of([decoder.stack.cell(0)]) == "gru" and fused.knows(decoder, memories)
 
     def computed() -> tuple[list[Tensor], list[Tensor]]:
         decoder.zero_grad()

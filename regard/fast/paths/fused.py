@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import Tensor, nn
 
+from regard.fast.cells import kernel_of
 from regard.nn.attention import Attention
 from regard.nn.decoders.conditioning import Readout
 from regard.nn.decoders.decoder import Truth
@@ -19,7 +20,6 @@ from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.path import Path
-from regard.nn.recurrence import kernel_of
 from regard.nn.replacing import LAYERS, Replaces
 from regard.nn.scores import Additive, Dot, General, Linear, Location, ScaledDot
 from regard.nn.selections import Hard, Segmental, Sigmoid, Softmax
@@ -236,7 +236,7 @@ def unroll(
     plan = AttentivePlan(
         packing,
         memory.mask,
-        KINDS[str(decoder.stack.cell(0).kernel)],
+        KINDS[str(kernel_of(decoder.stack.each()))],
         decoder.stack.residual,
         masks_of(decoder, len(embedded)),
         score,

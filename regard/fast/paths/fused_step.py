@@ -9,6 +9,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from regard.fast.cells import kernel_of
 from regard.fast.paths.fused import (
     CHANGED,
     StackWeights,
@@ -112,7 +113,7 @@ def lay_out(decoder: RecurrentSteps, memories: Mapping[str, Memory], keys: Mappi
     nothing = bias_ih.new_empty(0, 1)
     said_bias = None if said is None else said.bias
     layers = step.Layers(
-        KINDS[str(stack.cell(0).kernel)],
+        KINDS[str(kernel_of(stack.each()))],
         stack.residual,
         panels(weight_ih[:, : decoder.embedding.size]),
         panels(read_weight(decoder)),

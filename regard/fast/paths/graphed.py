@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from torch import Tensor, nn
 
+from regard.fast import recurrence_cuda
+from regard.fast.cells import kernel_of
 from regard.fast.paths.fused import CHANGED
 from regard.fast.recording.buckets import rounded, rounded_rows, rounded_steps
 from regard.fast.recording.replay import outside_inference
-from regard.nn import swept
 from regard.nn.attention import Attention
 from regard.nn.decoders.conditioning import Readout
 from regard.nn.decoders.decoder import Truth
@@ -95,7 +96,7 @@ def lacks(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> str:
         return "The layers have residual connections."
     if not AROUND(decoder.stack, reading):
         return "A module around the attention was changed."
-    if not swept.has_kernels(cells):
+    if not recurrence_cuda.has_kernels(cells):
         return "The cell has no kernel for its precision, or was changed."
     if not (READOUTS(decoder.combine) and LAYERS(decoder.stack.dropout)):
         return "The layer before the output, or the dropout between the cells, was changed."
@@ -129,7 +130,7 @@ def plan_of(decoder: RecurrentDecoder, memories: Mapping[str, Memory], steps: in
     cell = stack.cell(0)
     memory = memories[reading.names[0]]
     return UnrollPlan(
-        cell=swept.CELLS[str(cell.kernel)],  # type: ignore[arg-type]
+        cell=recurrence_cuda.CELLS[str(kernel_of([cell]))],  # type: ignore[arg-type]
         size=stack.size,
         layers=len(stack.cells),
         rows=rounded_rows(len(memory.values)),

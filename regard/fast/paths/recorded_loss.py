@@ -12,13 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
+from regard.fast import recurrence_cuda
 from regard.fast.paths import graphed, recorded
 from regard.fast.paths.fused import CHANGED
 from regard.fast.paths.recorded import NOT_SIMPLE, every_position, simple, widened
 from regard.fast.recording.buckets import MIDDLE, SMALL, rounded_rows, rounded_steps
 from regard.fast.recording.replay import tensors_of, with_tensors
 from regard.fast.recording.replayed_gradient import replayed
-from regard.nn import swept
 from regard.nn.decoders import at_once
 from regard.nn.decoders.decoder import Truth, truth_by_name
 from regard.nn.decoders.objective import Distilled
@@ -85,7 +85,9 @@ class RecordedLoss(Path):
             return reason
         if at_once.knows(decoder):
             return (
-                "" if swept.has_kernels(decoder.stack.each()) else "The cell has no kernel, or was changed."
+                ""
+                if recurrence_cuda.has_kernels(decoder.stack.each())
+                else "The cell has no kernel, or was changed."
             )
         return graphed.lacks(decoder, memories)
 
@@ -116,7 +118,7 @@ def most(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> int:
     cells = decoder.stack.each()
     if (
         at_once.knows(decoder)
-        and swept.knows(cells, cells[0].weight_hh)
+        and recurrence_cuda.knows(cells, cells[0].weight_hh)
         and not recorded.lacks(decoder, memories)
     ):
         return MIDDLE

@@ -162,11 +162,6 @@ class Cell(nn.Module):
         """(…, state_size) → (…, size), the part of the state that others see."""
         return state[..., : self.size]
 
-    @property
-    def kernel(self) -> str | None:
-        """The recurrence of `regard.structures.kernels` that computes exactly this cell, if there is one."""
-        return None
-
     def torch_weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """W, U, b, c as torch's recurrences expect them."""
         return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh

@@ -15,7 +15,6 @@ kernel for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
@@ -29,9 +28,9 @@ from regard.nn.cells.cell import (
     dense_or_packed,
     squashed,
 )
+from regard.nn.path import faster
 from regard.nn.replacing import Replaces
 from regard.parts import register
-from regard.private import gru_cell
 
 Update = Literal["torch", "cho"]
 Reset = Literal["after", "before"]
@@ -81,10 +80,6 @@ class GRUCell(Cell):
         ]
 
     @property
-    def kernel(self) -> str | None:
-        return "gru" if self.as_torch and WRITTEN(self) else None
-
-    @property
     def as_torch(self) -> bool:
         """Whether torch's GRU computes the same, with z rows of either sign."""
         return self.reset == "after" and self.activation == "tanh"
@@ -101,6 +96,9 @@ class GRUCell(Cell):
         return RECURRENCE if self.as_torch and WRITTEN(self) else None
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
+        found: Tensor | None = faster("gru.advance", self, projected, state)
+        if found is not None:
+            return found
         split, squash = 2 * self.size, ACTIVATIONS[self.activation]
         if self.reset == "before":
             recurrent = nn.functional.linear(state, self.weight_hh[:split], self.bias_hh[:split])
@@ -109,24 +107,12 @@ class GRUCell(Cell):
             new = squash(projected[..., split:] + candidate)
         else:
             recurrent = nn.functional.linear(state, self.weight_hh, self.bias_hh)
-            as_torch = state.is_cuda and self.as_torch and self.update == "torch"
-            if as_torch and (at_once := gru_cell()) is not None:
-                return self._advance_at_once(at_once, projected, recurrent, state)
             reset, update = torch.sigmoid(projected[..., :split] + recurrent[..., :split]).chunk(2, -1)
             new = squash(projected[..., split:] + reset * recurrent[..., split:])
         if self.update == "torch":
             return torch.lerp(new, state, update)
         return torch.lerp(state, new, update)
 
-    def _advance_at_once(
-        self, run: Callable[..., Any], projected: Tensor, recurrent: Tensor, state: Tensor
-    ) -> Tensor:
-        """torch's kernel for everything after the matrix products: one launch instead of eight."""
-        gates = 3 * self.size
-        rows = (projected.reshape(-1, gates), recurrent.reshape(-1, gates), state.reshape(-1, self.size))
-        advanced: Tensor = run(*(row.to(recurrent.dtype) for row in rows))[0]
-        return advanced.view_as(state)
-
 
 WRITTEN = Replaces(GRUCell)
-"""The cells that torch's recurrence and our kernels compute."""
+"""The cells that torch's recurrence computes."""

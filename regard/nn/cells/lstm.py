@@ -8,16 +8,15 @@ Weights have torch's names, shapes and order of gates (i, f, g, o), so that they
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from regard.nn.cells.cell import ACTIVATIONS, Activation, Cell, TorchRecurrence, squashed
+from regard.nn.path import faster
 from regard.nn.replacing import Replaces
 from regard.parts import register
-from regard.private import lstm_cell
 
 
 @register("cell", "lstm")
@@ -49,32 +48,20 @@ class LSTMCell(Cell):
             "    m′ = f ⊙ m + i ⊙ g",
         ]
 
-    @property
-    def kernel(self) -> str | None:
-        return "lstm" if self.activation == "tanh" and WRITTEN(self) else None
-
     def torch_recurrence(self) -> TorchRecurrence | None:
         return recurrence if self.activation == "tanh" and WRITTEN(self) else None
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
+        found: Tensor | None = faster("lstm.advance", self, projected, state)
+        if found is not None:
+            return found
         hidden, carry = state.chunk(2, -1)
         recurrent = nn.functional.linear(hidden, self.weight_hh, self.bias_hh)
-        if state.is_cuda and self.activation == "tanh" and (at_once := lstm_cell()) is not None:
-            return self._advance_at_once(at_once, projected, recurrent, carry)
         preactivations = projected + recurrent
         entry, forget, new, exit_ = preactivations.chunk(4, -1)
         squash = ACTIVATIONS[self.activation]
         carry = torch.sigmoid(forget) * carry + torch.sigmoid(entry) * squash(new)
         return torch.cat([torch.sigmoid(exit_) * squash(carry), carry], -1)
-
-    def _advance_at_once(
-        self, run: Callable[..., Any], projected: Tensor, recurrent: Tensor, carry: Tensor
-    ) -> Tensor:
-        """torch's kernel for everything after the matrix products: one launch instead of ten."""
-        gates = 4 * self.size
-        rows = (projected.reshape(-1, gates), recurrent.reshape(-1, gates), carry.reshape(-1, self.size))
-        hidden, carried, _ = run(*(row.to(recurrent.dtype) for row in rows))
-        return torch.cat([hidden, carried], -1).view(*carry.shape[:-1], self.state_size)
 
 
 def recurrence(inputs: Tensor, sizes: Tensor | None, first: Tensor, *common: Any) -> tuple[Tensor, Tensor]:
@@ -86,4 +73,4 @@ def recurrence(inputs: Tensor, sizes: Tensor | None, first: Tensor, *common: Any
 
 
 WRITTEN = Replaces(LSTMCell)
-"""The cells that torch's recurrence and our kernels compute."""
+"""The cells that torch's recurrence computes."""

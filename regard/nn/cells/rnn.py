@@ -42,14 +42,10 @@ class RNNCell(Cell):
         recurrent = nn.functional.linear(state, self.weight_hh, self.bias_hh)
         return ACTIVATIONS[self.activation](projected + recurrent)
 
-    @property
-    def kernel(self) -> str | None:
-        return self.activation if WRITTEN(self) else None
-
     def torch_recurrence(self) -> TorchRecurrence | None:
         return RECURRENCES.get(self.activation) if WRITTEN(self) else None
 
 
 RECURRENCES = {"tanh": dense_or_packed(torch.rnn_tanh), "relu": dense_or_packed(torch.rnn_relu)}
 WRITTEN = Replaces(RNNCell)
-"""The cells that torch's recurrence and our kernels compute."""
+"""The cells that torch's recurrence computes."""

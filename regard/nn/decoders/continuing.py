@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from regard.data.batch import Span
 from regard.errors import Command, RegardError, Text
-from regard.fast.recording.replayed_gradient import replayed
 from regard.nn.adaptive import CUTOFFS, NARROWER, AdaptiveOutput, probabilities
 from regard.nn.decoders.decoder import BatchView, Decoder
 from regard.nn.decoders.output import Output
@@ -19,6 +18,7 @@ from regard.nn.decoders.stepwise import likelihood
 from regard.nn.embedding import Embedding, EmbeddingOptions
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.nn.path import computed
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Count, Mistakes, Plan, Size
 from regard.trace.prediction import Prediction
@@ -180,14 +180,16 @@ class ContinuingDecoder(Decoder):
     def loss(self, memories: Mapping[str, Memory], target: Span, *, truth: Any = None) -> Loss:
         """−log p of every token of the span. In training, the state is carried from span to span."""
         state = self._begun(target.before, self.carried if self.training and not target.fresh else None)
-        run = replayed if isinstance(self.output, Output) else _run
-        total, likelihood, *reached = run(self, self._span, target.before, target.ids, *state)
+        given = (target.before, target.ids, *state)
+        # an adaptive output asks the device for the sizes of its classes
+        alone = isinstance(self.output, Output)
+        total, likelihood, *reached = computed(self, self._span, *given) if alone else self._span(*given)
         if self.training:
             self.carried = tuple(reached)
         return Loss(total, self.count(target), {"likelihood": likelihood})
 
     def _span(self, before: Tensor, ids: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
-        """The loss of a span, its −log p, and the detached state after it; captured as a graph on CUDA."""
+        """The loss of a span, its −log p, and the detached state after it."""
         hidden, reached = self(before, state)
         dropped = self.dropped(hidden)
         total, likelihood = self.output.loss(self._said(dropped), ids.flatten())
@@ -225,9 +227,3 @@ class ContinuingDecoder(Decoder):
 
     def predictions(self, found: Any, column: Any, view: BatchView) -> list[Prediction]:
         raise NotImplementedError("a stream is generated, not predicted")
-
-
-def _run(owner: nn.Module, function: Any, *inputs: Tensor) -> tuple[Tensor, ...]:
-    """Run without a graph: an adaptive output asks the device for the sizes of its classes."""
-    found: tuple[Tensor, ...] = function(*inputs)
-    return found

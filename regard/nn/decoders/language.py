@@ -13,11 +13,10 @@ from regard.nn.cells.cell import carried_by
 from regard.nn.decoders.continuing import Carried, ContinuingDecoder
 from regard.nn.decoders.stepwise import likelihood
 from regard.nn.embedding import Embedding, build_embedding
-from regard.nn.packing import FullPacking
-from regard.nn.recurrence import Weights, by_kernels, kernel_of, recurrence_of, run_layers
+from regard.nn.path import faster
+from regard.nn.recurrence import Weights, recurrence_of, run_layers
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Depth, Dropout, Mistakes, NotNegative, Plan, Size, register
-from regard.structures.kernels.availability import within_reach
 
 CARRIED = "n"
 """The letter for what a cell carries beside the state s."""
@@ -31,8 +30,8 @@ class LanguageDecoder(ContinuingDecoder):
     or a first state, no ends and hence no padding, and no search. Instead, it carries a state from span to
     span, drops weights of the recurrence, and runs all layers in one call.
 
-    Our kernels run the recurrence over a span on the CPU, with a hand-written backward pass. Otherwise torch
-    runs it, with cuDNN on CUDA. A cell that neither supports is run step by step. The first state is zero.
+    torch runs the recurrence over a span, with cuDNN on CUDA. A cell that it does not have is run step by step. The
+    first state is zero.
 
     `recurrent_dropout` drops weights of U, from state to state, with one mask for each span (Merity 2018).
     `variational` uses one mask for all positions of a span in all other dropouts (Gal 2016).
@@ -174,25 +173,28 @@ class LanguageDecoder(ContinuingDecoder):
         inputs = self.embedding(before).transpose(0, 1)  # (T, B, E)
         if self.variational:
             inputs = self._masked(inputs, self.embedding_dropout)
-        cells = [self.cell(layer) for layer in range(len(self.cells))]
-        if recurrence_of(cells) is None and not self._in_kernels(inputs):
-            across = [self._dropped(cell.weight_hh) for cell in cells]
-            outputs, last = self._by_layers(_by_steps, cells, across, inputs, state)
-            return outputs.transpose(0, 1), last
-        weights = [self._weights(cell) for cell in cells]
-        dropout = self.between if self.training else 0.0
-        if self._in_kernels(inputs):
-            outputs, last = self._by_layers(_by_kernels, cells, weights, inputs, state)
-        elif not self.alike or dropout:
-            # cuDNN's own dropout keeps its random state where a captured graph cannot draw anew
-            outputs, last = self._by_layers(_by_torch, cells, weights, inputs, state)
-        else:
-            first = torch.stack([part.to(inputs.dtype) for part in state])
-            outputs, reached = run_layers(
-                cells, weights, inputs, first, dropout=dropout, training=self.training
-            )
-            last = reached.unbind(0)
+        found: tuple[Tensor, Carried] | None = faster("language.layers", self, inputs, state)
+        outputs, last = self._run_layers(inputs, state) if found is None else found
         return outputs.transpose(0, 1), last
+
+    def each(self) -> list[Cell]:
+        """The cells of all layers."""
+        return [self.cell(layer) for layer in range(len(self.cells))]
+
+    def _run_layers(self, inputs: Tensor, state: Carried) -> tuple[Tensor, Carried]:
+        """All layers over a span: inputs (T, B, E) → outputs (T, B, size), last states."""
+        cells = self.each()
+        if recurrence_of(cells) is None:
+            across = [self._dropped(cell.weight_hh) for cell in cells]
+            return self.by_layers(_by_steps, across, inputs, state)
+        weights = [self.weights(cell) for cell in cells]
+        dropout = self.between if self.training else 0.0
+        if not self.alike or dropout:
+            # cuDNN's own dropout keeps its random state where a captured graph cannot draw anew
+            return self.by_layers(_by_torch, weights, inputs, state)
+        first = torch.stack([part.to(inputs.dtype) for part in state])
+        outputs, reached = run_layers(cells, weights, inputs, first, dropout=dropout, training=self.training)
+        return outputs, reached.unbind(0)
 
     def restraint(self, hidden: Tensor, dropped: Tensor, state: Carried) -> Tensor | None:
         if not self.activity and not self.change:
@@ -206,11 +208,7 @@ class LanguageDecoder(ContinuingDecoder):
             total = total + self.change * (hidden - before).square().mean(-1).sum()
         return total
 
-    def _in_kernels(self, inputs: Tensor) -> bool:
-        cells = [self.cell(layer) for layer in range(len(self.cells))]
-        return kernel_of(cells) is not None and within_reach(inputs, cells[0].weight_hh, rows=inputs.shape[1])
-
-    def _weights(self, cell: Cell) -> Weights:
+    def weights(self, cell: Cell) -> Weights:
         """The weights of a cell; in training, with dropout on the recurrent ones."""
         inward, across, *biases = cell.torch_weights()
         return inward, self._dropped(across), biases[0], biases[1]
@@ -218,11 +216,12 @@ class LanguageDecoder(ContinuingDecoder):
     def _dropped(self, across: Tensor) -> Tensor:
         return nn.functional.dropout(across, self.recurrent_dropout, self.training)
 
-    def _by_layers(
-        self, run: Any, cells: Sequence[Cell], weights: Sequence[Any], inputs: Tensor, state: Carried
+    def by_layers(
+        self, run: Any, weights: Sequence[Any], inputs: Tensor, state: Carried
     ) -> tuple[Tensor, Carried]:
+        """One layer after the other, each by run(cell, weights, inputs, state)."""
         last = []
-        for layer, (cell, taken) in enumerate(zip(cells, weights, strict=True)):
+        for layer, (cell, taken) in enumerate(zip(self.each(), weights, strict=True)):
             below = inputs if layer == 0 else self._between(inputs)
             inputs, reached = run(cell, taken, below, state[layer])
             last.append(reached)
@@ -244,14 +243,6 @@ class LanguageDecoder(ContinuingDecoder):
         if self.variational:
             return self._masked(hidden.transpose(0, 1), self.dropout.p).transpose(0, 1)
         return super().dropped(hidden)
-
-
-def _by_kernels(cell: Cell, weights: Weights, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-    """One layer on the CPU: inputs (T, B, I) and states (B, state) → outputs (T, B, size), last states."""
-    width, rows, _ = inputs.shape
-    packing = FullPacking.over(rows, width, inputs.device)
-    outputs, last = by_kernels([cell], inputs.flatten(0, 1), packing, state, [weights])
-    return outputs.unflatten(0, (width, rows)), last
 
 
 def _by_torch(cell: Cell, weights: Weights, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:

@@ -19,11 +19,11 @@ from torch import Tensor, nn
 
 from regard.data.perceived import Series
 from regard.errors import RegardError
-from regard.fast.recording.replayed_gradient import replayed
 from regard.nn.cells import AnyCell, Cell, make_cell
 from regard.nn.decoders.decoder import BatchView, PositionDecoder
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.nn.path import computed
 from regard.nn.stores import AnyStore, Store
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan, Size, register
@@ -164,8 +164,7 @@ class MachineDecoder(PositionDecoder):
 
     def loss(self, memories: Mapping[str, Memory], target: Series, *, truth: Any = None) -> Loss:
         memory = memories[self.of]
-        # thousands of small kernels, launched as one graph
-        (every,) = replayed(self, lambda values: (self._run(values),), memory.values)
+        (every,) = computed(self, lambda values: (self._run(values),), memory.values)
         logits, true = every[self._blank(memory)], target.values[target.mask]
         if len(logits) != len(true):
             raise RegardError(

@@ -8,12 +8,11 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from regard.nn import swept
 from regard.nn.cells import Cell, make_cell
 from regard.nn.packing import Packing
-from regard.nn.recurrence import by_kernels, recurrence_of, run_cells
+from regard.nn.path import faster
+from regard.nn.recurrence import recurrence_of, run_cells
 from regard.parts import Options
-from regard.structures.kernels.availability import within_reach
 
 CARRIED = "n"
 """The letter for what a cell carries beside the state s, in equations."""
@@ -81,11 +80,10 @@ class Stack(nn.Module):
 
     def _layer(self, cell: Cell, inputs: Tensor, first: Tensor, packing: Packing) -> Tensor:
         """One layer, from the first states (B, state) of the rows."""
-        if swept.knows([cell], inputs):
-            return swept.run_forward(cell, first, inputs, packing)
+        found: Tensor | None = faster("stack.layer", cell, inputs, first, packing)
+        if found is not None:
+            return found
         first = first.index_select(0, packing.order)
-        if cell.kernel is not None and within_reach(inputs, cell.weight_hh, rows=len(packing.longest)):
-            return by_kernels([cell], inputs, packing, first)[0]
         if recurrence_of([cell]) is not None:
             return run_cells([cell], inputs, packing, first.unsqueeze(0), training=self.training)[0]
         projected, state, reached = cell.project(inputs), first, []

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Literal
 
 import torch
@@ -22,13 +23,13 @@ from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.fast.recording.replayed_gradient import replayed
 from regard.nn.decoders.decoder import Source, Truth
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, likelihood, previous_tokens
 from regard.nn.decoders.transformer_layer import DecoderLayer, TransformerState
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
 from regard.nn.memory import Memory
+from regard.nn.path import faster
 from regard.nn.search import Hypotheses
 from regard.nn.selections import rows_at
 from regard.nn.stepping import Step
@@ -51,7 +52,6 @@ from regard.nn.transformer_layers import (
     PositionVectors,
     TransformerOptions,
     check_heads,
-    in_bucket,
 )
 from regard.nn.tying import check_tie
 from regard.parts import Dropout, Mistakes, Plan, register
@@ -230,14 +230,11 @@ class TransformerDecoder(StepwiseDecoder):
     def states(self, memories: Mapping[str, Memory], previous: Tensor) -> Tensor:
         """Teacher forcing: previous tokens (B, T), the first of them BEGIN → (B, T, D)."""
         x = self._embed(previous, torch.arange(previous.shape[1], device=previous.device))
-        rows, count, _ = x.shape
-        looked_at: list[Tensor] = []
-        for name in self.names:
-            looked_at += in_bucket(memories[name].values, memories[name].mask[:, None, None])
-        (x,) = replayed(self, self._through, *in_bucket(x), *looked_at)
-        return x[:rows, :count]
+        looked_at = [(memories[name].values, memories[name].mask[:, None, None]) for name in self.names]
+        found: Tensor | None = faster("transformer.layers", self, (x, None), *looked_at)
+        return self.through(x, *chain.from_iterable(looked_at))[0] if found is None else found
 
-    def _through(self, x: Tensor, *looked_at: Tensor) -> tuple[Tensor]:
+    def through(self, x: Tensor, *looked_at: Tensor) -> tuple[Tensor]:
         """All layers: x (B, T, D), and the values (B, S, D) and the mask (B, 1, 1, S) of each memory."""
         values = dict(zip(self.names, looked_at[::2], strict=True))
         mask = torch.cat([mask.flatten(1) for mask in looked_at[1::2]], 1)

@@ -8,13 +8,12 @@ from typing import Any, Literal, cast
 import torch
 from torch import Tensor, nn
 
-from regard.nn import swept
 from regard.nn.cells import Cell, make_cell
 from regard.nn.cells.cell import carried_by
 from regard.nn.packing import Packing
-from regard.nn.recurrence import by_kernels, kernel_of, recurrence_of, run_cells
+from regard.nn.path import faster
+from regard.nn.recurrence import recurrence_of, run_cells
 from regard.parts import Options
-from regard.structures.kernels.availability import within_reach
 
 First = Literal["learned", "zero"]
 
@@ -90,8 +89,8 @@ class RecurrentLayer(nn.Module):
     """Packed inputs (N, I) → packed outputs (N, directions·size) and the last states (B, directions·size) of the rows.
 
     The backward direction starts at the last position of each row. Each direction has its own `Cell` with the
-    weights. Our kernels run the cells they support, then torch's, and the remaining cells run step by step.
-    The results are the same.
+    weights. torch's kernels run the cells that they know; the remaining cells run step by step. The results are
+    the same.
 
     backward   whether a layer of one direction reads each row from its end; the last state is then at the
                first position
@@ -134,15 +133,13 @@ class RecurrentLayer(nn.Module):
 
     def run(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
         """Run forward, or in both directions."""
-        cells, weight = self.each(), self.cell(0).weight_hh
-        if kernel_of(cells) is not None and within_reach(inputs, weight, rows=len(packing.longest)):
-            return self.by_kernels(inputs, packing, whole=whole)
-        if swept.knows(cells, inputs) and not (whole and cells[0].carries):
-            return swept.run(cells, self.first, inputs, packing)
-        run = self.by_cells if recurrence_of(cells) is None else self.by_torch
+        found: tuple[Tensor, Tensor] | None = faster("layer.run", self, inputs, packing, whole=whole)
+        if found is not None:
+            return found
+        run = self.by_cells if recurrence_of(self.each()) is None else self.by_torch
         return run(inputs, packing, whole=whole)
 
-    def _last(self, states: Tensor, whole: bool) -> Tensor:
+    def last_states(self, states: Tensor, whole: bool) -> Tensor:
         """(B, directions, state) → (B, directions·size), with `whole` followed by what is carried."""
         size = self.cell(0).size
         if not whole:
@@ -154,13 +151,7 @@ class RecurrentLayer(nn.Module):
         rows = len(packing.longest)
         first = self.first.unsqueeze(1).expand(-1, rows, -1)  # (directions, B, state)
         outputs, last = run_cells(self.each(), inputs, packing, first, training=self.training)
-        return outputs, self._last(last.index_select(1, packing.back).transpose(0, 1), whole)
-
-    def by_kernels(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
-        first = self.first.flatten().expand(len(packing.longest), -1)
-        outputs, last = by_kernels(self.each(), inputs, packing, first)
-        states = last.unflatten(1, (len(self.cells), -1)).index_select(0, packing.back)
-        return outputs, self._last(states, whole)
+        return outputs, self.last_states(last.index_select(1, packing.back).transpose(0, 1), whole)
 
     def by_cells(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
         outputs, lasts = [], []
@@ -176,4 +167,4 @@ class RecurrentLayer(nn.Module):
             outputs.append(torch.cat(reached if direction == 0 else reached[::-1]))
             lasts.append(state)
         states = torch.stack(lasts, 1).index_select(0, packing.back)
-        return torch.cat(outputs, -1), self._last(states, whole)
+        return torch.cat(outputs, -1), self.last_states(states, whole)

@@ -12,7 +12,6 @@ from regard.errors import RegardError
 from regard.nn.cells import AnyCell
 from regard.nn.cells.cell import states_of
 from regard.nn.embedding import TokenVectors, check_dropout
-from regard.nn.encoders import recorded
 from regard.nn.encoders.encoder import LastStates, positions_read, refuse_unread
 from regard.nn.encoders.layer import First, LayerSymbols, RecurrentLayer
 from regard.nn.encoders.text import (
@@ -24,8 +23,8 @@ from regard.nn.encoders.text import (
 )
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.path import faster
 from regard.nn.recurrence import check_residual
-from regard.nn.replacing import Replaces
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Depth, Mistakes, Options, Plan, Size, register
 
@@ -189,8 +188,9 @@ class RecurrentEncoder(TextEncoder):
         return LastStates(len(self.layers), self.summary_size, states_of(first.cell(0)))
 
     def forward(self, tokens: Tokens) -> Memory:
-        if RUN(self) and recorded.knows(self, tokens):
-            return recorded.read(self, tokens)
+        found: Memory | None = faster("encoder.read", self, tokens)
+        if found is not None:
+            return found
         mask = tokens.mask
         packing = Packing.of(tokens.lengths, mask.shape[1], tokens.counts)
         embedded = self.embedding.read(tokens, packing.pack)  # (N, E): padding is never computed
@@ -218,10 +218,6 @@ class RecurrentEncoder(TextEncoder):
             if self.residual and index > 0:
                 values = values + inputs
         return values, last
-
-
-RUN = Replaces(RecurrentEncoder, methods=("run_layers",))
-"""The method that a recording of the whole encoder replaces."""
 
 
 def reads_backward(direction: Direction, layer: int) -> bool:

@@ -15,7 +15,6 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
-from regard.fast.recording.replayed_gradient import replayed
 from regard.nn.embedding import TokenVectors
 from regard.nn.encoders.mean import masked_mean
 from regard.nn.encoders.text import (
@@ -26,6 +25,7 @@ from regard.nn.encoders.text import (
     word_vector,
 )
 from regard.nn.memory import Memory
+from regard.nn.path import faster
 from regard.nn.transformer_board import (
     NORM_LINE,
     HeadsSymbols,
@@ -46,7 +46,6 @@ from regard.nn.transformer_layers import (
     Residual,
     TransformerOptions,
     check_heads,
-    in_bucket,
 )
 from regard.parts import Mistakes, Plan, register
 
@@ -165,13 +164,12 @@ class TransformerEncoder(TextEncoder):
 
     def forward(self, tokens: Tokens) -> Memory:
         x, mask = self._start(tokens)
-        rows, count, _ = x.shape
-        (x,) = replayed(self, self._through, *in_bucket(x, mask))
-        x = x[:rows, :count]
+        found: Tensor | None = faster("transformer.layers", self, (x, mask))
+        (x,) = self.through(x, mask) if found is None else (found,)
         x = x * tokens.mask.unsqueeze(-1)  # padding is zero
         return Memory(x, tokens.mask, masked_mean(x, tokens.mask))
 
-    def _through(self, x: Tensor, mask: Tensor) -> tuple[Tensor]:
+    def through(self, x: Tensor, mask: Tensor) -> tuple[Tensor]:
         """All layers: x (B, S, D), mask (B, 1, 1, S)."""
         for layer in self.layers:
             x = layer(x, mask)

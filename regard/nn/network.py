@@ -11,11 +11,10 @@ from torch import Tensor, nn
 
 from regard.data.batch import Batch, Evidence, Tokens
 from regard.data.perceived import Places
-from regard.model import recorded
 from regard.nn.decoders import Distilled
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
-from regard.nn.replacing import Replaces
+from regard.nn.path import faster
 
 
 class Distillation:
@@ -118,8 +117,9 @@ class Network(nn.Module):
 
     def forward(self, batch: Batch) -> dict[str, Loss]:
         """The loss of every output."""
-        if WHOLE(self) and recorded.knows(self, batch):
-            return {output: recorded.loss(self, batch) for output in self.decoders}
+        found: dict[str, Loss] | None = faster("network.loss", self, batch)
+        if found is not None:
+            return found
         encoded = self.encode(batch)
         losses = {}
         decoder: Any
@@ -171,7 +171,3 @@ class Network(nn.Module):
         # looked up in the class, because a failed lookup in a module is slow
         penalties = [part.penalty() for part in parts if hasattr(type(part), "penalty")]
         return torch.stack(penalties).sum() if penalties else None
-
-
-WHOLE = Replaces(Network, methods=("encode", "reader", "memories", "truth"))
-"""The methods that a recording of the whole network replaces."""

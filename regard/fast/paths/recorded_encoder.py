@@ -9,26 +9,58 @@ directions, and its results are dropped.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
+from regard.fast import recurrence_cuda
+from regard.fast.cells import NO_KERNEL
+from regard.fast.paths.recorded import NOT_RECORDABLE
 from regard.fast.recording.buckets import MIDDLE, SMALL, rounded_rows, rounded_steps
 from regard.fast.recording.recordable import recordable, state_of
 from regard.fast.recording.replay import outside_inference, recorder_of
 from regard.fast.recording.replayed_gradient import replayed
-from regard.nn import swept
 from regard.nn.embedding import EMBEDDINGS
 from regard.nn.encoders.layer import RecurrentLayer
+from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.memory import Memory
+from regard.nn.path import Path
 from regard.nn.replacing import LAYERS, Replaces
-
-if TYPE_CHECKING:
-    from regard.nn.encoders.recurrent import RecurrentEncoder
+from regard.parts import register
 
 READ_BY = Replaces(RecurrentLayer, children=False)
+RUN = Replaces(RecurrentEncoder, methods=("run_layers",))
+"""The method that the recording replaces."""
+
+
+@register("path", "recorded-encoder")
+class RecordedEncoder(Path):
+    """A small batch read by a recurrent encoder on CUDA, captured as one graph: embeddings, layers and summary."""
+
+    serves = "encoder.read"
+    devices = ("cuda",)
+    rank = 20
+
+    def takes(self, encoder: RecurrentEncoder, tokens: Tokens) -> bool:
+        return knows(encoder, tokens) and RUN(encoder)
+
+    def why_not(self, encoder: RecurrentEncoder, tokens: Tokens) -> str:
+        if not isinstance(tokens, Tokens):
+            return "The inputs are not tokens."
+        if not RUN(encoder):
+            return "A method of the encoder was overridden or replaced, or a hook watches it."
+        if reason := lacks(encoder):
+            return reason
+        if not all(
+            recurrence_cuda.has_kernels(cast(RecurrentLayer, layer).each()) for layer in encoder.layers
+        ):
+            return NO_KERNEL
+        return "" if recordable(encoder) else NOT_RECORDABLE
+
+    def run(self, encoder: RecurrentEncoder, tokens: Tokens) -> Memory:
+        return read(encoder, tokens)
 
 
 def knows(encoder: RecurrentEncoder, tokens: Tokens) -> bool:
@@ -38,8 +70,10 @@ def knows(encoder: RecurrentEncoder, tokens: Tokens) -> bool:
         and tokens.ids.is_cuda
         and 0 < tokens.ids.numel() <= most()
         and (torch.is_grad_enabled() or not encoder.training)
-        and suits(encoder)
-        and all(swept.knows(cast(RecurrentLayer, layer).each(), tokens.ids) for layer in encoder.layers)
+        and not lacks(encoder)
+        and all(
+            recurrence_cuda.knows(cast(RecurrentLayer, layer).each(), tokens.ids) for layer in encoder.layers
+        )
         and recordable(encoder)
     )
 
@@ -51,16 +85,17 @@ def most() -> int:
     return MIDDLE if short and torch.is_grad_enabled() else SMALL
 
 
-def suits(encoder: RecurrentEncoder) -> bool:
-    """`knows`, regardless of the batch and the device."""
-    return (
-        EMBEDDINGS(encoder.embedding)
-        and READ_BY(*encoder.layers)
-        and LAYERS(encoder.dropout)
-        and encoder.values == "states"
-        and not encoder.hands_on
-        and not any(layer.backward for layer in encoder.layers)
-    )
+def lacks(encoder: RecurrentEncoder) -> str:
+    """Why an encoder cannot be recorded, regardless of the batch and the device; empty if it can."""
+    if not (EMBEDDINGS(encoder.embedding) and READ_BY(*encoder.layers) and LAYERS(encoder.dropout)):
+        return "The embedding, a layer or the dropout is of another kind, or was changed."
+    if encoder.values != "states":
+        return "The values of the memory are not the states."
+    if encoder.hands_on:
+        return "The decoder continues from all last states."
+    if any(layer.backward for layer in encoder.layers):
+        return "A layer reads from the end alone."
+    return ""
 
 
 def read(encoder: RecurrentEncoder, tokens: Tokens) -> Memory:
@@ -89,10 +124,10 @@ def whole(encoder: RecurrentEncoder, ids: Tensor, lengths: Tensor) -> tuple[Tens
     values, last, orders = encoder.embedding(ids.flatten()), None, None  # type: ignore[operator]
     for index, module in enumerate(encoder.layers):
         layer: Any = module
-        sweep = swept.sweep_of(layer.each(), rows, steps)
-        orders = orders or swept.every_position(sweep, lengths)
+        sweep = recurrence_cuda.sweep_of(layer.each(), rows, steps)
+        orders = orders or recurrence_cuda.every_position(sweep, lengths)
         inputs = values if index == 0 else encoder.dropout(values)
-        values, last = swept.run_in(sweep, orders, layer.each(), layer.first, inputs)
+        values, last = recurrence_cuda.run_in(sweep, orders, layer.each(), layer.first, inputs)
         if encoder.residual and index > 0:
             values = values + inputs
     padding = torch.arange(steps, device=ids.device) >= lengths[:, None]

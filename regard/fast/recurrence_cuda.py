@@ -9,19 +9,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from regard.fast.cells import kernel_of
 from regard.fast.recording.buckets import rounded_rows, rounded_steps
 from regard.fast.recording.replay import outside_inference
 from regard.nn.cells import Cell
 from regard.nn.cells.cell import ACTIVATIONS
 from regard.nn.packing import Packing, sent
-from regard.nn.recurrence import kernel_of
 from regard.structures.kernels.availability import triton_takes
 
 if TYPE_CHECKING:
     from regard.fast.cuda.recurrence import Orders, Sweep
 
 CELLS = {"gru": "gru", "lstm": "lstm", **dict.fromkeys(ACTIVATIONS, "rnn")}
-"""The cells of the kernels, by `Cell.kernel`."""
+"""The cells of the kernels, by `kernel_of`."""
 
 
 def knows(cells: Sequence[Cell], inputs: Tensor) -> bool:
@@ -63,7 +63,7 @@ def sweep_of(cells: Sequence[Cell], rows: int, steps: int) -> Sweep:
 
     cell = cells[0]
     return Sweep(
-        cell=CELLS[str(cell.kernel)],  # type: ignore[arg-type]
+        cell=CELLS[str(kernel_of([cell]))],  # type: ignore[arg-type]
         size=cell.size,
         directions=len(cells),
         inputs=cell.input_size,

@@ -1,8 +1,8 @@
-"""Which path runs which attention decoder; `python -m regard.nn.paths docs/performance.md` writes the tables.
+"""Which path runs which attention decoder; `python -m regard.fast.table docs/performance.md` writes the tables.
 
-fused     compiled kernels for the CPU (`decoders.fused`)
-graphed   our kernels for CUDA, captured as graphs (`decoders.graphed`)
-recorded  torch's kernels on CUDA, captured as graphs (`decoders.recorded`)
+fused     compiled kernels for the CPU (`paths.fused`)
+graphed   our kernels for CUDA, captured as graphs (`paths.graphed`)
+recorded  torch's kernels on CUDA, captured as graphs (`paths.recorded`)
 plain     torch, step by step
 """
 
@@ -30,7 +30,7 @@ from regard.storage.files import write_text
 
 SIZE, POSITIONS = 4, 3
 BEGIN, END = (
-    "<!-- paths: made by `python -m regard.nn.paths docs/performance.md` -->",
+    "<!-- paths: made by `python -m regard.fast.table docs/performance.md` -->",
     "<!-- end of paths -->",
 )
 

@@ -1,0 +1,30 @@
+"""A layer of a recurrent decoder on the CPU, if no context enters the recurrence."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from regard.fast import recurrence_cpu
+from regard.fast.cells import NO_KERNEL, kernel_of
+from regard.nn.cells import Cell
+from regard.nn.packing import Packing
+from regard.nn.path import Path
+from regard.parts import register
+
+
+@register("path", "stack-cpu")
+class StackOnCPU(Path):
+    """Compiled kernels for the CPU: a layer of a decoder whose recurrence reads no context."""
+
+    serves = "stack.layer"
+    devices = ("cpu",)
+    rank = 10
+
+    def takes(self, cell: Cell, inputs: Tensor, first: Tensor, packing: Packing) -> bool:
+        return recurrence_cpu.knows([cell], inputs, len(packing.longest))
+
+    def why_not(self, cell: Cell, inputs: Tensor, first: Tensor, packing: Packing) -> str:
+        return NO_KERNEL if kernel_of([cell]) is None else ""
+
+    def run(self, cell: Cell, inputs: Tensor, first: Tensor, packing: Packing) -> Tensor:
+        return recurrence_cpu.run([cell], inputs, packing, first.index_select(0, packing.order))[0]
