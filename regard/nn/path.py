@@ -15,6 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
@@ -99,23 +100,65 @@ def _collect() -> None:
     _Known.parts, _Known.count = registered, len(registered)
 
 
-class _Choice(threading.local):
-    """The only path that a thread asks, if there is one."""
+class _Asked(threading.local):
+    """What answers the calls of a thread instead of the paths, if something does."""
 
-    only: type[Path] | None = None
+    instead: Callable[[str, tuple[Any, ...], dict[str, Any]], Any] | None = None
 
 
-_choice = _Choice()
+_asked = _Asked()
+
+
+@contextmanager
+def _answering(answer: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]) -> Iterator[None]:
+    before, _asked.instead = _asked.instead, answer
+    try:
+        yield
+    finally:
+        _asked.instead = before
 
 
 @contextmanager
 def only(made: type[Path]) -> Iterator[None]:
     """Ask this path alone, in this thread."""
-    before, _choice.only = _choice.only, made
-    try:
+
+    def answer(call: str, given: tuple[Any, ...], more: dict[str, Any]) -> Any:
+        for path in paths(call):
+            if type(path) is made and path.takes(*given, **more):
+                return path.run(*given, **more)
+        return None
+
+    with _answering(answer):
         yield
-    finally:
-        _choice.only = before
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A call that a module asked paths for.
+
+    refused   for every path that serves the call, its name and why it cannot compute it; empty if it can
+    """
+
+    call: str
+    refused: tuple[tuple[str, str], ...]
+
+    def serving(self, device: str) -> list[str]:
+        """The paths that can compute the call on a type of device, in the order in which they are asked."""
+        made = registry.parts_of("path")
+        return [name for name, reason in self.refused if not reason and device in made[name].devices]
+
+
+@contextmanager
+def asking() -> Iterator[dict[Asked, None]]:
+    """Compute everything plainly in this thread, and collect for which calls paths are asked, each once."""
+    seen: dict[Asked, None] = {}
+
+    def answer(call: str, given: tuple[Any, ...], more: dict[str, Any]) -> None:
+        reasons = ((type(path).Options.type, path.why_not(*given, **more)) for path in paths(call))
+        seen[Asked(call, tuple(reasons))] = None
+
+    with _answering(answer):
+        yield seen
 
 
 def computed(
@@ -131,9 +174,9 @@ def faster(call: str, *given: Any, **more: Any) -> Any:
     """The result of a call, computed by the first path that takes it; None if no path does."""
     if off():
         return None
+    if not torch.compiler.is_compiling() and _asked.instead is not None:
+        return _asked.instead(call, given, more)
     for path in paths(call):
         if path.takes(*given, **more):
-            if not torch.compiler.is_compiling() and _choice.only not in (None, type(path)):
-                continue
             return path.run(*given, **more)
     return None

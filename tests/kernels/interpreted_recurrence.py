@@ -18,6 +18,7 @@ from regard.fast.cuda import additive, beams, best, cost, descent, reads
 from regard.fast.paths import graphed, recorded_loss, recorded_network
 from regard.fast.paths import recorded_encoder as recorded_reading
 from regard.fast.paths.look import look
+from regard.fast.paths.reads import Reads
 from regard.nn import Attention, Embedding, GRUCell, RecurrentDecoder, RecurrentEncoder, RNNCell
 from regard.nn.cells import make_cell
 from regard.nn.decoders.objective import TextObjective
@@ -345,7 +346,7 @@ def test_quick_reads_of_many_looks(shape):
     torch.manual_seed(0)
     weights = torch.rand(rows, count, positions).to(DEVICE).requires_grad_()
     values = torch.randn(rows, positions, size).to(DEVICE, torch.bfloat16).requires_grad_()
-    assert reads.suits(weights, values)
+    assert not Reads().why_not(weights, values)
     found = reads.read(weights, values)
     expected = weights.double() @ values.double()
     factor = torch.randn(found.shape).to(found)

@@ -16,13 +16,7 @@ from torch import Tensor
 
 from regard.structures.kernels.cuda.launching import on_device_of, power_of_two
 
-MOST = 32
-"""Maximum number of queries, and of positions, of one sequence."""
 FEATURES = 256
-
-
-def suits(weights: Tensor, values: Tensor) -> bool:
-    return values.dtype == torch.bfloat16 and max(weights.shape[1:]) <= MOST and weights.numel() > 0
 
 
 def read(weights: Tensor, values: Tensor) -> Tensor:

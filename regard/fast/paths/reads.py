@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from regard.nn.path import Path
 from regard.parts import register
 from regard.structures.kernels.availability import triton_takes
+
+MOST = 32
+"""Maximum number of queries, and of positions, of one sequence."""
 
 
 @register("path", "reads")
@@ -23,9 +27,11 @@ class Reads(Path):
     def why_not(self, weights: Tensor, values: Tensor) -> str:
         if weights.shape[1] == 1:
             return "There is one query."
-        from regard.fast.cuda import reads
-
-        return "" if reads.suits(weights, values) else "The sizes or the types do not suit the kernel."
+        if values.dtype != torch.bfloat16:
+            return "The values are not in bfloat16."
+        if weights.numel() == 0 or max(weights.shape[1:]) > MOST:
+            return f"There are no queries, or more than {MOST} queries or positions."
+        return ""
 
     def run(self, weights: Tensor, values: Tensor) -> Tensor:
         from regard.fast.cuda import reads

@@ -73,7 +73,7 @@ def lacks(network: Network, batch: Batch) -> str:
     """Why the model is not one that reads one text and writes one text; empty if it is and uses nothing else of the
     batch."""
     if len(network.readers) != 1 or len(network.decoders) != 1:
-        return "The model has several inputs or outputs."
+        return "The model does not have one input and one output."
     if network.distillation is not None:
         return "The model also learns from the distributions of other models."
     (name,), (output,) = network.readers, network.decoders
