@@ -109,7 +109,9 @@ def our_step(options: argparse.Namespace) -> Callable[[], None]:
     batches = StreamBatches(dataset, rows=options.rows, span=options.span)
     network = model.network.to(options.device).train()
     accelerator = make_accelerator(options.precision, options.device)
-    update = Updater(accelerator, network, make_optimizer(network, spec.training), CLIP)
+    update = Updater(
+        accelerator, network, make_optimizer(network, spec.training.optimizer, spec.training.lr), CLIP
+    )
     spans, taken = iter(batches), 0
 
     def step() -> None:

@@ -93,7 +93,10 @@ def measure(folder: Path, kind: str, size: int, threads: int, rounds: int, steps
     torch.manual_seed(spec.training.seed)
     network = Model.build(spec, columns).network.train()
     update = Updater(
-        make_accelerator("fp32", "cpu"), network, make_optimizer(network, spec.training), spec.training.clip
+        make_accelerator("fp32", "cpu"),
+        network,
+        make_optimizer(network, spec.training.optimizer, spec.training.lr),
+        spec.training.clip,
     )
     built = Dataset.build(rows, columns.values())
 

@@ -107,7 +107,7 @@ class Plain(nn.Module):
 def plain_update(spec: Spec, names: tuple[str, str], sizes: tuple[int, int]) -> Callable[[Batch], None]:
     options = spec.training
     model = Plain(spec, *sizes).cuda()
-    optimizer = torch.optim.Adam(model.parameters(), lr=options.lr, betas=options.betas, fused=True)
+    optimizer = torch.optim.Adam(model.parameters(), lr=options.lr, betas=options.optimizer.betas, fused=True)
     averages = [one.detach().clone() for one in model.parameters()]
     narrow = options.precision == "bf16"
 
@@ -130,7 +130,9 @@ def our_update(spec: Spec, network: Any) -> Callable[[Batch], None]:
     accelerator = make_accelerator(options.precision, "cuda")
     network.to("cuda").train()
     average = None if options.ema is None else MovingAverage(network, options.ema)
-    updater = Updater(accelerator, network, make_optimizer(network, options), options.clip, average)
+    updater = Updater(
+        accelerator, network, make_optimizer(network, options.optimizer, options.lr), options.clip, average
+    )
     taken = 0
 
     def update(batch: Batch) -> None:

@@ -15,6 +15,7 @@ from regard.evaluation import Evaluation
 from regard.fitting.pair_notes import Note
 from regard.reporting.console import safe_console
 from regard.spec import Spec
+from regard.spec.search import QUICKEST
 from regard.training import Result
 
 
@@ -89,8 +90,8 @@ class Announcer:
             f"{name} {score.value:.4g}{evaluation.beside(name)}" for name, score in evaluation.scores.items()
         )
         search = self.spec.search
-        beam = f"; beam search of {search.beam}, during training: greedy"
-        note = beam if stepwise and search.method == "beam" else ""
+        other = f"; {search.method.part.named(search.method)}, during training: {QUICKEST}"
+        note = other if stepwise and search.method.type != QUICKEST else ""
         self.console.print(
             f"[bold]{split}[/bold]  {escape(figures)}   ({self._counted(dataset)}{note})", highlight=False
         )

@@ -39,6 +39,7 @@ from regard.runs.run import RunFolder
 from regard.spec import Spec
 from regard.spec.changes import Change
 from regard.spec.saved import load_spec, write_spec
+from regard.spec.search import QUICKEST
 from regard.spec.training import SPAN, STREAMS
 from regard.training import Callback, Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
@@ -186,7 +187,7 @@ class Experiment:
             write_columns(self.folder.work / COLUMNS, self.columns)
             write_spec(self.folder.work, self.spec)
         self.model.metrics = {"data": self._remembered()}
-        monitor = self.model if is_stream(self.spec) else self.model.searching(method="greedy", n_best=1)
+        monitor = self.model if is_stream(self.spec) else self.model.searching(method=QUICKEST, n_best=1)
         result = fit_network(
             self.model.network,
             batches,

@@ -13,6 +13,7 @@ from regard.errors import RegardError
 from regard.model.continuing import Growing, Piece, Sampling, Surprise, continued, expect, surprises
 from regard.nn.modes import answering
 from regard.nn.network import Network
+from regard.nn.search import Sample
 from regard.parts import faults_named
 from regard.spec import Spec
 from regard.trace.prediction import Prediction
@@ -93,8 +94,7 @@ class LanguageModel:
         check_text(prompt, "prompt")
         length = search.max_length or GENERATED if length is None else length
         expect("length", length, Integral, lambda it: it >= 0, "a whole number, 0 or more")
-        usual = {"temperature": search.temperature, "top_k": search.top_k, "top_p": search.top_p}
-        usual["seed"] = self.spec.training.seed
+        usual = {**dict(search.options_of(Sample.Options)), "seed": self.spec.training.seed}
         given = {name: value for name, value in options.items() if value is not None}
         decoder = self.network.decoders[next(iter(self.spec.outputs))]
         column.refuse_unknown(prompt, "prompt")

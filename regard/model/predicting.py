@@ -171,7 +171,7 @@ class PredictingModel:
         dataset = self.dataset([self.row(value, number) for number, value in enumerate(inputs, 1)])
         others = [(other, other.dataset([other.row(value) for value in inputs])) for other in ensemble]
         keys: list[int] = []
-        if model.spec.search.method == "sample":
+        if model.spec.search.method.part.draws:
             keys = sample_keys(dataset.raw(number) for number in range(len(inputs)))
 
         def answer(batch: Batch) -> list[Prediction]:

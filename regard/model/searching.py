@@ -1,33 +1,41 @@
-"""From a SearchSpec to a search."""
+"""From the section `search` of a spec to a search."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from regard.data.batch import Tokens
-from regard.nn.search import Beam, Greedy, Limits, Sample
+from regard.nn.search import Limits, Request, Search
+from regard.parts import names, part
+from regard.parts.registry import registered
 from regard.spec import SearchSpec, Spec
-
-Search = Greedy | Beam | Sample
 
 
 def searched(spec: Spec, changes: Mapping[str, Any]) -> Spec:
     """The spec with other search options (`max_length=None`: the default) and another `seed`
-    (`training.seed`). A beam, a length penalty or several best answers select beam search; an `n_best` above
-    the beam size widens the beam."""
+    (`training.seed`). Options that belong to another search choose it (`Search.chosen_by`)."""
     wanted = dict(changes)
-    if set(wanted) & {"beam", "length_penalty"} and "method" not in wanted:
-        wanted["method"] = "beam"
-    if (wanted.get("n_best") or 1) > 1 and "method" not in wanted and spec.search.method == "greedy":
-        wanted["method"] = "beam"
-    if "n_best" in wanted and "beam" not in wanted and (wanted["n_best"] or 0) > spec.search.beam:
-        wanted["beam"] = wanted["n_best"]
+    if "method" not in wanted and (method := _chosen(spec.search, wanted)):
+        wanted["method"] = method
+    search = part("search", wanted.get("method") or spec.search.method.type)
+    if search is not None:
+        wanted |= search.implied(spec.search.options_of(search.Options), wanted)
     seed = wanted.pop("seed", None)
     made = spec.with_options("search", wanted) if wanted else spec
     return made if seed is None else made.with_options("training", {"seed": seed})
+
+
+def _chosen(search: SearchSpec, changes: Mapping[str, Any]) -> str | None:
+    """The search that some changes choose; None: the present one stays."""
+    several = (changes.get("n_best") or 1) > 1 and not search.method.part.several
+    keys = {key for key in changes if key not in type(search).model_fields or (key == "n_best" and several)}
+    own = [name for kind, name, _ in registered() if kind == "search"]  # ours, without importing others
+    searches = (part("search", name) for name in chain(own, names("search") if keys else ()))
+    return next((one.Options.type for one in searches if keys & {*one.chosen_by}), None)
 
 
 def sample_keys(contents: Iterable[Mapping[str, str]]) -> list[int]:
@@ -55,16 +63,6 @@ def make_search(
     prefix   the beginning of every output
     """
     limits = Limits(minimum=search.min_length, maximum=search.max_length, prefix=prefix)
-    if search.method == "greedy":
-        return Greedy(limits=limits)
-    if search.method == "beam":
-        return Beam(size=search.beam, length_penalty=search.length_penalty, best=search.n_best, limits=limits)
-    return Sample(
-        samples=search.n_best,
-        temperature=search.temperature,
-        top_k=search.top_k,
-        top_p=search.top_p,
-        seed=seed,
-        keys=keys,
-        limits=limits,
-    )
+    request = Request(answers=search.n_best, limits=limits, seed=seed, keys=keys)
+    made: Search = search.method.part.make(search.method, request)
+    return made

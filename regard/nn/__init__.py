@@ -43,6 +43,7 @@ from regard.nn.parents import Parents
 from regard.nn.path import Path, faster, load
 from regard.nn.replacing import Replaces, without_fast_paths
 from regard.nn.scores import AttentionScore
+from regard.nn.search import Hypotheses, Search, Stepper
 from regard.nn.selections import Given, Selection, masked_softmax
 from regard.nn.spelling import ConvolutionalSpelling, RecurrentSpelling, SpelledEmbedding
 from regard.nn.stepping import Step
@@ -68,6 +69,7 @@ __all__ = [
     "Encoder",
     "GRUCell",
     "Given",
+    "Hypotheses",
     "ImageEncoder",
     "LSTMCell",
     "LabelDecoder",
@@ -91,9 +93,11 @@ __all__ = [
     "RecurrentEncoder",
     "RecurrentSpelling",
     "Replaces",
+    "Search",
     "Selection",
     "SpelledEmbedding",
     "Step",
+    "Stepper",
     "StepwiseDecoder",
     "Store",
     "StoreStep",

@@ -77,8 +77,9 @@ def as_data(value: Any, *, unset: bool = False) -> Any:
     unset   include options that have their default value
     """
     if isinstance(value, Settings):
-        chosen = type(value).model_fields if unset else sorted(value.model_fields_set, key=_order(value))
-        keys = {name: type(value).model_fields[name].alias or name for name in chosen}
+        fields, further = type(value).model_fields, value.model_extra or {}
+        chosen = [name for name in fields if unset or name in value.model_fields_set]
+        keys = {name: fields[name].alias or name for name in chosen} | {name: name for name in further}
         data = {key: as_data(getattr(value, name), unset=unset) for name, key in keys.items()}
         return {"type": value.type, **data} if isinstance(value, Options) and value.type else data
     if isinstance(value, Mapping):
@@ -86,7 +87,3 @@ def as_data(value: Any, *, unset: bool = False) -> Any:
     if isinstance(value, tuple | list):
         return [as_data(item, unset=unset) for item in value]
     return value
-
-
-def _order(value: Settings) -> Any:
-    return list(type(value).model_fields).index

@@ -24,7 +24,6 @@ OF_STREAMS = ("span", "carry")
 OF_ROWS = {
     "training": ("batch_tokens", "bucket", "workers", "distill", "curriculum"),
     "data": ("fields", "format", "images", "where", "references", "bad_rows"),
-    "search": ("method", "beam", "length_penalty", "n_best", "min_length", "replace_unknown"),
 }
 
 
@@ -40,6 +39,18 @@ def _check_stream(plan: Plan, mistakes: Mistakes) -> None:
                 mistakes.at(section).add(
                     f"{key} has no effect: {reason}.", key, fix=f"Leave {key} out{remedy}."
                 )
+    search = getattr(plan, "search", None)
+    if stream and search is not None:
+        _check_search_of_stream(search, mistakes.at("search"))
+
+
+def _check_search_of_stream(search: Any, mistakes: Mistakes) -> None:
+    """A stream is continued by drawing: only the options of a search that does so have an effect."""
+    given = search.given - {"max_length"}
+    searches = [part("search", name) for name in (names("search") if given else ())]
+    used = {key for one in searches if one.continues for key in one.Options.model_fields}
+    for key in sorted(given - used):
+        mistakes.add(f"{key} has no effect: the data are a text stream.", key, fix=f"Leave {key} out.")
 
 
 def _check_columns(plan: Plan, mistakes: Mistakes) -> None:

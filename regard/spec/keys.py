@@ -7,6 +7,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 from regard.parts import names, part
+from regard.parts.section import Section
 from regard.spec.data import DataSpec
 from regard.spec.search import SearchSpec
 from regard.spec.training import TrainingSpec
@@ -38,7 +39,7 @@ SYNONYMS = {
 
 def paths_of(key: str) -> list[str]:
     """The paths of a spec at which this key, or else its synonym, is an option: `training.epochs`."""
-    found = [f"{section}.{key}" for section, model in SECTIONS.items() if key in model.model_fields]
+    found = [f"{section}.{key}" for section, model in SECTIONS.items() if key in _keys(model)]
     chosen = {kind: [part(kind, name).Options for name in names(kind)] for kind in ("encoder", "decoder")}
     found += [
         f"{kind}.{key}"
@@ -49,6 +50,12 @@ def paths_of(key: str) -> list[str]:
     if any(key in model.model_fields for field in looks if field for model in _models(field.annotation)):
         found.append(f"attention.{key}")
     return found if found or key not in SYNONYMS else paths_of(SYNONYMS[key])
+
+
+def _keys(section: type[BaseModel]) -> set[str]:
+    """The keys of a section, with those of a part whose options stand beside its name."""
+    beside = section.all_options() if issubclass(section, Section) else ()
+    return {key for model in (section, *beside) for key in model.model_fields}
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from regard.errors import RegardError, Words
 from regard.parts import Options, names, nearest
 from regard.parts.choice import OneOf, suggestion
+from regard.parts.section import Section
 from regard.spec.document import Document, Place
 
 EXPECTED = {
@@ -100,7 +101,8 @@ def _sentence(mistake: dict[str, Any], root: type[BaseModel], full: Mapping[str,
         others = _others_with(str(last), mistake["loc"][:-1], root, full)
         if others:
             return f"unknown key {last!r}.", others
-        fields = [item for model in known for item in model.model_fields.items()]
+        beside = [one for model in known if issubclass(model, Section) for one in model.all_options()]
+        fields = [item for model in (*known, *beside) for item in model.model_fields.items()]
         keys = list(dict.fromkeys(field.alias or key for key, field in fields))
         return f"unknown key {last!r}.", _instead(str(last), keys)
     if kind == "unknown_part":

@@ -18,6 +18,7 @@ from pydantic_core import PydanticUndefined
 
 from regard.parts import KINDS, Options, names, part
 from regard.parts.choice import OneOf
+from regard.parts.section import Section
 from regard.spec.data import DataSpec
 from regard.spec.search import SearchSpec
 from regard.spec.training import TrainingSpec
@@ -34,7 +35,11 @@ TITLES = {
     "store": "decoder.store",
 }
 SETTINGS: dict[str, type[BaseModel]] = {"search": SearchSpec, "training": TrainingSpec, "data": DataSpec}
-AFTER = {"training": ("schedule", "curriculum", "logger"), "data": ("world", "package", "reader")}
+AFTER = {
+    "search": ("search",),
+    "training": ("optimizer", "schedule", "curriculum", "logger"),
+    "data": ("world", "package", "reader"),
+}
 """Kinds of parts that a section without a type can contain."""
 PIPE = r"\|"
 """A `|` in a cell of a Markdown table, inside or outside of code."""
@@ -60,18 +65,26 @@ def page() -> str:
             if kind in KINDS and any(
                 isinstance(mark, OneOf) and mark.kind == kind for mark in _marks(settings)
             ):
-                lines += ["", f"### {kind}", *_kind(kind, "####")]
+                lines += ["", f"### {kind}", *_beside(kind, settings)]
     return "\n".join(lines) + "\n"
 
 
-def _kind(kind: str, level: str = "###") -> list[str]:
+def _beside(kind: str, settings: type[BaseModel]) -> list[str]:
+    """The parts of a kind, below the section that chooses them."""
+    if not issubclass(settings, Section) or settings.choice().kind != kind:
+        return _kind(kind, "####")
+    words = (settings.__doc__ or "").split(". ", 1)[1]
+    return ["", " ".join(words.split()), *_kind(kind, "####", settings.chooser)]
+
+
+def _kind(kind: str, level: str = "###", key: str = "type") -> list[str]:
     lines: list[str] = []
     for name in names(kind):
         found = part(kind, name)
         options = found if isinstance(found, type) and issubclass(found, Options) else found.Options
         if kind == "column" and not found.roles:
             continue
-        lines += ["", f"{level} type: {name}", "", *_words(options, found), *options_table(options)]
+        lines += ["", f"{level} {key}: {name}", "", *_words(options, found), *options_table(options)]
         lines += _nested(options, name, level)
     return lines
 

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from regard.parts import Depth, Positive, Settings, Share
+from regard.parts import Depth, one_of, part
+from regard.parts.registry import names
+from regard.parts.section import Section
+
+QUICKEST = "greedy"
+"""The search of a spec that names none, and of the evaluations during training."""
 
 
-class SearchSpec(Settings):
-    """How a trained model generates text."""
+class SearchSpec(Section):
+    """How a trained model generates text. The options of a search stand beside its name: `{method: beam, beam: 5}`;
+    those of other searches have no effect until they are chosen."""
 
-    method: Literal["greedy", "beam", "sample"] = "greedy"
-    """greedy: always the most probable unit; beam: beam search; sample: sample units from the model."""
-    beam: Depth = 5
-    """For beam: number of hypotheses to keep."""
-    length_penalty: Annotated[float, Field(ge=0.0, le=10.0)] = 1.0
-    """Rank hypotheses by log p / ((5 + length)/6)^penalty (Wu 2016); 0 ranks by probability alone."""
+    model_config = ConfigDict(extra="allow")  # options of other searches, validated by `Section`
+    chooser: ClassVar[str] = "method"
+    tolerant: ClassVar[bool] = True
+
+    method: Annotated[Any, one_of("search", default=QUICKEST)] = Field(
+        default=QUICKEST, validate_default=True
+    )
+    """The search: `greedy`, `beam`, `sample`, or one of your own."""
     n_best: Depth = 1
     """Number of outputs per input, from the beam or from repeated sampling."""
     min_length: Annotated[int, Field(ge=0)] = 0
@@ -25,23 +33,19 @@ class SearchSpec(Settings):
     max_length: Annotated[int, Field(ge=1, le=100_000)] | None = None
     """Maximum length of an output, in units; default: twice the length of the input, plus twenty. For a stream: the
     default number of units that `generate` draws (200 if unset)."""
-    temperature: Positive = 1.0
-    """For sample: divide the logits by this number."""
-    top_k: Annotated[int, Field(ge=0)] = 0
-    """For sample: draw from this many most probable units; 0: from all."""
-    top_p: Share = 1.0
-    """For sample: draw from the most probable units that together have this probability."""
     replace_unknown: bool = False
     """Replace unknown words in the output by the most attended source word."""
 
     @model_validator(mode="after")
     def _possible(self) -> SearchSpec:
-        if self.method == "beam" and self.n_best > self.beam:
-            raise ValueError(f"a beam of {self.beam} cannot give {self.n_best} answers. Raise beam.")
-        if self.method == "greedy" and self.n_best > 1:
+        search = self.method.part
+        if self.n_best > 1 and not search.several:
+            others = [name for name in names("search") if part("search", name).several]
             raise ValueError(
-                f"greedy search gives one answer, not {self.n_best}. Use method: beam or sample."
+                f"{self.method.type} search gives one answer, not {self.n_best}. Use method: {' or '.join(others)}."
             )
+        if refused := search.refused(self.method, self.n_best):
+            raise ValueError(refused)
         if self.max_length is not None and self.min_length > self.max_length:
             raise ValueError(f"min_length {self.min_length} is more than max_length {self.max_length}.")
         return self

@@ -4,6 +4,7 @@
     decoder: {size: 512}          →  decoder: {target: {type: recurrent, size: 512}}
     attention: {score: dot}       →  decoder: {target: {…, attention: {score: dot}}}
     encoder: transformer          →  encoder: {source: {type: transformer}}
+    search: {method: beam, …}     →  search: {method: {type: beam, …}}
 
 A mapping whose first key is the name of an input (output) is read as one entry per encoder (decoder). Any other mapping
 holds the options of every encoder (of the only decoder).
@@ -18,8 +19,14 @@ from regard.errors import RegardError
 from regard.parts import Settings, names, part
 from regard.parts.choice import OneOf
 from regard.parts.saved import current_part
+from regard.parts.section import Section
 from regard.spec.attending import expand_attention
 from regard.spec.document import Document, Place
+from regard.spec.search import SearchSpec
+from regard.spec.training import TrainingSpec
+
+SECTIONS: Mapping[str, type[Section]] = {"search": SearchSpec, "training": TrainingSpec}
+"""Sections in which the options of a part stand beside its name."""
 
 
 def usual(column: Mapping[str, Any], what: str) -> str | None:
@@ -67,6 +74,10 @@ def expand(document: Document) -> tuple[dict[str, Any], dict[Place, Place]]:
         _hand_down_attention(data, document, written)
     for name, options in data["decoder"].items():
         expand_attention(name, options, outputs[name], read, document, written)
+    for name, section in SECTIONS.items():
+        if isinstance(data.get(name), Mapping):
+            data[name], moved = section.gathered(data[name])
+            written |= {(name, section.chooser, key): (name, key) for key in moved}
     return data, written
 
 

@@ -11,6 +11,7 @@ from pydantic import Field, PrivateAttr, ValidationError, field_validator
 
 from regard.errors import Option, RegardError, Setting
 from regard.parts import Mistakes, Settings, as_data, one_of
+from regard.parts.section import Section
 from regard.spec.changes import Change, changed, plain
 from regard.spec.check import check, check_search
 from regard.spec.data import DataSpec
@@ -47,7 +48,7 @@ class Spec(Settings):
     truth: dict[str, AnyColumn] = {}
     encoder: dict[str, AnyEncoder]
     decoder: dict[str, AnyDecoder]
-    search: SearchSpec = SearchSpec()
+    search: SearchSpec = Field(default_factory=SearchSpec)
     training: TrainingSpec = Field(default_factory=TrainingSpec)
     data: DataSpec = DataSpec()
     metrics: tuple[str, ...] = ()
@@ -150,15 +151,18 @@ class Spec(Settings):
 
     def with_options(self, section: str, options: Mapping[str, Any]) -> Spec:
         """A copy with other options of `search` or `training`. Only that section is validated again."""
-        before, given = getattr(self, section), {name: plain(value, name) for name, value in options.items()}
+        before: Section = getattr(self, section)
+        given = {name: plain(value, name) for name, value in options.items()}
         document = Document(
-            {section: {**as_data(before), **given}},
+            {section: {**before.beside(), **given}},
             changes={(section, name): Option(name, value) for name, value in options.items()},
         )
         try:
             after = type(before).model_validate(document.data[section])
         except ValidationError as error:
-            raise explain(error, type(self), document, document.data, {}, within=(section,)) from None
+            full, moved = before.gathered(document.data[section])
+            written: dict[Place, Place] = {(section, before.chooser, key): (section, key) for key in moved}
+            raise explain(error, type(self), document, {section: full}, written, within=(section,)) from None
         made: Spec = self.model_copy(update={section: after})
         made._written = {**self._written, section: {**(self._written.get(section) or {}), **given}}
         mistakes = Mistakes(lambda *place: document.where(place))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from regard.parts import Count, Positive, Seed, Settings, Share, one_of
+from regard.parts.section import Section
 
 EPOCHS = 10
 SPAN, STREAMS = 35, 20
@@ -48,8 +49,11 @@ class StartFromOptions(Settings):
     and new ones start fresh. keep: vocabularies and classes stay those of that model."""
 
 
-class TrainingSpec(Settings):
-    """How a model is trained."""
+class TrainingSpec(Section):
+    """How a model is trained. The options of the optimizer may stand beside its name: `{optimizer: sgd, momentum: 0.9}`
+    means `{optimizer: {type: sgd, momentum: 0.9}}`."""
+
+    chooser: ClassVar[str] = "optimizer"
 
     moved = {
         "teachers": "distill: {from: [...]}",
@@ -75,16 +79,12 @@ class TrainingSpec(Settings):
     """For a stream: start each span with the final state of the previous one; false: reset the state."""
     accumulate: Count = 1
     """Number of batches whose gradients are accumulated for one update."""
-    optimizer: Literal["adam", "adamw", "sgd"] = "adam"
-    """adam adds weight decay to the gradient, adamw to the update."""
+    optimizer: Annotated[Any, one_of("optimizer", default="adam")] = Field(
+        default="adam", validate_default=True
+    )
+    """The optimizer: `adamw`, or with options `{type: adamw, weight_decay: 0.01}`."""
     lr: Positive = 1e-3
     """Learning rate, after the warm-up of the schedule."""
-    weight_decay: Annotated[float, Field(ge=0.0)] = 0.0
-    """Coefficient of weight decay."""
-    momentum: Share = 0.0
-    """For sgd: momentum."""
-    betas: tuple[Share, Share] = (0.9, 0.999)
-    """For adam and adamw: decay rates of the running means of the gradient and of its square."""
     clip: Positive | None = 1.0
     """Maximum norm of the gradient."""
     schedule: Annotated[Any, one_of("schedule", default="constant")] = Field(
@@ -145,14 +145,6 @@ class TrainingSpec(Settings):
     @model_validator(mode="after")
     def _used(self) -> TrainingSpec:
         """Refuse options that others make ineffective."""
-        if "momentum" in self.model_fields_set and self.optimizer != "sgd":
-            raise ValueError(
-                f"momentum has no effect: it belongs to optimizer: sgd; {self.optimizer} has betas. Remove it."
-            )
-        if "betas" in self.model_fields_set and self.optimizer == "sgd":
-            raise ValueError(
-                "betas has no effect: it belongs to adam and adamw; sgd has momentum. Remove it."
-            )
         if self.average == 1:
             raise ValueError("average: 1 has no effect: it averages a single checkpoint. Choose 2 or more.")
         return self

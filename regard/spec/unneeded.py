@@ -11,6 +11,7 @@ from typing import Any, get_args
 from regard.parts import Provenance, Settings, part
 from regard.parts.choice import OneOf
 from regard.parts.registry import new_name
+from regard.parts.section import Section
 from regard.spec.data import DataSpec
 from regard.spec.document import Document
 from regard.spec.training import TrainingSpec
@@ -43,6 +44,10 @@ def without_unneeded(document: Document) -> tuple[Document, list[tuple[str, str]
                     kept[key] = known
                 else:
                     del kept[key]
+                    if issubclass(settings, Section) and key == settings.chooser:  # with its options
+                        kept = data[section] = {
+                            one: kept[one] for one in kept if one in settings.model_fields
+                        }
                     break
     return Document(data, document.name, document.lines, document.changes), missing
 

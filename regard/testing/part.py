@@ -16,7 +16,18 @@ from regard.errors import MissingExtra, RegardError
 from regard.parts import KINDS, find, nearest
 from regard.parts.contract import check_class, contract_of
 from regard.spec import Spec
-from regard.testing import columns, data, drawings, layers, measures, models, paths, stores, training
+from regard.testing import (
+    columns,
+    data,
+    drawings,
+    layers,
+    measures,
+    models,
+    paths,
+    searches,
+    stores,
+    training,
+)
 from regard.testing.report import PartReport, Stop
 from regard.testing.rows import rows as usual_rows
 from regard.testing.specs import Document, contexts, options_of, own_column, small
@@ -29,6 +40,8 @@ LAYERS: dict[str, Callable[[PartReport, Any], None]] = {
     "selection": layers.check_selection,
     "store": stores.check_store,
     "network": stores.check_network,
+    "search": searches.check_search,
+    "optimizer": training.check_optimizer,
     "schedule": training.check_schedule,
     "curriculum": training.check_curriculum,
     "logger": training.check_logger,

@@ -1,4 +1,4 @@
-"""Checks of schedules, curricula and loggers."""
+"""Checks of optimizers, schedules, curricula and loggers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,56 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from regard.testing.report import PartReport
+from regard.training.checkpoint import pack_optimizer, unpack_optimizer
+from regard.training.optimizers import make_optimizer
 from regard.training.schedules import make_schedule
 
 STEPS = 40
+
+
+def check_optimizer(report: PartReport, options: Any) -> None:
+    inputs = torch.linspace(-1, 1, 12).view(4, 3)
+
+    def steps(network: torch.nn.Module, optimizer: Any, count: int) -> float:
+        loss = torch.zeros(())
+        for _ in range(count):
+            for group in optimizer.param_groups:
+                group["lr"] = 0.01
+            optimizer.zero_grad()
+            loss = (network(inputs) - inputs).square().sum()
+            loss.backward()
+            optimizer.step()
+        return float(loss.detach())
+
+    networks = [torch.nn.Linear(3, 3) for _ in range(2)]
+    networks[1].load_state_dict(networks[0].state_dict())
+    before = [weight.clone() for weight in networks[0].parameters()]
+    with report.calling("make", "an optimizer of torch"):
+        whole, resumed = (make_optimizer(network, options, 0.01) for network in networks)
+    with report.calling("step", "an update"):
+        first = steps(networks[0], whole, 1)
+        last = steps(networks[0], whole, STEPS)
+    same = [bool(torch.equal(*pair)) for pair in zip(before, networks[0].parameters(), strict=True)]
+    report.is_true("step", not any(same), "an update of every weight", "a weight that stays")
+    report.is_true(
+        "step", math.isfinite(last) and last < first, "a falling loss", f"{first:g}, later {last:g}"
+    )
+    with report.calling("state", "tensors and plain numbers for each weight"):
+        steps(networks[1], resumed, STEPS // 2)
+        tensors, values = pack_optimizer(resumed)
+        again = make_optimizer(networks[1], options, 0.01)
+        kept = {name: tensor.clone() for name, tensor in tensors.items()}
+        unpack_optimizer(again, kept, json.loads(json.dumps(values)))
+        steps(networks[1], again, STEPS + 1 - STEPS // 2)
+    pairs = zip(networks[0].parameters(), networks[1].parameters(), strict=True)
+    equal = all(torch.allclose(one, other, atol=1e-6) for one, other in pairs)
+    report.is_true("state", equal, "the same weights after a resumption", "other weights")
+    with report.calling("described", "a text"):
+        told = options.part.described(options)
+    report.is_true("described", isinstance(told, str), "a text", type(told).__name__)
 
 
 def check_schedule(report: PartReport, options: Any) -> None:

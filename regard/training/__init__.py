@@ -1,6 +1,6 @@
 """The training loop and its components.
 
-Names are loaded at first use: a spec needs only the schedules of this folder.
+Names are loaded at first use: a spec needs only the optimizers and schedules of this folder.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from regard.training.device import make_accelerator
     from regard.training.loggers import Logger
     from regard.training.loop import BatchSource, Result, fit
+    from regard.training.optimizers import OptimizerPart
     from regard.training.processes import process_rank, world_size
     from regard.training.progress import BarProgress, LineProgress, Progress, make_progress
     from regard.training.schedules import Schedule
@@ -28,6 +29,7 @@ _HOMES = {
     "Interrupted": "regard.training.signals",
     "LineProgress": "regard.training.progress",
     "Logger": "regard.training.loggers",
+    "OptimizerPart": "regard.training.optimizers",
     "Progress": "regard.training.progress",
     "Result": "regard.training.loop",
     "Schedule": "regard.training.schedules",
@@ -49,6 +51,7 @@ __all__ = [
     "Interrupted",
     "LineProgress",
     "Logger",
+    "OptimizerPart",
     "Progress",
     "Result",
     "Schedule",

@@ -22,8 +22,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from regard.data.batch import Batch
+from regard.training.descent import Descent
 from regard.training.ema import MovingAverage
-from regard.training.optimizers import Descent
 
 
 class Objective(nn.Module):

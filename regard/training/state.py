@@ -60,7 +60,7 @@ class TrainingState:
     ) -> None:
         self.network, self.accelerator, self.path = network, accelerator, run / checkpoint.STATE
         self.position = Position()
-        self.optimizer = make_optimizer(network, options)
+        self.optimizer = make_optimizer(network, options.optimizer, options.lr)
         self.schedule = make_schedule(options.schedule, options.lr, total=total)
         self.average = None if options.ema is None else MovingAverage(network, options.ema)
         self.snapshots = Snapshots(

@@ -28,10 +28,10 @@ from regard.nn.network import Network
 from regard.nn.packing import BucketPacking, Packing
 from regard.nn.recurrence import run_cells
 from regard.nn.search import Beam
-from regard.nn.search.active import Active
+from regard.nn.search.back_pointers import BackPointers
+from regard.nn.search.finished import Finished
 from regard.nn.search.limits import Bounds
-from regard.nn.search.paths import Paths
-from regard.nn.search.pool import Pool
+from regard.nn.search.unfinished import Unfinished
 from regard.nn.targets import shifted
 from tests.quick_interpreter import exchange_once
 
@@ -422,9 +422,9 @@ def test_quick_beams_go_where_plain_ones_go(size, n_best, penalty):
     beam = Beam(size, length_penalty=penalty, best=n_best)
     bounds = Bounds(torch.tensor([9, 3, 2, 5], device=DEVICE), 0, end, (0, 2), None)
     live, done = torch.zeros(rows, 1, device=DEVICE), torch.tensor([0, 0, 0, 1], device=DEVICE) > 0
-    pool = other_pool = Pool.empty(live.expand(-1, size))
+    pool = other_pool = Finished.empty(live.expand(-1, size))
     sound = torch.ones(rows, dtype=torch.int8, device=DEVICE)
-    kept, paths = [], Paths(end)
+    kept, paths = [], BackPointers(end)
     for t in range(steps):
         logits = torch.randn(rows, live.shape[1], choices, device=DEVICE) * 2
         logits[..., end] += 1.5
@@ -446,7 +446,7 @@ def test_quick_beams_go_where_plain_ones_go(size, n_best, penalty):
         torch.testing.assert_close(room[0], expected[0])
         real = expected[0] > -torch.inf
         assert torch.equal(room[1][real], expected[1][real]) and torch.equal(room[2][real], expected[2][real])
-        pool, other_pool = Pool(*parts), expected[3]
+        pool, other_pool = Finished(*parts), expected[3]
         for found, plain in zip(pool.parts[:2], other_pool.parts[:2], strict=True):
             torch.testing.assert_close(found, plain)
         finished = pool.totals > -torch.inf
@@ -455,7 +455,7 @@ def test_quick_beams_go_where_plain_ones_go(size, n_best, penalty):
         assert torch.equal(new_done, expected[4])
         live, done = room[0], new_done
         kept.append(room)
-        paths.keep(Active.all(rows, live.device), room[2], room[1], room[0], {})
+        paths.keep(Unfinished.all(rows, live.device), room[2], room[1], room[0], {})
     assert bool(sound.all())
     stacked = (torch.stack([room[place] for room in kept]) for place in (2, 1, 0))
     ended = (pool.steps, pool.slots, pool.totals)
@@ -478,7 +478,7 @@ def test_quick_beams_tell_of_a_planted_nan():
         *torch.empty(2, 2, 2, dtype=torch.int64, device=DEVICE),
     )
     last, at = torch.tensor([9, 9], device=DEVICE), torch.tensor(0, device=DEVICE)
-    pool = Pool.empty(live.expand(-1, 2))
+    pool = Finished.empty(live.expand(-1, 2))
     beams.advance(
         values, words, normalizers, live, pool.parts, done, last, at, sound, room,
         size=2, n_best=1, end=3, penalty=1.0,

@@ -24,7 +24,7 @@ from regard.nn.replacing import Replaces, without_fast_paths
 from regard.nn.search import Beam, Greedy
 from regard.nn.search.beam import BEAMS
 from regard.nn.selections import Sigmoid, Softmax
-from regard.training.optimizers import QuickAdam
+from regard.training.descent import QuickAdam
 
 from .conftest import SOURCE, TARGET, model
 

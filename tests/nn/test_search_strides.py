@@ -13,7 +13,7 @@ from regard.nn.search import Beam, Greedy, Limits, Sample, Stepper
 from regard.nn.search.beam_strides import beam_in_strides
 from regard.nn.search.greedy import MostProbable
 from regard.nn.search.strides import walk_in_strides
-from regard.nn.search.walk import walk
+from regard.nn.search.token_by_token import token_by_token
 
 from .conftest import VOCABULARY, model, tokens
 
@@ -64,7 +64,7 @@ def test_strides_find_what_single_steps_find(kind: str, limits: str) -> None:
     with torch.inference_mode():
         greedy = walk_in_strides(stepper, MostProbable(), bounds)
         several = beam_in_strides(beam, stepper, bounds)
-    same(greedy, walk(stepper, MostProbable(), steps=bounds.steps, bounds=bounds))
+    same(greedy, token_by_token(stepper, MostProbable(), steps=bounds.steps, bounds=bounds))
     same(several, beam.step_by_step(stepper, bounds))
 
 

@@ -30,6 +30,8 @@ PARTS = {
     "selection": "tempered",
     "world": "gauge",
     "metric": "amount_error",
+    "optimizer": "scaled",
+    "search": "brief",
 }
 COMMANDS = """
 import contextlib, io, json, sys
@@ -145,11 +147,31 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: P
         ["predict", "both", SENTENCE],
         ["show", "both", "--of", "reading", SENTENCE],
         ["describe", str(run), "-o", "net.svg"],
+        ["describe", "both"],
+        ["predict", "both", "--set", "search.bonus=1000", "--set", "search.min_length=1", SENTENCE],
+        ["predict", "both", "--beam", "3", SENTENCE],
+        ["train", "--resume", str(run), "--set", "training.epochs=6", "--quiet"],
         path=[installed],
         folder=run.parent,
     )
     assert [one.err for one in ran if one.code] == []
-    measured, described, predicted, as_json, shown, of_row, _, told, scored, python, text, read, _ = ran
+    (
+        measured,
+        described,
+        predicted,
+        as_json,
+        shown,
+        of_row,
+        _,
+        told,
+        scored,
+        python,
+        text,
+        read,
+        _,
+        *searched,
+        _,
+    ) = ran
     check_drawing(run)
     assert "amount_error: mean absolute error|refs:1" in measured.out
     found = json.loads((run.parent / "scores.json").read_text(encoding="utf-8"))
@@ -162,6 +184,7 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: P
         "− 0.5 Σ_j a_j log(α_j)",
         "y = value: a number",
         "from the generated world 'gauge'",
+        "gradients scaled with β = 0.98, learning rate 0.01",
     ):
         assert equation in described.out
     assert float(predicted.out) == pytest.approx(9.0, abs=1.5)
@@ -181,6 +204,10 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: P
     assert list(answers) == ["value", "reading"] and float(answers["value"])
     assert set(answers["reading"].split()) & {"nine", "bars"}
     assert answers["reading"].split()[0] in read.out
+    board, brief, beam = (one.out for one in searched)
+    assert "decoded by brief search with a bonus of 0.25" in board
+    assert len(dict(line.split("\t") for line in brief.splitlines())["reading"].split()) == 1
+    assert dict(line.split("\t") for line in beam.splitlines())["reading"]
     scores = json.loads((run.parent / "both" / "metrics.json").read_text(encoding="utf-8"))["scores"]
     assert {"value.amount_error", "reading.bleu"} <= set(scores["test"])
 

@@ -1,55 +1,85 @@
-"""Optimizer steps on CUDA: clipping, Adam and the average in one kernel give torch's results."""
+"""Optimizers are parts: ours are torch's, and one of another package resumes exactly."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
 import pytest
 import torch
-from torch import nn
+from safetensors.torch import load_file
 
-from regard.training.ema import MovingAverage
-from regard.training.optimizers import Descent
+import regard
+from regard.errors import RegardError
+from regard.parts import names, registry
+from regard.spec import TrainingSpec
+from regard.training.optimizers import OptimizerPart, make_optimizer
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
-
-
-class Three(nn.Module):
-    """Two weights, and a buffer that is averaged with them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        generator = torch.Generator().manual_seed(0)
-        self.first = nn.Parameter(torch.randn(300, 40, generator=generator))
-        self.second = nn.Parameter(torch.randn(7, generator=generator))
-        self.register_buffer("seen", torch.zeros(3))
+from .tiny import train
 
 
-def teach(network: Three, step: int) -> None:
-    generator = torch.Generator().manual_seed(step)
-    for one in network.parameters():
-        one.grad = (torch.randn(one.shape, generator=generator) * (10.0 if step % 2 else 0.001)).to(one)
-    network.seen += 1.0
+class Heavy(torch.optim.Optimizer):
+    """w ← w − η m, with a mean that depends on the number of steps."""
+
+    def __init__(self, parameters: Sequence[Any], lr: float, beta: float) -> None:
+        super().__init__(parameters, {"lr": lr, "beta": beta})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        for group in self.param_groups:
+            for weight in group["params"]:
+                state = self.state[weight]
+                state["taken"] = state.get("taken", 0) + 1
+                mean = state.setdefault("mean", torch.zeros_like(weight))
+                mean.mul_(group["beta"]).add_(weight.grad)
+                weight.add_(mean, alpha=-group["lr"] / state["taken"])
 
 
-@pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.AdamW])
-@pytest.mark.parametrize("clip", [1.0, float("inf")])
-def test_quick_steps_go_where_torch_goes(kind: type[torch.optim.Adam], clip: float) -> None:
-    """With gradients longer and shorter than the clip, and from a loaded state."""
-    networks = [Three().cuda(), Three().cuda()]
-    averages = [MovingAverage(network, 0.9) for network in networks]
-    optimizers = [kind(network.parameters(), lr=0.1, weight_decay=0.1, fused=True) for network in networks]
-    quick = Descent(optimizers[0], clip, averages[0])
-    plain = Descent(optimizers[1], clip, averages[1])
-    plain.quick = None
-    for step in range(1, 8):
-        for network in networks:
-            teach(network, step)
-        torch.testing.assert_close(quick(step), plain(step))
-        quick.forget()
-        plain.forget()
-        if step == 4:
-            optimizers[0].load_state_dict(optimizers[0].state_dict())
-    assert quick.quick is not None and quick.quick.tensors is not None
-    torch.testing.assert_close(networks[0].state_dict(), networks[1].state_dict(), atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(averages[0].state(), averages[1].state(), atol=1e-5, rtol=1e-5)
-    steps = [optimizer.state_dict()["state"][0]["step"] for optimizer in optimizers]
-    assert steps[0] == steps[1] == 7
+@pytest.fixture
+def heavy() -> Iterator[None]:
+    names("optimizer")
+
+    @regard.register("optimizer", "heavy")
+    class HeavyPart(OptimizerPart):
+        class Options(OptimizerPart.Options):
+            beta: float = 0.5
+
+        @classmethod
+        def make(cls, options: Any, parameters: Sequence[Any], lr: float) -> torch.optim.Optimizer:
+            return Heavy(parameters, lr, options.beta)
+
+    yield
+    del registry._PARTS["optimizer"]["heavy"]
+
+
+def test_a_foreign_optimizer_resumes_exactly(heavy: None, tmp_path: Path) -> None:
+    options = {"optimizer": "heavy", "beta": 0.8, "lr": 0.1, "checkpoint_every": 5}
+    train(tmp_path / "whole", steps=12, **options)
+    train(tmp_path / "halves", steps=5, **options)
+    train(tmp_path / "halves", steps=12, resume=True, **options)
+    whole, halves = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "halves"))
+    assert all(torch.equal(whole[name], halves[name]) for name in whole)
+
+
+@pytest.mark.parametrize(
+    ("written", "kind", "expected"),
+    [
+        ({}, torch.optim.Adam, {"betas": (0.9, 0.999), "weight_decay": 0.0}),
+        ({"optimizer": "adamw", "weight_decay": 0.01}, torch.optim.AdamW, {"weight_decay": 0.01}),
+        ({"optimizer": {"type": "adamw", "betas": [0.8, 0.9]}}, torch.optim.AdamW, {"betas": (0.8, 0.9)}),
+        ({"optimizer": "sgd", "momentum": 0.5}, torch.optim.SGD, {"momentum": 0.5, "weight_decay": 0.0}),
+    ],
+    ids=str,
+)
+def test_ours_are_those_of_torch(written: Any, kind: type, expected: dict[str, Any]) -> None:
+    spec = TrainingSpec(lr=0.25, **written)
+    made = make_optimizer(torch.nn.Linear(2, 2), spec.optimizer, spec.lr)
+    assert type(made) is kind
+    assert {name: made.defaults[name] for name in expected} == expected and made.defaults["lr"] == 0.25
+
+
+def test_a_frozen_network_is_refused() -> None:
+    network = torch.nn.Linear(2, 2).requires_grad_(False)
+    with pytest.raises(RegardError, match="no parameters to train"):
+        make_optimizer(network, TrainingSpec().optimizer, 0.1)

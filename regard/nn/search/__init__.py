@@ -4,7 +4,9 @@ from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Limits
 from regard.nn.search.sample import Sample
 from regard.nn.search.score import score
+from regard.nn.search.search import Request, Search
 from regard.nn.search.stepper import Ensemble, Stepper
+from regard.nn.search.token_by_token import TokenChoice, token_by_token
 from regard.nn.stepping import Stepwise
 
 __all__ = [
@@ -13,8 +15,12 @@ __all__ = [
     "Greedy",
     "Hypotheses",
     "Limits",
+    "Request",
     "Sample",
+    "Search",
     "Stepper",
     "Stepwise",
+    "TokenChoice",
     "score",
+    "token_by_token",
 ]

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, ClassVar, Self
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from regard.errors import RegardError
 from regard.nn.replacing import Replaces
-from regard.nn.search.active import Active
+from regard.nn.search.back_pointers import BackPointers
 from regard.nn.search.beam_strides import beam_in_strides
 from regard.nn.search.candidates import best_continuations, normalizers, top
+from regard.nn.search.checks import all_finite, check_outputs, check_scores
+from regard.nn.search.finished import Finished
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Bounds, Limits
-from regard.nn.search.paths import Paths
-from regard.nn.search.pool import Pool
-from regard.nn.search.soundness import all_finite, check_outputs, check_scores
+from regard.nn.search.search import Request, Search
 from regard.nn.search.stepper import Stepper
 from regard.nn.search.strides import serves
+from regard.nn.search.unfinished import Unfinished
+from regard.parts import Depth, register
 
 
+@register("search", "beam")
 @dataclass(frozen=True)
-class Beam:
+class Beam(Search):
     """Keeps the `size` most probable prefixes of each source; those that reach END are finished.
 
     Finished hypotheses are ranked by log-probability / ((5 + length) / 6)^length_penalty (Wu 2016), where END
@@ -32,6 +37,16 @@ class Beam:
 
     best   number of hypotheses to return, at most `size`
     """
+
+    class Options(Search.Options):
+        """The most probable prefixes are kept at every step."""
+
+        beam: Depth = 5
+        """Number of hypotheses to keep."""
+        length_penalty: Annotated[float, Field(ge=0.0, le=10.0)] = 1.0
+        """Rank hypotheses by log p / ((5 + length)/6)^penalty (Wu 2016); 0 ranks by probability alone."""
+
+    chosen_by: ClassVar[tuple[str, ...]] = ("beam", "length_penalty", "n_best")
 
     size: int = 5
     length_penalty: float = 1.0
@@ -44,6 +59,34 @@ class Beam:
                 f"A beam needs size ≥ 1 and 1 ≤ best ≤ size; received size {self.size}, best {self.best}."
             )
 
+    @classmethod
+    def make(cls, options: Any, request: Request) -> Self:
+        return cls(
+            size=options.beam,
+            length_penalty=options.length_penalty,
+            best=request.answers,
+            limits=request.limits,
+        )
+
+    @classmethod
+    def refused(cls, options: Any, answers: int) -> str:
+        few = answers > options.beam
+        return f"a beam of {options.beam} cannot give {answers} answers. Raise beam." if few else ""
+
+    @classmethod
+    def implied(cls, options: Any, changes: Mapping[str, Any]) -> Mapping[str, Any]:
+        """An `n_best` above the size of the beam widens it."""
+        answers = changes.get("n_best") or 1
+        return {"beam": answers} if "beam" not in changes and answers > options.beam else {}
+
+    @classmethod
+    def named(cls, options: Any) -> str:
+        return f"beam search of {options.beam}"
+
+    @classmethod
+    def described(cls, options: Any) -> str:
+        return f"beam search of size {options.beam}, length penalty {options.length_penalty:g}"
+
     def __call__(self, stepper: Stepper) -> Hypotheses:
         bounds = self.limits.of(stepper)
         if BEAMS(self) and serves(stepper, bounds):
@@ -54,63 +97,71 @@ class Beam:
 
     @torch.no_grad()
     def step_by_step(self, stepper: Stepper, bounds: Bounds) -> Hypotheses:
-        state, paths = stepper.start(), Paths(stepper.end)
-        active = Active.all(len(stepper.lengths), stepper.lengths.device)
-        words = torch.full((len(active), 1), stepper.begin, device=stepper.lengths.device)
+        state, paths = stepper.start(), BackPointers(stepper.end)
+        unfinished = Unfinished.all(len(stepper.lengths), stepper.lengths.device)
+        words = torch.full((len(unfinished), 1), stepper.begin, device=stepper.lengths.device)
         live = torch.zeros_like(words, dtype=torch.float32)
         done = torch.zeros_like(live[:, 0], dtype=torch.bool)
-        pool = Pool.empty(live.expand(-1, self.size))
-        finals: list[tuple[Tensor, Pool]] = []
+        finished = Finished.empty(live.expand(-1, self.size))
+        finals: list[tuple[Tensor, Finished]] = []
         for t in range(bounds.steps):
             step = stepper.step(words, state)
             normalizer = normalizers(step.logits)
             gained = live - normalizer
             if not all_finite(normalizer):
-                check_scores(normalizer, (live > -torch.inf) & ~done.unsqueeze(1), t, active)
+                check_scores(normalizer, (live > -torch.inf) & ~done.unsqueeze(1), t, unfinished)
                 gained = _without_dead_ends(gained, step.logits, ~normalizer.isfinite())
             best, words = top(
                 bounds.apply(step.logits, t, step.allowed), min(2 * self.size, step.logits.shape[-1])
             )
-            live, parents, words, pool, done = self.advance(best, words, gained, pool, done, bounds, t)
+            live, parents, words, finished, done = self.advance(
+                best, words, gained, finished, done, bounds, t
+            )
             ended = int(done.sum())
-            paths.keep(active, words, parents, live, step.looks)
-            if ended == len(active):
+            paths.keep(unfinished, words, parents, live, step.looks)
+            if ended == len(unfinished):
                 break
             state = step.state
-            if active.worth_leaving(ended):
+            if unfinished.worth_leaving(ended):
                 gone, kept = done.nonzero().squeeze(1), (~done).nonzero().squeeze(1)
-                finals.append((active.rows.index_select(0, gone), pool.select(gone)))
-                active, stepper, state = active.select(kept), stepper.select(kept), state.select(kept)
-                bounds, pool, done = bounds.select(kept), pool.select(kept), done.index_select(0, kept)
+                finals.append((unfinished.rows.index_select(0, gone), finished.select(gone)))
+                unfinished, stepper, state = unfinished.select(kept), stepper.select(kept), state.select(kept)
+                bounds, finished, done = (
+                    bounds.select(kept),
+                    finished.select(kept),
+                    done.index_select(0, kept),
+                )
                 words, parents, live = (part.index_select(0, kept) for part in (words, parents, live))
             state = state.reorder(parents)
-        pool = Pool.joined([*finals, (active.rows, pool)])
-        check_outputs(pool.totals[:, 0])
-        return paths.follow(pool, self.best)
+        finished = Finished.joined([*finals, (unfinished.rows, finished)])
+        check_outputs(finished.totals[:, 0])
+        return paths.follow(finished, self.best)
 
     def advance(
         self,
         best: Tensor,
         words: Tensor,
         gained: Tensor,
-        pool: Pool,
+        finished: Finished,
         done: Tensor,
         bounds: Bounds,
         t: int | Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor, Pool, Tensor]:
+    ) -> tuple[Tensor, Tensor, Tensor, Finished, Tensor]:
         """The prefixes after a step, their parents and tokens, the finished hypotheses,
         and the sources that are done."""
         scores, parents, words = best_continuations(best, words, gained, 2 * self.size)
-        pool = self._finish(pool, scores, parents, (words == bounds.end) & ~done.unsqueeze(1), t)
+        finished = self._finish(finished, scores, parents, (words == bounds.end) & ~done.unsqueeze(1), t)
         live, parents, words = self._prune(scores, parents, words, bounds.end)
-        hopeless = live[:, 0] / self._penalty(t) <= pool.normalized[:, self.best - 1]
-        done = done | (pool.full & hopeless) | (live[:, 0] == -torch.inf) | bounds.ended(t)
-        return live, parents, words, pool, done
+        hopeless = live[:, 0] / self._penalty(t) <= finished.normalized[:, self.best - 1]
+        done = done | (finished.full & hopeless) | (live[:, 0] == -torch.inf) | bounds.ended(t)
+        return live, parents, words, finished, done
 
-    def _finish(self, pool: Pool, scores: Tensor, parents: Tensor, ended: Tensor, step: int | Tensor) -> Pool:
-        """Add the candidates among the first K that end to the pool."""
+    def _finish(
+        self, finished: Finished, scores: Tensor, parents: Tensor, ended: Tensor, step: int | Tensor
+    ) -> Finished:
+        """Add the candidates among the first K that end to the finished."""
         totals = scores[:, : self.size].masked_fill(~ended[:, : self.size], -torch.inf)
-        return pool.add(totals / self._penalty(step), totals, step, parents[:, : self.size])
+        return finished.add(totals / self._penalty(step), totals, step, parents[:, : self.size])
 
     def _penalty(self, step: int | Tensor) -> Any:
         """The divisor of the score of a hypothesis that ends at a step, counted from 0."""

@@ -13,15 +13,15 @@ from torch import Tensor
 from regard.data.batch import PAD
 from regard.fast.recording.replay import recorder_of
 from regard.nn.memory import Memory
-from regard.nn.search.active import Active
+from regard.nn.search.back_pointers import BackPointers
 from regard.nn.search.candidates import limited_top
+from regard.nn.search.checks import check_outputs
+from regard.nn.search.finished import Finished
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Bounds
-from regard.nn.search.paths import Paths
-from regard.nn.search.pool import Pool
-from regard.nn.search.soundness import check_outputs
 from regard.nn.search.stepper import Stepper
 from regard.nn.search.strides import Key, SearchedRows, by_step, padded_rows, strides_of
+from regard.nn.search.unfinished import Unfinished
 from regard.structures.kernels.availability import triton_takes
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Searching:
     words: Tensor
     live: Tensor
     done: Tensor
-    pool: Pool
+    finished: Finished
     at: Tensor
 
     @staticmethod
@@ -48,14 +48,14 @@ class Searching:
         live = torch.zeros_like(words, dtype=torch.float32)
         done = torch.arange(len(mask), device=mask.device) >= real
         at = torch.zeros((), dtype=torch.int64, device=mask.device)
-        return Searching(state, words, live, done, Pool.empty(live.expand(-1, size)), at)
+        return Searching(state, words, live, done, Finished.empty(live.expand(-1, size)), at)
 
     def select(self, rows: Tensor, real: int) -> Searching:
         """Some of the sources, (B') int64. The first `real` are searched, and the others pad a bucket."""
         done = self.done.index_select(0, rows)
         done[real:] = True
         words, live = self.words.index_select(0, rows), self.live.index_select(0, rows)
-        return Searching(self.state.select(rows), words, live, done, self.pool.select(rows), self.at)
+        return Searching(self.state.select(rows), words, live, done, self.finished.select(rows), self.at)
 
 
 def beam_in_strides(beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
@@ -65,9 +65,9 @@ def beam_in_strides(beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses 
     with torch.inference_mode(False), torch.no_grad(), recorder.lock:
         searched_rows, rows = SearchedRows.of(stepper, bounds)
         count, device = len(stepper.lengths), rows.device
-        active = Active.all(len(rows), device)
+        unfinished = Unfinished.all(len(rows), device)
         search = Searching.start(decoder, searched_rows.memories, stepper.begin, count, beam.size)
-        finals: list[tuple[Tensor, Pool]] = []
+        finals: list[tuple[Tensor, Finished]] = []
         kept: list[dict[str, Any]] = []
         key = Key.of(stepper, bounds, beam)
         for first, length in strides_of(bounds.steps):
@@ -79,22 +79,22 @@ def beam_in_strides(beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses 
             ended, sound = flags.tolist()
             if not sound:
                 return None
-            searched = len(active)
+            searched = len(unfinished)
             ended -= len(search.done) - searched
-            kept.append(_restored(active, found))
+            kept.append(_restored(unfinished, found))
             if ended == searched:
                 break
-            if active.worth_leaving(ended):
+            if unfinished.worth_leaving(ended):
                 real = search.done[:searched]
                 gone, stay = real.nonzero().squeeze(1), (~real).nonzero().squeeze(1)
-                finals.append((active.rows.index_select(0, gone), search.pool.select(gone)))
-                active, chosen = active.select(stay), padded_rows(stay)
+                finals.append((unfinished.rows.index_select(0, gone), search.finished.select(gone)))
+                unfinished, chosen = unfinished.select(stay), padded_rows(stay)
                 searched_rows, search = searched_rows.select(chosen), search.select(chosen, len(stay))
-        still = torch.arange(len(active), device=device)
-        pool = Pool.joined([*finals, (active.rows, search.pool.select(still))])
-        check_outputs(pool.totals[:count, 0])
+        still = torch.arange(len(unfinished), device=device)
+        finished = Finished.joined([*finals, (unfinished.rows, search.finished.select(still))])
+        check_outputs(finished.totals[:count, 0])
         run_back = partial(_follow, beam.best, stepper.end)
-        outputs: Hypotheses = recorder.replays(("follow", beam.best, stepper.end), run_back, (pool, kept))
+        outputs: Hypotheses = recorder.replays(("follow", beam.best, stepper.end), run_back, (finished, kept))
         return outputs.narrowed(rows=count).cut().copied(searched_rows.widths)
 
 
@@ -118,9 +118,9 @@ def _stride(
         step = decoder.step(search.words, search.state, memories)
         count = min(2 * beam.size, step.logits.shape[-1])
         normalizer, best, words = limited_top(step.logits, bounds, search.at, count, late=late)
-        live, parents, words, pool, done = _advance(beam, best, words, normalizer, search, bounds, sound)
+        live, parents, words, finished, done = _advance(beam, best, words, normalizer, search, bounds, sound)
         state = step.state.reorder(parents)
-        search = Searching(state, words, live, done, pool, search.at + 1)
+        search = Searching(state, words, live, done, finished, search.at + 1)
         for name, part in (("live", live), ("parents", parents), ("words", words)):
             kept[name].append(part)
         looks.append(step.looks)
@@ -137,7 +137,7 @@ def _advance(
     search: Searching,
     bounds: Bounds,
     sound: Tensor,
-) -> tuple[Tensor, Tensor, Tensor, Pool, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor, Finished, Tensor]:
     """`Beam.advance`; sets `sound` (B) to 0, in place, where a score that counts is not finite."""
     if triton_takes(best):
         from regard.fast.cuda import beams
@@ -149,7 +149,7 @@ def _advance(
                 words,
                 normalizer,
                 search.live,
-                search.pool.parts,
+                search.finished.parts,
                 search.done,
                 bounds.last,
                 search.at,
@@ -160,12 +160,12 @@ def _advance(
                 end=bounds.end,
                 penalty=beam.length_penalty,
             )
-            return *kept, Pool(*parts), done
+            return *kept, Finished(*parts), done
     dead = ~normalizer.isfinite()
     alive = (search.live > -torch.inf) & ~search.done.unsqueeze(1)
     sound &= ~(normalizer.isnan() | (dead & alive)).any(1)
     gained = (search.live - normalizer).masked_fill(dead, -torch.inf)
-    return beam.advance(best, words, gained, search.pool, search.done, bounds, search.at)
+    return beam.advance(best, words, gained, search.finished, search.done, bounds, search.at)
 
 
 def _places(like: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -175,35 +175,35 @@ def _places(like: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:
     return like.new_empty(rows, size), parents, words
 
 
-def _restored(active: Active, found: Mapping[str, Any]) -> dict[str, Any]:
+def _restored(unfinished: Unfinished, found: Mapping[str, Any]) -> dict[str, Any]:
     """Expand what a stride kept of its rows, (n, B', …), to all rows, as a copy."""
 
     def all_rows(tensor: Tensor) -> Tensor:
-        if len(active) == active.total:
+        if len(unfinished) == unfinished.total:
             return tensor.clone()
-        whole = tensor.new_zeros(len(tensor), active.total, *tensor.shape[2:])
-        return whole.index_copy_(1, active.rows, tensor[:, : len(active)])
+        whole = tensor.new_zeros(len(tensor), unfinished.total, *tensor.shape[2:])
+        return whole.index_copy_(1, unfinished.rows, tensor[:, : len(unfinished)])
 
     looks = {name: all_rows(look) for name, look in found["looks"].items()}
     return {name: all_rows(found[name]) for name in ("words", "parents", "live")} | {"looks": looks}
 
 
-def _follow(best: int, end: int, given: tuple[Pool, Sequence[Mapping[str, Any]]]) -> Hypotheses:
+def _follow(best: int, end: int, given: tuple[Finished, Sequence[Mapping[str, Any]]]) -> Hypotheses:
     """Build whole hypotheses from what all strides kept, with the total number of steps."""
-    pool, strides = given
+    finished, strides = given
     words, parents, live = (
         torch.cat([kept[name] for kept in strides]) for name in ("words", "parents", "live")
     )
     looks = {name: torch.cat([kept["looks"][name] for kept in strides]) for name in strides[0]["looks"]}
     if not triton_takes(words):
         by_time = [{name: look[t] for name, look in looks.items()} for t in range(len(words))]
-        paths = Paths(end, list(words), list(parents), list(live), by_time)
-        return paths.follow(pool, best, len(words))
+        paths = BackPointers(end, list(words), list(parents), list(live), by_time)
+        return paths.follow(finished, best, len(words))
     from regard.fast.cuda import beams
 
-    ended = (pool.steps, pool.slots, pool.totals)
+    ended = (finished.steps, finished.slots, finished.totals)
     tokens, reached, places = beams.follow(words, parents, live, ended, best, end=end, pad=PAD)
-    lengths = torch.where(pool.totals[:, :best] > -torch.inf, pool.steps[:, :best] + 1, 0)
+    lengths = torch.where(finished.totals[:, :best] > -torch.inf, finished.steps[:, :best] + 1, 0)
     real = torch.arange(len(words), device=words.device) < lengths.unsqueeze(-1)  # (B, best, T)
     before = torch.nn.functional.pad(reached[..., :-1], (1, 0))
     attention = {}
@@ -212,4 +212,4 @@ def _follow(best: int, end: int, given: tuple[Pool, Sequence[Mapping[str, Any]]]
         rows = look.gather(2, index).permute(1, 2, 0, 3)  # (B, best, T, S)
         attention[name] = torch.where(real.unsqueeze(-1), rows, 0)
     scores = torch.where(real, reached - before, 0)
-    return Hypotheses(tokens, lengths, pool.totals[:, :best], scores, attention, end)
+    return Hypotheses(tokens, lengths, finished.totals[:, :best], scores, attention, end)

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
-from regard.nn.search.active import Active
 from regard.nn.search.candidates import top
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Limits
+from regard.nn.search.search import Request, Search
 from regard.nn.search.stepper import Stepper
 from regard.nn.search.strides import walk_fast
+from regard.nn.search.unfinished import Unfinished
+from regard.parts import register
 
 
+@register("search", "greedy")
 @dataclass(frozen=True)
-class Greedy:
+class Greedy(Search):
+    """Writes the most probable token at every step."""
+
+    several: ClassVar[bool] = False
+
     limits: Limits = field(default_factory=Limits)
+
+    @classmethod
+    def make(cls, options: Any, request: Request) -> Self:
+        return cls(limits=request.limits)
 
     def __call__(self, stepper: Stepper) -> Hypotheses:
         return walk_fast(stepper, MostProbable(), self.limits.of(stepper))
@@ -26,7 +38,7 @@ class Greedy:
 class MostProbable:
     most_probable: bool = True
 
-    def given(self, active: Active, step: int, count: int) -> None:
+    def given(self, unfinished: Unfinished, step: int, count: int) -> None:
         return None
 
     def choose(self, logits: Tensor, given: Tensor | None) -> Tensor:

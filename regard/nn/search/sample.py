@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from regard.errors import RegardError
-from regard.nn.search.active import Active
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Limits
+from regard.nn.search.search import Request, Search
 from regard.nn.search.stepper import Stepper
 from regard.nn.search.strides import walk_fast
+from regard.nn.search.unfinished import Unfinished
+from regard.parts import Positive, Share, register
 
 
+@register("search", "sample")
 @dataclass(frozen=True)
-class Sample:
+class Sample(Search):
     """Draws each token from softmax(logits / temperature), optionally from the most probable tokens only.
 
     samples       outputs for each source, the most probable first
@@ -32,6 +37,19 @@ class Sample:
 
     Scores are the model's own log-probabilities, at temperature 1 and without top_k and top_p.
     """
+
+    class Options(Search.Options):
+        """Tokens drawn from the model's distribution. A stream is continued with these options."""
+
+        temperature: Positive = 1.0
+        """Divide the logits by this number."""
+        top_k: Annotated[int, Field(ge=0)] = 0
+        """Draw from this many most probable units; 0: from all."""
+        top_p: Share = 1.0
+        """Draw from the most probable units that together have this probability."""
+
+    continues: ClassVar[bool] = True
+    draws: ClassVar[bool] = True
 
     samples: int = 1
     temperature: float = 1.0
@@ -47,6 +65,22 @@ class Sample:
                 f"Sampling needs samples ≥ 1, temperature > 0, top_k ≥ 0 and 0 < top_p ≤ 1; received samples "
                 f"{self.samples}, temperature {self.temperature}, top_k {self.top_k}, top_p {self.top_p}."
             )
+
+    @classmethod
+    def make(cls, options: Any, request: Request) -> Self:
+        return cls(
+            samples=request.answers,
+            temperature=options.temperature,
+            top_k=options.top_k,
+            top_p=options.top_p,
+            seed=request.seed,
+            keys=request.keys,
+            limits=request.limits,
+        )
+
+    @classmethod
+    def named(cls, options: Any) -> str:
+        return f"sampling at temperature {options.temperature:g}"
 
     def __call__(self, stepper: Stepper) -> Hypotheses:
         bounds = self.limits.of(stepper)
@@ -70,9 +104,9 @@ class Drawn:
     generators: Sequence[np.random.Generator] = field(compare=False)
     most_probable: bool = False
 
-    def given(self, active: Active, step: int, count: int) -> Tensor:
-        chances = [self.generators[number].random((count, self.samples)) for number in active.numbers]
-        return torch.as_tensor(np.stack(chances, 1), device=active.rows.device)  # (count, B', K)
+    def given(self, unfinished: Unfinished, step: int, count: int) -> Tensor:
+        chances = [self.generators[number].random((count, self.samples)) for number in unfinished.numbers]
+        return torch.as_tensor(np.stack(chances, 1), device=unfinished.rows.device)  # (count, B', K)
 
     def choose(self, logits: Tensor, given: Tensor | None) -> Tensor:
         assert given is not None

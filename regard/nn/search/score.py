@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from regard.data.batch import Tokens
-from regard.nn.search.active import Active
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.stepper import Stepper
-from regard.nn.search.walk import walk
+from regard.nn.search.token_by_token import token_by_token
+from regard.nn.search.unfinished import Unfinished
 from regard.nn.targets import shifted
 
 
@@ -20,7 +20,7 @@ def score(stepper: Stepper, target: Tokens) -> Hypotheses:
     _, following, _ = shifted(target)
     following = following.scatter(1, target.lengths[:, None], stepper.end)
 
-    return walk(stepper, Forced(following), steps=following.shape[1])
+    return token_by_token(stepper, Forced(following), steps=following.shape[1])
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Forced:
     following: Tensor
     most_probable: bool = False
 
-    def given(self, active: Active, step: int, count: int) -> Tensor:
-        return active.pick(self.following[:, step : step + count]).t().unsqueeze(-1)
+    def given(self, unfinished: Unfinished, step: int, count: int) -> Tensor:
+        return unfinished.pick(self.following[:, step : step + count]).t().unsqueeze(-1)
 
     def choose(self, logits: Tensor, given: Tensor | None) -> Tensor:
         assert given is not None

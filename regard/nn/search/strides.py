@@ -22,12 +22,12 @@ from regard.fast.recording.recordable import recordable, state_of, trusted
 from regard.fast.recording.replay import plain_parts, recorder_of
 from regard.nn.memory import Memory
 from regard.nn.replacing import Replaces
-from regard.nn.search.active import Active
 from regard.nn.search.candidates import limited_top, normalizers
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Bounds
 from regard.nn.search.stepper import Stepper
-from regard.nn.search.walk import TokenChoice, walk, whole
+from regard.nn.search.token_by_token import TokenChoice, joined_steps, token_by_token
+from regard.nn.search.unfinished import Unfinished
 from regard.private import eager
 
 STEPPERS = Replaces(Stepper)
@@ -74,7 +74,7 @@ def walk_fast(stepper: Stepper, choice: TokenChoice, bounds: Bounds, hypotheses:
         found = walk_in_strides(stepper, choice, bounds, hypotheses)
         if found is not None:
             return found
-    return walk(stepper, choice, steps=bounds.steps, bounds=bounds, hypotheses=hypotheses)
+    return token_by_token(stepper, choice, steps=bounds.steps, bounds=bounds, hypotheses=hypotheses)
 
 
 @dataclass(frozen=True)
@@ -167,42 +167,42 @@ class Walking:
 def walk_in_strides(
     stepper: Stepper, choice: TokenChoice, bounds: Bounds, hypotheses: int = 1
 ) -> Hypotheses | None:
-    """`walk` in strides; None if a score was not finite."""
+    """`token_by_token` in strides; None if a score was not finite."""
     decoder: Any = stepper.decoder
     recorder = recorder_of(decoder)
     with torch.inference_mode(False), torch.no_grad(), recorder.lock:
         searched_rows, rows = SearchedRows.of(stepper, bounds)
-        active = Active.all(len(stepper.lengths), stepper.lengths.device)
+        unfinished = Unfinished.all(len(stepper.lengths), stepper.lengths.device)
         words = torch.full((len(rows), hypotheses), stepper.begin, device=rows.device)
         state = decoder.start(searched_rows.memories)
         if hypotheses > 1:
             state = state.reorder(torch.zeros_like(words))
-        done = (torch.arange(len(rows), device=rows.device) >= len(active))[:, None].expand_as(words)
+        done = (torch.arange(len(rows), device=rows.device) >= len(unfinished))[:, None].expand_as(words)
         at = torch.zeros((), dtype=torch.int64, device=rows.device)
-        written: list[tuple[Active, Tensor]] = []
-        scores: list[tuple[Active, Tensor]] = []
-        looks: dict[str, list[tuple[Active, Tensor]]] = {}
+        written: list[tuple[Unfinished, Tensor]] = []
+        scores: list[tuple[Unfinished, Tensor]] = []
+        looks: dict[str, list[tuple[Unfinished, Tensor]]] = {}
         key = Key.of(stepper, bounds, _name(choice))
         for step, length in strides_of(bounds.steps):
             late = step + length > bounds.extent[0]
-            given = _padded_given(choice.given(active, step, length), len(words))
+            given = _padded_given(choice.given(unfinished, step, length), len(words))
             run = partial(_walk, stepper, choice, bounds, length, late)
             walking = Walking(searched_rows.memories, state, words, done, searched_rows.last, at, given)
             here = key.at(state, length, late=late)
             state, words, done, at, found, flags = recorder.replays(here, run, walking)
-            count, (ended, sound) = len(active), flags.tolist()
+            count, (ended, sound) = len(unfinished), flags.tolist()
             if not sound:
                 return None
             ended -= len(words) - count
-            written.append((active, found["words"][:, :count].clone()))
-            scores.append((active, found["scores"][:, :count].clone()))
+            written.append((unfinished, found["words"][:, :count].clone()))
+            scores.append((unfinished, found["scores"][:, :count].clone()))
             for name, look in searched_rows.narrowed(found["looks"], count).items():
-                looks.setdefault(name, []).append((active, look))
+                looks.setdefault(name, []).append((unfinished, look))
             if ended == count:
                 break
-            if active.worth_leaving(ended):
+            if unfinished.worth_leaving(ended):
                 kept = (~done.all(1)).nonzero().squeeze(1)
-                active, chosen = active.select(kept), padded_rows(kept)
+                unfinished, chosen = unfinished.select(kept), padded_rows(kept)
                 searched_rows, state, words = (
                     searched_rows.select(chosen),
                     state.select(chosen),
@@ -210,7 +210,7 @@ def walk_in_strides(
                 )
                 done = done.index_select(0, chosen).clone()
                 done[len(kept) :] = True
-        return whole(written, scores, looks, stepper.end).cut()
+        return joined_steps(written, scores, looks, stepper.end).cut()
 
 
 def _name(choice: TokenChoice) -> Hashable:

@@ -1,6 +1,19 @@
 """Parts for regard, one a file; importing this package registers them."""
 
-from regard_minimal import cell, column, command, decoder, drawing, encoder, metric, score, selection, world
+from regard_minimal import (
+    cell,
+    column,
+    command,
+    decoder,
+    drawing,
+    encoder,
+    metric,
+    optimizer,
+    score,
+    search,
+    selection,
+    world,
+)
 
 __all__ = [
     "cell",
@@ -10,7 +23,9 @@ __all__ = [
     "drawing",
     "encoder",
     "metric",
+    "optimizer",
     "score",
+    "search",
     "selection",
     "world",
 ]

@@ -1,4 +1,4 @@
-"""Pool: the finished hypotheses of a beam search."""
+"""Finished: the finished hypotheses of a beam search."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class Pool:
+class Finished:
     """The best K finished hypotheses of each source so far, best first; a path is identified by its end.
 
     normalized   (B, K) score divided by the length penalty, −inf if there is no hypothesis yet
@@ -25,13 +25,13 @@ class Pool:
     slots: Tensor
 
     @staticmethod
-    def empty(like: Tensor) -> Pool:
+    def empty(like: Tensor) -> Finished:
         """`like`: (B, K) floating point."""
         nothing = torch.full_like(like, -torch.inf)
         zeros = torch.zeros_like(like, dtype=torch.int64)
-        return Pool(nothing, nothing, zeros, zeros)
+        return Finished(nothing, nothing, zeros, zeros)
 
-    def add(self, normalized: Tensor, totals: Tensor, step: int | Tensor, slots: Tensor) -> Pool:
+    def add(self, normalized: Tensor, totals: Tensor, step: int | Tensor, slots: Tensor) -> Finished:
         """Candidates (B, C), −inf where there is none; the K best remain, the older first among equals."""
         size = self.totals.shape[1]
         every = torch.cat([self.normalized, normalized], 1)
@@ -41,34 +41,29 @@ class Pool:
         def pick(old: Tensor, new: Tensor) -> Tensor:
             return torch.cat([old, new], 1).gather(1, order)
 
-        return Pool(
+        return Finished(
             best[:, :size],
             pick(self.totals, totals),
             pick(self.steps, torch.zeros_like(slots) + step),
             pick(self.slots, slots),
         )
 
-    def select(self, rows: Tensor) -> Pool:
+    def select(self, rows: Tensor) -> Finished:
         """The hypotheses of some of the sources, (B') int64."""
-        return Pool(*(part.index_select(0, rows) for part in self.parts))
+        return Finished(*(part.index_select(0, rows) for part in self.parts))
 
     @property
     def parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         return self.normalized, self.totals, self.steps, self.slots
 
     @staticmethod
-    def joined(parts: Sequence[tuple[Tensor, Pool]]) -> Pool:
-        """Join pools of some of the sources, given with their indices, to one pool of all."""
+    def joined(parts: Sequence[tuple[Tensor, Finished]]) -> Finished:
+        """Join the hypotheses of some of the sources, given with their indices, to those of all."""
         if len(parts) == 1:
             return parts[0][1]
         order = torch.cat([rows for rows, _ in parts]).argsort()
-        pools = [pool for _, pool in parts]
-        return Pool(
-            torch.cat([pool.normalized for pool in pools])[order],
-            torch.cat([pool.totals for pool in pools])[order],
-            torch.cat([pool.steps for pool in pools])[order],
-            torch.cat([pool.slots for pool in pools])[order],
-        )
+        columns = zip(*(finished.parts for _, finished in parts), strict=True)
+        return Finished(*(torch.cat(column)[order] for column in columns))
 
     @property
     def full(self) -> Tensor:

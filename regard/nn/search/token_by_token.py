@@ -1,4 +1,4 @@
-"""Walk: follow one path for each hypothesis, with any rule for choosing the next token."""
+"""Write the tokens of each hypothesis one after the other, with any rule for choosing the next."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import PAD
-from regard.nn.search.active import Active, over_time
 from regard.nn.search.candidates import normalizers
+from regard.nn.search.checks import all_finite, check_choices, check_scores
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Bounds
-from regard.nn.search.soundness import all_finite, check_choices, check_scores
 from regard.nn.search.stepper import Stepper
+from regard.nn.search.unfinished import Unfinished, over_time
 
 
 class TokenChoice(Protocol):
@@ -25,7 +25,7 @@ class TokenChoice(Protocol):
     @property
     def most_probable(self) -> bool: ...
 
-    def given(self, active: Active, step: int, count: int) -> Tensor | None:
+    def given(self, unfinished: Unfinished, step: int, count: int) -> Tensor | None:
         """(count, B', K) the inputs of the next `count` steps: random numbers,
         or the tokens themselves; None: none."""
 
@@ -35,7 +35,7 @@ class TokenChoice(Protocol):
 
 
 @torch.no_grad()
-def walk(
+def token_by_token(
     stepper: Stepper, choice: TokenChoice, *, steps: int, bounds: Bounds | None = None, hypotheses: int = 1
 ) -> Hypotheses:
     """Write until every hypothesis has ended.
@@ -44,51 +44,51 @@ def walk(
     bounds   the allowed tokens; without bounds, `choice` may write any token, even an impossible one
     """
     state, end = stepper.start(), stepper.end
-    active = Active.all(len(stepper.lengths), stepper.lengths.device)
-    words = torch.full((len(active), hypotheses), stepper.begin, device=stepper.lengths.device)
+    unfinished = Unfinished.all(len(stepper.lengths), stepper.lengths.device)
+    words = torch.full((len(unfinished), hypotheses), stepper.begin, device=stepper.lengths.device)
     if hypotheses > 1:
         state = state.reorder(torch.zeros_like(words))
     done = torch.zeros_like(words, dtype=torch.bool)
-    written: list[tuple[Active, Tensor]] = []
-    scores: list[tuple[Active, Tensor]] = []
-    looks: dict[str, list[tuple[Active, Tensor]]] = {}
+    written: list[tuple[Unfinished, Tensor]] = []
+    scores: list[tuple[Unfinished, Tensor]] = []
+    looks: dict[str, list[tuple[Unfinished, Tensor]]] = {}
     for t in range(steps):
         step = stepper.step(words, state)
         state, logits = step.state, step.logits
         normalizer = normalizers(logits)
         if bounds is not None:
             logits = bounds.apply(logits, t, step.allowed)
-        given = choice.given(active, t, 1)
+        given = choice.given(unfinished, t, 1)
         words = choice.choose(logits, None if given is None else given[0])
         score = logits.gather(-1, words.unsqueeze(-1)).squeeze(-1) - normalizer
         checked = normalizer if bounds is None else score
         if not all_finite(checked):
-            check_scores(normalizer, ~done, t, active)
-            check_choices(checked, ~done, t, active)
+            check_scores(normalizer, ~done, t, unfinished)
+            check_choices(checked, ~done, t, unfinished)
         done = done | (words == end)
         finished = done.all(1)
         ended = int(finished.sum())
-        written.append((active, words[None]))
-        scores.append((active, score[None]))
+        written.append((unfinished, words[None]))
+        scores.append((unfinished, score[None]))
         for name, look in step.looks.items():
-            looks.setdefault(name, []).append((active, look[None]))
-        if ended == len(active):
+            looks.setdefault(name, []).append((unfinished, look[None]))
+        if ended == len(unfinished):
             break
-        if active.worth_leaving(ended):
+        if unfinished.worth_leaving(ended):
             kept = (~finished).nonzero().squeeze(1)
-            active, stepper, state = active.select(kept), stepper.select(kept), state.select(kept)
+            unfinished, stepper, state = unfinished.select(kept), stepper.select(kept), state.select(kept)
             words, done = words.index_select(0, kept), done.index_select(0, kept)
             bounds = None if bounds is None else bounds.select(kept)
-    return whole(written, scores, looks, end)
+    return joined_steps(written, scores, looks, end)
 
 
-def whole(
-    written: list[tuple[Active, Tensor]],
-    scored: list[tuple[Active, Tensor]],
-    looks: dict[str, list[tuple[Active, Tensor]]],
+def joined_steps(
+    written: list[tuple[Unfinished, Tensor]],
+    scored: list[tuple[Unfinished, Tensor]],
+    looks: dict[str, list[tuple[Unfinished, Tensor]]],
     end: int,
 ) -> Hypotheses:
-    """Every hypothesis up to its first END, from the results of consecutive steps, (n, B', …) for their active
+    """Every hypothesis up to its first END, from the results of consecutive steps, (n, B', …) for their unfinished
     sources."""
     tokens, scores = over_time(written), over_time(scored)
     lengths = (tokens == end).to(torch.uint8).argmax(-1) + 1

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import RegardError
-from regard.nn.search.active import Active
+from regard.nn.search.unfinished import Unfinished
 
 
 def all_finite(numbers: Tensor) -> bool:
@@ -25,7 +25,7 @@ def not_finite(where: str) -> RegardError:
     )
 
 
-def check_scores(normalizers: Tensor, alive: Tensor, step: int, active: Active) -> None:
+def check_scores(normalizers: Tensor, alive: Tensor, step: int, unfinished: Unfinished) -> None:
     """Raise if the logits of an unfinished hypothesis contain NaN or +inf.
 
     normalizers   (B', K) log Σ exp of the step's logits, before limits
@@ -33,14 +33,14 @@ def check_scores(normalizers: Tensor, alive: Tensor, step: int, active: Active) 
     """
     broken = alive & ~(normalizers < torch.inf)
     if bool(broken.any()):
-        raise not_finite(_place(broken.any(1), step, active))
+        raise not_finite(_place(broken.any(1), step, unfinished))
 
 
-def check_choices(scores: Tensor, alive: Tensor, step: int, active: Active) -> None:
+def check_choices(scores: Tensor, alive: Tensor, step: int, unfinished: Unfinished) -> None:
     """Raise if an unfinished hypothesis had no possible choice; scores (B', K) of the chosen tokens."""
     stuck = alive & ~scores.isfinite()
     if bool(stuck.any()):
-        raise _no_choice(_place(stuck.any(1), step, active))
+        raise _no_choice(_place(stuck.any(1), step, unfinished))
 
 
 def check_outputs(scores: Tensor) -> None:
@@ -50,8 +50,8 @@ def check_outputs(scores: Tensor) -> None:
         raise _no_choice(f"search, row {int(missing.nonzero()[0]) + 1} of the batch")
 
 
-def _place(rows: Tensor, step: int, active: Active) -> str:
-    row = active.numbers[int(rows.nonzero()[0])]
+def _place(rows: Tensor, step: int, unfinished: Unfinished) -> str:
+    row = unfinished.numbers[int(rows.nonzero()[0])]
     return f"search, row {row + 1} of the batch, token {step + 1}"
 
 

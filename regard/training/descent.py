@@ -1,4 +1,4 @@
-"""The optimizers, fused if the device has a fused kernel, and their steps."""
+"""An update of the weights: clipping, the step of the optimizer, and the average."""
 
 from __future__ import annotations
 
@@ -6,28 +6,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim import SGD, Adam, AdamW, Optimizer
+from torch.optim import Adam, AdamW, Optimizer
 
-from regard.errors import RegardError
 from regard.private import add_to_all, norm_of_all, step_hooks
-from regard.spec.training import TrainingSpec
 from regard.structures.kernels.availability import triton_takes
 from regard.training.ema import MovingAverage
-
-FUSED = {"cpu", "cuda"}
-
-
-def make_optimizer(network: nn.Module, options: TrainingSpec) -> Optimizer:
-    """The optimizer. `adam` adds the weight decay to the gradient, `adamw` applies it to the weights."""
-    parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
-    if not parameters:
-        raise RegardError("the network has no parameters to train: all are frozen.", where="training")
-    fused = all(parameter.device.type in FUSED and parameter.is_floating_point() for parameter in parameters)
-    decay = options.weight_decay
-    if options.optimizer == "sgd":
-        return SGD(parameters, lr=options.lr, momentum=options.momentum, weight_decay=decay, fused=fused)
-    kind = AdamW if options.optimizer == "adamw" else Adam
-    return kind(parameters, lr=options.lr, betas=options.betas, weight_decay=decay, fused=fused)
 
 
 class Descent:

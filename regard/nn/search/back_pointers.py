@@ -1,4 +1,4 @@
-"""Paths: from the back-pointers of a beam search to whole hypotheses."""
+"""BackPointers: from the back-pointers of a beam search to whole hypotheses."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import PAD
-from regard.nn.search.active import Active
+from regard.nn.search.finished import Finished
 from regard.nn.search.hypotheses import Hypotheses
-from regard.nn.search.pool import Pool
+from regard.nn.search.unfinished import Unfinished
 
 
 @dataclass
-class Paths:
+class BackPointers:
     """The record of every step t of all sources, by slots of the beam before (in) and after (out) the step.
 
     end                      the id that ends a hypothesis
@@ -30,20 +30,25 @@ class Paths:
     looks: list[dict[str, Tensor]] = field(default_factory=list)
 
     def keep(
-        self, active: Active, words: Tensor, parents: Tensor, totals: Tensor, looks: Mapping[str, Tensor]
+        self,
+        unfinished: Unfinished,
+        words: Tensor,
+        parents: Tensor,
+        totals: Tensor,
+        looks: Mapping[str, Tensor],
     ) -> None:
-        """Record one step of the active sources."""
-        self.words.append(active.restore(words))
-        self.parents.append(active.restore(parents))
-        self.totals.append(active.restore(totals))
-        self.looks.append({name: active.restore(look) for name, look in looks.items()})
+        """Record one step of the unfinished sources."""
+        self.words.append(unfinished.restore(words))
+        self.parents.append(unfinished.restore(parents))
+        self.totals.append(unfinished.restore(totals))
+        self.looks.append({name: unfinished.restore(look) for name, look in looks.items()})
 
-    def follow(self, pool: Pool, best: int, steps: int | None = None) -> Hypotheses:
+    def follow(self, finished: Finished, best: int, steps: int | None = None) -> Hypotheses:
         """Walk back from the end of each of the `best` finished hypotheses.
 
         steps   number of steps in the result; None: those of the longest hypothesis
         """
-        ends, slots, totals = pool.steps[:, :best], pool.slots[:, :best], pool.totals[:, :best]
+        ends, slots, totals = finished.steps[:, :best], finished.slots[:, :best], finished.totals[:, :best]
         exists = totals > -torch.inf
         lengths = torch.where(exists, ends + 1, 0)
         if steps is None:
