@@ -119,7 +119,7 @@ class Section(Settings):
         """The section as plain data, with the options of the part beside its name."""
         data: dict[str, Any] = as_data(self)
         inside = data.get(self.chooser, {})
-        if self.model_fields.keys() & inside.keys():  # an option with the name of another key
+        if type(self).model_fields.keys() & inside.keys():  # an option with the name of another key
             return data
         return {**data, self.chooser: inside["type"], **_without_type(inside)} if inside else data
 

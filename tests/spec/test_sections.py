@@ -98,3 +98,12 @@ def test_a_model_answers_without_the_optimizer_that_trained_it(tmp_path: Path) -
     assert (found.training.optimizer.type, found.training.lr) == ("adam", 0.5)
     with pytest.raises(RegardError, match="'absent' is not a known optimizer"):
         Spec.parse(Document(document("text") | {"training": {"optimizer": "absent"}}))
+
+
+def test_another_search_of_a_call_keeps_the_options_of_the_first() -> None:
+    sampled = spec(search={"method": {"type": "sample", "temperature": 0.5}})
+    beam = searched(sampled, {"beam": 4})
+    assert (beam.search.method.type, beam.search.method.beam) == ("beam", 4)
+    assert searched(beam, {"method": "sample"}).search.method.temperature == 0.5
+    with pytest.raises(RegardError, match="^beam=0: expected greater than or equal to 1, received 0"):
+        searched(beam, {"beam": 0})
