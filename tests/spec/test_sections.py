@@ -105,5 +105,5 @@ def test_another_search_of_a_call_keeps_the_options_of_the_first() -> None:
     beam = searched(sampled, {"beam": 4})
     assert (beam.search.method.type, beam.search.method.beam) == ("beam", 4)
     assert searched(beam, {"method": "sample"}).search.method.temperature == 0.5
-    with pytest.raises(RegardError, match="^beam=0: expected greater than or equal to 1, received 0"):
+    with pytest.raises(RegardError, match=r"^beam=0: expected greater than or equal to 1, received 0"):
         searched(beam, {"beam": 0})
