@@ -6,17 +6,16 @@ cannot be inferred is None, and is not shown.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
-from regard.describe.weights import LetteredWeight, letter
+from regard.describe.weights import LetteredWeight
 from regard.notation import (
-    BoardLines,
     Call,
     Concatenation,
     Condition,
     Equation,
+    Function,
     Item,
     Node,
     Number,
@@ -26,9 +25,11 @@ from regard.notation import (
     Several,
     Single,
     Symbol,
-    symbols,
 )
 from regard.notation.grammar import NUMBERS
+
+if TYPE_CHECKING:
+    from regard.describe.graph.part_board import PartBoard
 
 Size = int | str | None
 Known = Mapping[tuple[str, int], Size]
@@ -53,24 +54,13 @@ class BoardSizes:
     """The sizes of the symbols of one part.
 
     units   size of the output's vocabulary, as written
+    grown   the parameters with a row for each unit of it
     """
 
-    def __init__(
-        self,
-        lines: BoardLines,
-        weights: Sequence[LetteredWeight],
-        cells: Iterable[str],
-        cell_sizes: Mapping[str, int],
-        outside: Known,
-        units: str,
-    ) -> None:
-        self.lines, self.weights, self.cells, self.units = lines, weights, set(cells), units
-        self.cell_sizes = cell_sizes
+    def __init__(self, board: PartBoard, outside: Known, units: str, grown: Collection[str] = ()) -> None:
+        self.board, self.lines, self.units, self.grown = board, board.lines, units, grown
+        lines = board.lines
         self.found: dict[tuple[str, int], Size] = dict(outside)
-        bodies = [equation.body for equation, _ in lines.equations]
-        for function in lines.functions:
-            bodies += [function.equation.body, *function.inside.values()]
-        self.used = {letter(one) for body in bodies for one in symbols(body)}
         own: dict[tuple[str, int], list[Equation]] = {}
         for equation, _ in lines.equations:
             own.setdefault(self.key(equation.targets[0]), []).append(equation)
@@ -136,7 +126,7 @@ class BoardSizes:
             return getattr(node.items[0], "value", None)
         tensor = self._weight(node, known)
         if tensor is not None:
-            return self._rows(node, tensor) if tensor.tensor.dim() == 1 else None
+            return self._rows(tensor) if tensor.tensor.dim() == 1 else None
         if self.key(node) in self.found:
             return self.found[self.key(node)]
         for arity in range(len(node.items), -1, -1):
@@ -146,45 +136,57 @@ class BoardSizes:
 
     def _weight(self, node: Symbol, known: Mapping[str, Any]) -> LetteredWeight | None:
         items = tuple(known.get(f"_{getattr(item, 'base', '')}", item) for item in node.items)
-        name = letter(Symbol(node.base, items))
-        return next((one for one in self.weights if one.letters and re.fullmatch(one.letters, name)), None)
-
-    def _rows(self, node: Symbol, one: LetteredWeight) -> Size:
-        """Number of rows of a weight; the share of one head if the symbol stands for one of several."""
-        rows = one.tensor.shape[0]
-        if "interface" in one.name:
+        known_symbol = Symbol(node.base, items)
+        if self.board.is_value(known_symbol):
             return None
-        for item in node.items:
-            several = self.length(item.base) if isinstance(item, Symbol) else None
-            if isinstance(several, int) and several > 1 and letter(node)[0] in "QKVO" and item.base in "ηk":
-                rows //= several
-        alike = [other for other in self.weights if other.letters == one.letters and other.tensor.dim() > 1]
-        if one.tensor.dim() == 3 or len({other.tensor.shape[0] for other in alike}) > 1:
+        found = (
+            one
+            for one in self.board.weights
+            if not one.whole and self.board.is_of(one, known_symbol, any_of=True)
+        )
+        return next(found, None)
+
+    def _rows(self, one: LetteredWeight) -> Size:
+        """Number of rows of a weight; the share of one head if its letter stands for one of several."""
+        if len(one.letters) > 1:
+            return None  # pieces of different sizes
+        alike = [other for other in self.board.weights if other.letters == one.letters]
+        if one.tensor.dim() == 3 or len({other.rows for other in alike if other.tensor.dim() > 1}) > 1:
             return None  # sizes differ by layer
-        parts = {name for name in self.used if name[0] == letter(node)[0] and re.fullmatch(one.letters, name)}
-        if len(parts) > 1:
-            rows = rows // len(parts) if rows % len(parts) == 0 else rows
-        if one.owner == "output" and letter(node).startswith(("V_", "b_")):
-            return self.units or rows
+        if one.name in self.grown and self.units:
+            return self.units
+        rows = one.rows
+        for index in self._pieces(one):
+            several = self.length(index)
+            if isinstance(several, int) and several > 1:
+                rows //= several
         return rows
 
+    def _pieces(self, one: LetteredWeight) -> list[str]:
+        """The indices of pieces of a weight: η of Q_lη, but not l, the number of its module."""
+        indices = [item.base for item in one.letters[0].items if self.lines.is_index(item)]
+        return indices[one.numbered :]
+
     def _call(self, node: Call, known: Mapping[str, Size]) -> Size:
-        if node.base in self.cells:
-            return self.cell_sizes.get(node.base)
-        for function in self.lines.functions:
+        for function in self.board.called(node):
             target: Any = function.equation.targets[0]
-            if target.base == node.base and node.base not in LIKE:
+            if node.base not in LIKE:
                 names = [one.base for one in target.arguments]
                 inner: dict[str, Any] = dict(
                     zip(names, [self.of(a, known) for a in node.arguments], strict=False)
                 )
                 for index, item in zip(target.items, node.items, strict=False):
                     inner[f"_{getattr(index, 'base', '')}"] = known.get(f"_{getattr(item, 'base', '')}", item)
-                for _ in range(2):
-                    for name, body in function.inside.items():
-                        inner[name] = self.of(body, inner)
-                return self.of(function.equation.body, inner)
+                return self.of_function(function, inner)
         return self.of(node.arguments[0], known) if node.arguments and node.base in LIKE else None
+
+    def of_function(self, function: Function, known: Mapping[str, Any]) -> Size:
+        """The size of the first result of a function, with these sizes of its parameters."""
+        inner = dict(known)
+        for _ in range(2):
+            for name, body in function.inside.items():
+                inner[name] = self.of(body, inner)
+        return self.of(function.equation.body, inner)
 
     def _operation(self, node: Operation, known: Mapping[str, Size]) -> Size:
         left, right = node.left, node.right
@@ -194,9 +196,7 @@ class BoardSizes:
             for factor in (left,):
                 tensor = self._weight(factor, known) if isinstance(factor, Symbol) else None
                 if tensor is not None and tensor.tensor.dim() > 1:
-                    if letter(factor).startswith("E_") and self.units and tensor.owner == "embedding":
-                        return self.units
-                    return self._rows(factor, tensor)
+                    return self._rows(tensor)
             first, second = self.of(left, known), self.of(right, known)
             return second if first == 1 else first
         if node.sign == "/":
@@ -208,9 +208,9 @@ class BoardSizes:
         if isinstance(node.of, Symbol):
             tensor = self._weight(node.of, known)
             if tensor is not None:
-                table = letter(node.of)[0] in "EGTRC" and tensor.tensor.dim() > 1
-                return int(tensor.tensor.shape[-1]) if table else 1
-            if node.of.base[0] in "GPRC" or node.of.base[0] == "Ġ":  # a cell of a grid has its features
+                taken = len(node.items) + len(self._pieces(tensor))
+                return int(tensor.tensor.shape[-1]) if tensor.tensor.dim() > taken else 1
+            if node.of.base[0].isupper():  # a cell of a grid has its features
                 return self.of(node.of, known)
         return 1
 

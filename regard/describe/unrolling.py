@@ -10,12 +10,11 @@ from typing import Any
 
 from regard.describe.sizes import length
 from regard.describe.vertices import Arrow, Graph, GraphPart, Vertex
-from regard.describe.weights import letter
 from regard.inspect.layout import Block
 from regard.inspect.scene import Group, Mark, Rect, Text
 from regard.inspect.wiring import PlacedBox, Wire, wired
 from regard.inspect.writing import text_width
-from regard.notation import Item, Node, Number, Operation, Symbol, symbols
+from regard.notation import Item, Node, Number, Operation, Symbol
 from regard.notation.grammar import Parser
 from regard.notation.walking import node_text
 
@@ -49,15 +48,6 @@ class _Unrolling:
         for unit in part.units:
             for index in unit.indices:
                 counts[index] = counts.get(index, 0) + 1
-        fixed = {
-            item.base
-            for unit in part.units
-            for equation in unit.equations
-            for one in symbols(equation.body)
-            if letter(one)[:1].isupper() and letter(one)[:1] not in "GXMSTN"
-            for item in one.items
-            if isinstance(item, Symbol)
-        }
         shifted = {
             arrow.index for arrow in self.made.arrows if self.parts[arrow.target] is part and arrow.shift
         }
@@ -72,7 +62,7 @@ class _Unrolling:
             size = length(part.ranges[index]) if index in part.ranges else None
             return index in shifted, index in part.own, not isinstance(size, int), counts[index]
 
-        free = [index for index in counts if index not in fixed and index in part.ranges]
+        free = [index for index in counts if index not in part.fixed and index in part.ranges]
         return max(free, key=rank, default="")
 
     def _letter(self, unit: Vertex) -> str:

@@ -94,7 +94,10 @@ class Inside:
 
 @dataclass
 class GraphPart:
-    """An encoder or a decoder: its title, its options in words, and its index of steps."""
+    """An encoder or a decoder: its title, its options in words, and its index of steps.
+
+    fixed   the indices on which its weights depend
+    """
 
     key: str
     title: str
@@ -104,6 +107,7 @@ class GraphPart:
     units: list[Vertex] = field(default_factory=list)
     insides: list[Inside] = field(default_factory=list)
     count: int = 0
+    fixed: frozenset[str] = frozenset()
 
 
 @dataclass

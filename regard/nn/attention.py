@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from regard import parts
+from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory
 from regard.nn.path import faster
 from regard.nn.products import weighted_sums
@@ -110,6 +111,14 @@ class Attention(nn.Module):
         scored = options.score.part.equations(options.score, look) if select.learns else []
         chosen = select.equations(options.select, look)
         return [*scored, *chosen, *select.read_equations(options.select, look)]
+
+    @classmethod
+    def letters(cls, options: Any, look: LookSymbols) -> Letters:
+        """The letters of the score and of the selection."""
+        score, select = options.score.part, options.select.part
+        return under("score", score.letters(options.score, look)) | under(
+            "select", select.letters(options.select, look)
+        )
 
     def keys(self, memory: Memory) -> Tensor:
         """(B, S, A): the keys that the score compares with queries, computed once per sequence."""

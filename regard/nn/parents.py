@@ -34,6 +34,7 @@ from regard.nn.attention import Attention, check_attention
 from regard.nn.cells import AnyCell
 from regard.nn.encoders.layer import LayerSymbols, RecurrentLayer
 from regard.nn.heads import HeadMarginals
+from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.scores import AttentionScore
@@ -171,15 +172,7 @@ class Parents(nn.Module):
     @classmethod
     def _arc_lines(cls, options: Any, look: LookSymbols) -> list[str]:
         """Equations of the score of p as the head of j."""
-        reader = LayerSymbols(
-            options.cell,
-            inputs=f"{look.memory.gained}r_p",
-            letter="b",
-            carried="n",
-            index="p",
-            mark="b",
-            first=("−1", "S+1"),
-        )
+        reader = cls._reader(options, f"{look.memory.gained}r_p")
         steps, (note, _) = reader.steps(), reader.first_states("learned", options.size)
         dropout = f", dropout {options.dropout}" if options.dropout else ""
         hidden = options.hidden or 2 * options.size
@@ -192,6 +185,25 @@ class Parents(nn.Module):
             f"— {options.size} units in each direction{dropout}",
             f"{look.energy} = {arcs}     — the score of p as the head of j",
         ]
+
+    @classmethod
+    def _reader(cls, options: Any, inputs: str) -> LayerSymbols:
+        """The symbols of the recurrent network that reads the values."""
+        return LayerSymbols(
+            options.cell, inputs=inputs, letter="b", carried="n", index="p", mark="b", first=("−1", "S+1")
+        )
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        """The letters of its parameters in these equations."""
+        look = LookSymbols("b_j", MemorySymbols("r_p", keys="b_p", index="p"), step="j", mark="h")
+        score: Letters = {"head.weight": "W_h", "head.bias": "b_h", "modifier.weight": "U_h"}
+        return {
+            "root": "r_0",
+            **under("reader", cls._reader(options, "r_p").letters()),
+            **under("attention.score", {**score, "vector": "v_h", "alone.weight": "v_h"}),
+            **under("attention.select", options.select.part.letters(options.select, look)),
+        }
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from regard.nn.letters import Letters, linear
 from regard.nn.symbols import side_by_side
 from regard.nn.transformer_layers import LEARNED_POSITIONS, Norm
 
@@ -96,6 +97,26 @@ def first_line(symbol: str, word: str, width: int, options: Any, mark: str, plac
         return f"{symbol} = {vector} + P_{mark}[min({place}, {LEARNED_POSITIONS})]     — P_{mark}: learned"
     waves = "sines and cosines of several frequencies"
     return f"{symbol} = {vector} + P_{mark}[{place}]     — P_{mark}: {waves}"
+
+
+def heads_letters(path: str, mark: str, layer: str, head: str) -> Letters:
+    """The letters of a `MultiHead`."""
+    found: Letters = {f"{path}.distance": f"D_{mark}{layer}{head}"}
+    for name, letter in {"query": "Q", "key": "K", "value": "V"}.items():
+        below = f"{mark}{layer}{head}"
+        found |= linear(f"{path}.{name}", f"{letter}_{below}", f"b_{letter}{below}")
+    return found | linear(f"{path}.output", f"O_{mark}{layer}", f"b_O{mark}{layer}")
+
+
+def feed_letters(layer: str, mark: str = "") -> Letters:
+    """The letters of a feed-forward network."""
+    own = f"{mark}{layer}"
+    return linear("feed.0", f"A_{own}", f"b_A{own}") | linear("feed.3", f"B_{own}", f"b_B{own}")
+
+
+def first_letters(mark: str) -> Letters:
+    """The letters of the input of the first layer."""
+    return linear("widen", f"W_{mark}", f"b_{mark}") | {"positions.learned": f"P_{mark}"}
 
 
 def normed(what: str, below: str) -> str:

@@ -286,6 +286,61 @@ for kind, name in PARTS.items():
 """
 
 
+DRAWN = """
+import json
+from typing import Any
+
+import regard
+from regard.describe import answers
+from regard.describe.graph import graph
+from regard.nn import Selection, masked_softmax
+
+@regard.register("selection", "top-two")
+class TopTwo(Selection):
+    @classmethod
+    def equations(cls, options: Any, look: Any) -> list[str]:
+        return [f"{look.weights} = topk_{look.below}({look.energy}, 2)"]
+
+    def forward(self, scores: Any, mask: Any, given: Any = None) -> Any:
+        return masked_softmax(scores, mask if mask.ndim == 3 else mask.unsqueeze(1))
+
+def units(spec):
+    made = graph(spec)
+    insides = {one.name: {u.symbol: u.count for u in one.units} for part in made.parts for one in part.insides}
+    held = {one.symbol: [one.kind, one.latent, {name: n for name, n in one.weights.items()}] for one in made.units()}
+    return held, insides
+
+gauge = units(regard.Spec.load("gauge.yaml"))
+both = regard.Spec.load("both.yaml").changed("decoder.reading.attention.select=top-two")
+print(json.dumps([*gauge, units(both)[0], answers(both)["decoder"]]))
+"""
+
+
+def test_foreign_parts_are_drawn_with_their_letters(installed: Path, tmp_path: Path) -> None:
+    for name in ("gauge.yaml", "both.yaml"):
+        shutil.copy(HERE / name, tmp_path)
+    gauge, insides, both, lines = json.loads(python(DRAWN, [installed], tmp_path).splitlines()[-1])
+    cell = {f"encoders.sentence.cell.{name}" for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")}
+    read = "decoders.value.reading.attentions.sentence.score"
+    held = {symbol: set(weights) for symbol, (_, _, weights) in gauge.items() if weights}
+    assert held == {
+        "x_j": {"encoders.sentence.embedding.weight"},
+        "h_j": cell,
+        "e_j": {"decoders.value.query", f"{read}.query.weight", f"{read}.key.weight", f"{read}.gain"},
+        "μ": {"decoders.value.output.weight", "decoders.value.output.bias", "decoders.value.log_deviation"},
+    }
+    assert gauge["α"][:2] == ["latent", "z"]
+    gate = 2 * (32 * 32 + 32)  # W, b and U, c of one gate
+    assert insides["minimalgated_x"]["f"] == insides["minimalgated_x"]["n"] == gate
+    # The second output has primes; a function of another package keeps its name, and is drawn as a choice.
+    assert "α′_t′ = topk_j(e′_t′j, 2)" in lines
+    assert both["α′_t′"][:2] == ["latent", "z′_t′"]
+    assert set(both["s′_t′"][2]) == {
+        f"decoders.reading.stack.cells.0.{name.rpartition('.')[2]}" for name in cell
+    }
+    assert not any(kind == "box" for kind, _, _ in (*gauge.values(), *both.values()))
+
+
 def test_foreign_parts_pass_the_check_of_parts(installed: Path, tmp_path: Path) -> None:
     assert python(f"PARTS = {PARTS!r}" + CHECKED, [installed], tmp_path) == ""
 

@@ -13,7 +13,7 @@ def count(made: Graph, formulas: Mapping[str, CountFormula]) -> None:
 
     formulas   {parameter: its number of entries}, if it depends on vocabularies that are not yet known
     """
-    counted: set[tuple[int, str]] = set()
+    counted: set[tuple[int, int]] = set()
     sizes = {weight.name: weight.tensor.numel() for unit in made.units() for weight in unit.held}
     for part in made.parts:
         for unit in part.units:
@@ -41,7 +41,7 @@ def _of_gate(unit: Vertex, formulas: Mapping[str, CountFormula], sizes: Mapping[
 
 def group(made: Graph) -> None:
     """Give vertices that share a weight the same group number, and likewise the inside of a cell they call."""
-    users: dict[tuple[int, str], list[Vertex]] = {}
+    users: dict[tuple[int, int], list[Vertex]] = {}
     for unit in made.units():
         for weight in unit.held:
             users.setdefault(weight.identity, []).append(unit)

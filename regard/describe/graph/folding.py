@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -110,6 +109,6 @@ def _made_of(draft: Draft, unit: Vertex) -> tuple[Any, ...]:
     return {one.identity for one in unit.held}, taken, unit.kind
 
 
-def _weight_letters(board: PartBoard, unit: Vertex) -> set[str]:
+def _weight_letters(board: PartBoard, unit: Vertex) -> set[Symbol]:
     used = letters_of(board, unit)
-    return {one for one in used if any(re.fullmatch(weight.letters, one) for weight in unit.held)}
+    return {one for one in used if any(board.is_of(weight, one) for weight in unit.held)}

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from regard.describe.board import NOTE
 from regard.describe.graph.part_board import PartBoard, bodies
+from regard.describe.sizes import BoardSizes, Size
 from regard.describe.vertices import Arrow, Inside, Vertex, in_order
-from regard.describe.weights import STEP, LetteredWeight, letter
 from regard.notation import Equation, Function, Symbol, symbols
 from regard.notation.walking import written_symbol
 
 
-def insides(board: PartBoard, cell_sizes: Mapping[str, int]) -> list[Inside]:
-    return [_inside(board, one, cell_sizes) for one in board.lines.functions if _is_worth(board, one)]
+def insides(board: PartBoard, sizes: BoardSizes) -> list[Inside]:
+    return [_inside(board, one, sizes) for one in board.lines.functions if _is_worth(board, one)]
 
 
 def _is_worth(board: PartBoard, function: Function) -> bool:
@@ -25,7 +24,7 @@ def _is_worth(board: PartBoard, function: Function) -> bool:
     return any(board.is_weight(one) for body in bodies(function) for one in symbols(body))
 
 
-def _inside(board: PartBoard, function: Function, cell_sizes: Mapping[str, int]) -> Inside:
+def _inside(board: PartBoard, function: Function, sizes: BoardSizes) -> Inside:
     target: Any = function.equation.targets[0]
     name = written_symbol(Symbol(target.base, target.items))
     parameters = list(dict.fromkeys(one.base for one in target.arguments))
@@ -43,10 +42,13 @@ def _inside(board: PartBoard, function: Function, cell_sizes: Mapping[str, int])
             for base in dict.fromkeys(one.base for one in symbols(equation.body) if one.base in known):
                 if base != unit.key:
                     arrows.append(Arrow(base, unit.key, base))
+    size: Size = 0
     if target.base in board.cells:
-        _count_gates(board.weights, units)
-    size = cell_sizes.get(target.base, 0)
-    return Inside(name, function.equation.text, in_order(units, arrows), arrows, size)
+        _count_gates(board, units)
+        size = sizes.of_function(function, {})
+    return Inside(
+        name, function.equation.text, in_order(units, arrows), arrows, size if isinstance(size, int) else 0
+    )
 
 
 def _gate_texts(lines: Sequence[str], function: Function) -> dict[str, str]:
@@ -62,21 +64,15 @@ def _gate_texts(lines: Sequence[str], function: Function) -> dict[str, str]:
     return found
 
 
-def _count_gates(weights: Sequence[LetteredWeight], units: Sequence[Vertex]) -> None:
-    """Count the weights of a cell gate by gate, if its gates have equal sizes."""
-    gated = [
-        unit
-        for unit in units
-        if any(
-            letter(one)[:2] in ("W_", "U_") for equation in unit.equations for one in symbols(equation.body)
-        )
-    ]
-    cells: dict[str, dict[str, int]] = {}
-    for one in weights:
-        if one.letters.startswith(STEP) and re.search(r"\.(weight|bias)_[ih]h$", one.name):
-            cell = cells.setdefault(one.name.rpartition(".")[0], {})
-            cell[one.name] = cell.get(one.name, 0) + one.count
-    sizes = {sum(cell.values()) for cell in cells.values()}
-    if gated and len(sizes) == 1 and not next(iter(sizes)) % len(gated):
-        for unit in gated:
-            unit.weights = {name: count // len(gated) for name, count in next(iter(cells.values())).items()}
+def _count_gates(board: PartBoard, units: Sequence[Vertex]) -> None:
+    """Count the weights of a cell gate by gate, if the cells with this function have equal sizes."""
+    cells: dict[str, dict[str, dict[str, int]]] = {}  # {cell: {gate: {parameter: number}}}
+    for unit in units:
+        for weight in board.weights_in([equation.body for equation in unit.equations]):
+            gates = cells.setdefault(weight.name.rpartition(".")[0], {})
+            counts = gates.setdefault(unit.key, {})
+            counts[weight.name] = counts.get(weight.name, 0) + weight.count
+    totals = [{gate: sum(counts.values()) for gate, counts in gates.items()} for gates in cells.values()]
+    if totals and all(one == totals[0] for one in totals):
+        for unit in units:
+            unit.weights = next(iter(cells.values())).get(unit.key, {})

@@ -15,10 +15,12 @@ from regard.describe.graph.part import Names, PartGraph, part_graph
 from regard.describe.graph.part_board import PartBoard
 from regard.describe.sizes import Size
 from regard.describe.vertices import Graph, Vertex
-from regard.describe.weights import held
+from regard.describe.weights import LetteredWeight, held, primed_letters
 from regard.model.building import build_network
+from regard.model.count_formula import CountFormula
 from regard.model.counting import data_sizes, fitted_to_nothing, parameter_formulas
 from regard.model.store import read_columns
+from regard.nn.encoders import encoder_letters
 from regard.nn.symbols import MemorySymbols
 from regard.notation import Range, primed, symbols
 from regard.notation.grammar import Parser
@@ -44,8 +46,7 @@ def graph(spec: Spec, what: str = "") -> Graph:
     outside = _memories(spec, encoders)
     decoders = []
     for name in spec.outputs:
-        vocabulary = f"V({name})" if name in unknown else ""
-        decoders.append(_decoder(spec, network, name, outside, ranges, sizes, vocabulary))
+        decoders.append(_decoder(spec, network, name, outside, ranges, sizes, formulas))
         ranges |= decoders[-1].part.ranges
     parts = [*encoders.values(), *decoders]
     tell_apart([unit for one in parts for unit in one.part.units])
@@ -65,10 +66,12 @@ def _encoder(spec: Spec, network: Any, name: str) -> PartGraph:
     place, options, column = list(spec.encoder).index(name), spec.encoder[name], spec.inputs[name]
     owner = options.part.owner(options) or name
     owned = spec.encoder[owner]
+    lines = owned.part.board(owned)
+    letters = primed_letters(encoder_letters(owned), lines, place, set())
     board = PartBoard(
         f"encoder {name}",
-        primed(owned.part.board(owned), place),
-        held(network.encoders[owner], "encoders", owner),
+        primed(lines, place),
+        held(network.encoders[owner], letters, f"encoders.{owner}"),
         primes="′" * place,
     )
     names = Names(f"encoder of {name}", _said(options), name, column.part.describe(column, name))
@@ -82,22 +85,37 @@ def _decoder(
     outside: Mapping[str, Vertex],
     ranges: Mapping[str, Range],
     sizes: Mapping[tuple[str, int], Size],
-    vocabulary: str,
+    formulas: Mapping[str, CountFormula],
 ) -> PartGraph:
     place, options, column = list(spec.outputs).index(name), spec.decoder[name], spec.outputs[name]
     read = read_by(spec, name)
     kept = {one for memory in read.values() for one in memory.names}
+    lines = [*options.part.board(options, read), *options.part.board_loss(options, read)]
+    letters = primed_letters(options.part.letters(options, read), lines, place, kept)
+    count = len(options.part.board(options, read))
+    written = primed(lines, place, kept)
     board = PartBoard(
         f"decoder {name}",
-        primed(options.part.board(options, read), place, kept),
-        held(network.decoders[name], "decoders", name),
+        primed(lines[:count], place, kept),
+        held(network.decoders[name], letters, f"decoders.{name}"),
+        loss=written[count:],
         primes="′" * place,
         outside=outside,
         ranges=ranges,
         decodes=True,
     )
     names = Names(f"decoder of {name}", _said(options), name, column.part.describe(column, name))
-    return part_graph(board, names, sizes, vocabulary)
+    unknown = {term for one in formulas.values() for term in one.terms}
+    grown = {weight.name for weight in board.weights if _has_a_row_each(weight, formulas)}
+    return part_graph(board, names, sizes, f"V({name})" if (name,) in unknown else "", grown)
+
+
+def _has_a_row_each(weight: LetteredWeight, formulas: Mapping[str, CountFormula]) -> bool:
+    """Whether a weight has a row for each unit of a vocabulary."""
+    if weight.name not in formulas:
+        return False
+    row = weight.tensor.numel() // max(1, weight.tensor.shape[0])
+    return any(len(term) == 1 and factor == row for term, factor in formulas[weight.name].terms.items())
 
 
 def _memories(spec: Spec, encoders: Mapping[str, PartGraph]) -> dict[str, Vertex]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from regard.describe.graph.defining import Definitions, define
@@ -12,7 +13,7 @@ from regard.describe.graph.insides import insides
 from regard.describe.graph.latent import mark_latent
 from regard.describe.graph.linking import link
 from regard.describe.graph.part_board import PartBoard
-from regard.describe.graph.shapes import cell_sizes, measure
+from regard.describe.graph.shapes import measure
 from regard.describe.graph.tables import look_up
 from regard.describe.sizes import BoardSizes, Known
 from regard.describe.vertices import Arrow, GraphPart, Vertex, in_order
@@ -45,16 +46,19 @@ class Names:
     described: str
 
 
-def part_graph(board: PartBoard, names: Names, known: Known, vocabulary: str = "") -> PartGraph:
+def part_graph(
+    board: PartBoard, names: Names, known: Known, vocabulary: str = "", grown: Collection[str] = ()
+) -> PartGraph:
     """The vertices of a part in the order of computation, the arrows between them, and the insides of its cells.
 
     known        sizes of the symbols of other parts
     vocabulary   the size of the output's vocabulary, as written
+    grown        the parameters with a row for each of its units
     """
     definitions = define(board)
     tables = look_up(board, definitions.units)
     units = [*definitions.units, *tables.units]
-    units += hold(board, units)
+    units += hold(board, definitions, units)
     arrows = tables.arrows + link(board, definitions)
     mark_latent(board, units, arrows)
     draft = Draft(units, arrows, definitions)
@@ -62,8 +66,7 @@ def part_graph(board: PartBoard, names: Names, known: Known, vocabulary: str = "
     drop_constants(board, tables, draft)
     merge_alike(board, draft)
     units, arrows = with_given(board, tables, draft.units, draft.arrows, names.column, names.described)
-    cells = cell_sizes(board)
-    sizes = BoardSizes(board.lines, board.weights, board.cells, cells, known, vocabulary)
+    sizes = BoardSizes(board, known, vocabulary, grown)
     measure(board, sizes, units)
     part = GraphPart(
         board.key,
@@ -72,6 +75,7 @@ def part_graph(board: PartBoard, names: Names, known: Known, vocabulary: str = "
         board.lines.ranges,
         board.own,
         in_order(units, arrows),
-        insides(board, cells),
+        insides(board, sizes),
+        fixed=board.fixed(),
     )
     return PartGraph(part, arrows, sizes.found, board, definitions)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from regard.describe.board import NOTE
 from regard.describe.vertices import Vertex
-from regard.describe.weights import LetteredWeight, letter
+from regard.describe.weights import LetteredWeight
 from regard.notation import (
     BoardLines,
     Call,
@@ -37,7 +37,8 @@ class PartBoard:
     own         the indices whose ranges it defines; `lines.ranges` also has those of earlier parts
     equations   the equations that define a vertex
     weights     all of its parameters
-    cells       the functions that are steps of a recurrence
+    cells       the functions with the weights of a recurrent cell
+    beside      the equations of its loss, in which weights may stand that no other equation has
     outside     {symbol of another part: its vertex}
     primes      the primes of its symbols, if other parts use the same letters
     decodes     whether it generates an output
@@ -53,6 +54,7 @@ class PartBoard:
         outside: Mapping[str, Vertex] | None = None,
         ranges: Mapping[str, Range] | None = None,
         decodes: bool = False,
+        loss: Sequence[str] = (),
     ) -> None:
         self.key, self.texts, self.weights, self.primes = key, list(texts), weights, primes
         self.outside, self.decodes = dict(outside or {}), decodes
@@ -60,12 +62,15 @@ class PartBoard:
         self.own = frozenset(self.lines.ranges)
         for index, range_ in (ranges or {}).items():
             self.lines.ranges.setdefault(index, range_)
-        self.equations = [one for one, _ in self.lines.equations if not _is_alias(one)]
+        self.beside = [one for one, _ in _readable(loss).equations]
+        self.equations = [one for one, _ in self.lines.equations if not self._is_alias(one)]
         self._defined = {(one.targets[0].base, len(one.targets[0].items)) for one in self.equations}
-        owners = {cell_name(one.owner) for one in weights if " " not in one.owner}
-        named = {one.equation.targets[0].base for one in self.lines.functions}
-        self.cells = {base for base in named if cell_name(base) in owners}
         self._steps = self._places_of_indices()
+        self.cells = {
+            one.equation.targets[0].base
+            for one in self.lines.functions
+            if any(weight.kind == "cell" for weight in self.weights_in(bodies(one)))
+        }
 
     def _places_of_indices(self) -> dict[tuple[str, int], set[int]]:
         """The subscript positions that hold an index in some equation: the second of s_1t, and so of s_{1,0}."""
@@ -79,7 +84,47 @@ class PartBoard:
     # Symbols
 
     def is_weight(self, symbol: Symbol) -> bool:
-        return any(one.letters and re.fullmatch(one.letters, letter(symbol)) for one in self.weights)
+        return not self.is_value(symbol) and any(
+            not one.whole and self.is_of(one, symbol) for one in self.weights
+        )
+
+    def is_table(self, symbol: Symbol) -> bool:
+        """Whether a symbol is a weight with a vector for each unit."""
+        return any(one.tensor.dim() > 1 and self.is_of(one, symbol) for one in self.weights)
+
+    def is_of(self, weight: LetteredWeight, symbol: Symbol, *, any_of: bool = False) -> bool:
+        """Whether a symbol is a letter of a weight; V_1 is one of V_δ.
+
+        any_of   whether an index of the symbol may stand for the letter's: W_rd for W_r→
+        """
+        return any(self._denotes(one, symbol, any_of) for one in weight.letters)
+
+    def weights_in(self, nodes: Sequence[Node]) -> Iterator[LetteredWeight]:
+        """The weights whose letters stand in a function, for any of its indices."""
+        used = list(symbols(tuple(nodes)))
+        return (one for one in self.weights if any(self.is_of(one, symbol, any_of=True) for symbol in used))
+
+    def _denotes(self, letter: Symbol, symbol: Symbol, any_of: bool) -> bool:
+        if plain(letter.base) != plain(symbol.base) or len(letter.items) != len(symbol.items):
+            return False
+        pairs = zip(letter.items, symbol.items, strict=True)
+        return all(self._agree(one, other) or (any_of and self._agree(other, one)) for one, other in pairs)
+
+    def _agree(self, index: Node, item: Node) -> bool:
+        """Whether two subscripts are the same, or the second is a value of the first: d → of d ∈ {→, ←}."""
+        if plain(node_text(index)) == plain(node_text(item)):
+            return True
+        if not self.lines.is_index(index):
+            return False
+        range_ = self.lines.ranges[index.base]
+        if range_.listed:
+            return item in range_.values
+        return isinstance(item, Number) and all(isinstance(one, Number) for one in range_.values)
+
+    def is_value(self, symbol: Symbol) -> bool:
+        """Whether an equation of this part defines a symbol, or its other steps."""
+        alike = [one.targets[0] for one in self.equations if one.targets[0].base == symbol.base]
+        return any(len(one.items) == len(symbol.items) and self.named_alike(one, symbol) for one in alike)
 
     def is_defined(self, base: str, arity: int) -> bool:
         """Whether an equation of this part defines the symbol."""
@@ -123,10 +168,23 @@ class PartBoard:
             one.base == base and any(isinstance(item, Operation) for item in one.items) for one in used
         )
 
+    def _is_alias(self, equation: Equation) -> bool:
+        """`E_y = E_x`: a weight shared with another part."""
+        target = equation.targets[0]
+        others = [one for one, _ in self.lines.equations if one.targets[0].base == target.base]
+        alone = len(others) == 1 and isinstance(equation.body, Symbol)
+        return alone and any(self.is_of(one, target) for one in self.weights)
+
     # Indices
 
     def indices(self, target: Symbol) -> tuple[str, ...]:
         return tuple(item.base for item in target.items if self.lines.is_index(item))
+
+    def fixed(self) -> frozenset[str]:
+        """The indices on which weights depend."""
+        letters = [one for weight in self.weights if not weight.whole for one in weight.letters]
+        items = [item for one in letters if not self.is_value(one) for item in one.items]
+        return frozenset(item.base for item in items if self.lines.is_index(item))
 
     def goes_over_places(self, index: str) -> bool:
         """Whether an index ranges over positions, as opposed to a fixed number of values."""
@@ -146,25 +204,24 @@ class PartBoard:
     # Functions
 
     def called(self, call: Call) -> list[Function]:
-        """The function that a call refers to; empty for a cell, which is drawn separately."""
-        if call.base in self.cells:
-            return []
-        return [one for one in self.lines.functions if one.equation.targets[0].base == call.base]
+        """The functions that a call can refer to."""
+        named = [one for one in self.lines.functions if one.equation.targets[0].base == call.base]
+        return [one for one in named if self._is_called(one.equation.targets[0], call)]
+
+    def _is_called(self, target: Call, call: Call) -> bool:
+        pairs = zip(target.items, call.items, strict=False)
+        agree = all(self._agree(one, other) or self._agree(other, one) for one, other in pairs)
+        return agree and len(target.items) == len(call.items)
 
 
-def cell_name(name: str) -> str:
-    """The common name of a cell's function and its module, without marks: `gru` of gru_w→."""
-    return re.sub(r"[^a-z]", "", name)
+def plain(text: str) -> str:
+    """A text with its marks apart from their letters, to compare it."""
+    return unicodedata.normalize("NFD", text)
 
 
 def bodies(function: Function) -> list[Node]:
     """The results and intermediate values of a function."""
     return [function.equation.body, *function.inside.values()]
-
-
-def _is_alias(equation: Equation) -> bool:
-    """`E′_x = E_A`: a table shared with another."""
-    return isinstance(equation.body, Symbol) and letter(equation.targets[0]).startswith("E_")
 
 
 def _readable(lines: Sequence[str]) -> BoardLines:

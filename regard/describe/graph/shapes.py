@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from regard.describe.graph.part_board import PartBoard, cell_name
+from regard.describe.graph.part_board import PartBoard
 from regard.describe.sizes import BoardSizes, Size
 from regard.describe.vertices import Vertex
-from regard.describe.weights import STEP
 from regard.notation.walking import written_symbol
-
-
-def cell_sizes(board: PartBoard) -> dict[str, int]:
-    """{cell: size of its state}."""
-    sizes = {
-        cell_name(one.owner): int(one.tensor.shape[-1])
-        for one in board.weights
-        if one.letters.startswith(STEP) and one.name.endswith("weight_hh")
-    }
-    return {base: sizes.get(cell_name(base), 0) for base in board.cells}
 
 
 def measure(board: PartBoard, sizes: BoardSizes, units: Iterable[Vertex]) -> None:

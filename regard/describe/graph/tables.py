@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from regard.describe.graph.part_board import PartBoard
+from regard.describe.graph.part_board import GIVEN, PartBoard
 from regard.describe.vertices import Arrow, Vertex
-from regard.describe.weights import letter
 from regard.notation import Equation, Item, Symbol, symbols
-from regard.notation.walking import calls_in, items_in, node_text, said_symbols
+from regard.notation.walking import calls_in, items_in, node_text, said_symbols, written_symbol
 
 
 @dataclass
@@ -31,7 +30,7 @@ def look_up(board: PartBoard, units: Sequence[Vertex]) -> Tables:
         for equation in unit.equations:
             for entry in items_in(equation.body):
                 of = entry.of
-                if isinstance(of, Symbol) and letter(of)[:2] in ("E_", "G_") and board.is_weight(of):
+                if isinstance(of, Symbol) and board.is_table(of) and _reads_given(entry):
                     uses.setdefault(_name(of), []).append((unit, entry))
     tables = Tables()
     for name, found in uses.items():
@@ -57,7 +56,12 @@ def look_up(board: PartBoard, units: Sequence[Vertex]) -> Tables:
 
 def _name(table: Symbol) -> str:
     """The name of a table, with the primes of its part."""
-    return f"{table.base}_{letter(table)[2:]}"
+    return written_symbol(table)
+
+
+def _reads_given(entry: Item) -> bool:
+    """Whether an entry is that of a unit of the input or the output: E_x[w_j], E_y[y_{t−1}]."""
+    return any(one.base.replace("′", "") in GIVEN for one in symbols(entry.items))
 
 
 def _depends(board: PartBoard, unit: Vertex) -> bool:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from regard import parts
 from regard.errors import RegardError
+from regard.nn.letters import Letters
 from regard.parts import find, one_of
 from regard.parts.contract import base, declared, optional, required
 
@@ -120,6 +121,12 @@ class Cell(nn.Module):
         subscript of every weight. A cell of several `states` takes and returns them all:
         `lstm_mark(h, m, x) = (…, …)`."""
         raise NotImplementedError
+
+    @classmethod
+    @optional("to draw the network")
+    def letters(cls, options: Any, mark: str) -> Letters:
+        """The letter of each parameter in `equations` (`regard.nn.letters`)."""
+        return {}
 
     @classmethod
     def written_step(

@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from regard.nn.cells.cell import ACTIVATIONS, Activation, Cell, squashed
+from regard.nn.letters import Letters, gate_letters, linear
 from regard.parts import Depth, register
 
 Layers = Annotated[int, Field(ge=0, le=1000)]
@@ -92,6 +93,16 @@ class DeepCell(Cell):
             f"deep_{mark}(h, m, x) = ({layered('m′', 'O', range(1, options.output + 1))}, m′)",
             f"    m′ = {layered(first, 'T', range(2, options.transition + 1), skip)}",
         ]
+
+    @classmethod
+    def letters(cls, options: Any, mark: str) -> Letters:
+        found = gate_letters("h", mark) | {"skip.weight": f"R_{mark}"}
+        pieces = {"before": ("A", 1, options.input), "within": ("T", 2, options.transition - 1)}
+        for path, (letter, first, count) in {**pieces, "after": ("O", 1, options.output)}.items():
+            for number in range(count):
+                below = f"{number + first}{mark}"
+                found |= linear(f"{path}.{number}", f"{letter}_{below}", f"{letter.lower()}_{below}")
+        return found
 
     def project(self, inputs: Tensor) -> Tensor:
         return super().project(self._through(self.before, inputs))

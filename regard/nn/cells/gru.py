@@ -28,6 +28,7 @@ from regard.nn.cells.cell import (
     dense_or_packed,
     squashed,
 )
+from regard.nn.letters import Letters, gate_letters
 from regard.nn.path import faster
 from regard.nn.replacing import Replaces
 from regard.parts import register
@@ -78,6 +79,10 @@ class GRUCell(Cell):
             f"    z = σ(W_z{mark} x + b_z{mark} + U_z{mark} h + c_z{mark})",
             f"    n = {squashed(options.activation, new)}",
         ]
+
+    @classmethod
+    def letters(cls, options: Any, mark: str) -> Letters:
+        return gate_letters("rzn", mark)
 
     @property
     def as_torch(self) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from regard.nn.cells.cell import ACTIVATIONS, Activation, Cell, squashed
+from regard.nn.letters import Letters, gate_letters, linear
 from regard.parts import register
 
 
@@ -38,6 +39,10 @@ class JordanCell(Cell):
     def equations(cls, options: Any, mark: str) -> list[str]:
         hidden = squashed(options.activation, f"W_h{mark} x + b_h{mark} + U_h{mark} h + c_h{mark}")
         return [f"jordan_{mark}(h, x) = {squashed(options.activation, f'V_h{mark} {hidden} + d_h{mark}')}"]
+
+    @classmethod
+    def letters(cls, options: Any, mark: str) -> Letters:
+        return gate_letters("h", mark) | linear("write", f"V_h{mark}", f"d_h{mark}")
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
         squash = ACTIVATIONS[self.activation]

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.cells.cell import ACTIVATIONS, Activation, Cell, TorchRecurrence, squashed
+from regard.nn.letters import Letters, gate_letters
 from regard.nn.path import faster
 from regard.nn.replacing import Replaces
 from regard.parts import register
@@ -47,6 +48,10 @@ class LSTMCell(Cell):
             f"    o = σ(W_o{mark} x + b_o{mark} + U_o{mark} h + c_o{mark})",
             "    m′ = f ⊙ m + i ⊙ g",
         ]
+
+    @classmethod
+    def letters(cls, options: Any, mark: str) -> Letters:
+        return gate_letters("ifgo", mark)
 
     def torch_recurrence(self) -> TorchRecurrence | None:
         return recurrence if self.activation == "tanh" and WRITTEN(self) else None

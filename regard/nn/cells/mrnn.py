@@ -14,6 +14,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from regard.nn.cells.cell import ACTIVATIONS, Activation, Cell, squashed
+from regard.nn.letters import Letters, gate_letters
 from regard.parts import register
 
 
@@ -40,6 +41,10 @@ class MultiplicativeCell(Cell):
             f"mrnn_{mark}(h, x) = {squashed(options.activation, inside)}",
             f"    m = (W_m{mark} x + b_m{mark}) ⊙ (U_m{mark} h + c_m{mark})",
         ]
+
+    @classmethod
+    def letters(cls, options: Any, mark: str) -> Letters:
+        return gate_letters("mh", mark)
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
         size = self.size

@@ -15,6 +15,7 @@ from regard.nn.cells.cell import (
     dense_or_packed,
     squashed,
 )
+from regard.nn.letters import Letters, gate_letters
 from regard.nn.replacing import Replaces
 from regard.parts import register
 
@@ -37,6 +38,10 @@ class RNNCell(Cell):
     def equations(cls, options: Any, mark: str) -> list[str]:
         inside = f"W_h{mark} x + b_h{mark} + U_h{mark} h + c_h{mark}"
         return [f"rnn_{mark}(h, x) = {squashed(options.activation, inside)}"]
+
+    @classmethod
+    def letters(cls, options: Any, mark: str) -> Letters:
+        return gate_letters("h", mark)
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
         recurrent = nn.functional.linear(state, self.weight_hh, self.bias_hh)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.composers.treelstm import TreeLSTMComposer
+from regard.nn.letters import Letters, linear
 from regard.parts import register
 
 
@@ -44,6 +45,11 @@ class ChildSumComposer(TreeLSTMComposer):
             "    o = σ(W_op s + b_op)",
             "    v = σ(W_ip s + b_ip) ⊙ tanh(W_up s + b_up) + z",
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        node = linear("node", ("W_ip", "W_up", "W_op"), ("b_ip", "b_up", "b_op"))
+        return super().letters(options) | node | linear("forget", "W_fp", "b_fp")
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__(input_size, size)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 from torch import Tensor, nn
 
 from regard import parts
+from regard.nn.letters import Letters
 from regard.parts import find, one_of
 from regard.parts.contract import base, optional, required
 
@@ -64,6 +65,12 @@ class Composer(nn.Module):
     def several_equations(cls, options: Any) -> list[str]:
         """Equations of h_j, and of m_j, for any number of children; π_c is the parent of node c."""
         raise NotImplementedError
+
+    @classmethod
+    @optional("to draw the network")
+    def letters(cls, options: Any) -> Letters:
+        """The letter of each parameter in the equations (`regard.nn.letters`)."""
+        return {}
 
     @required("once for all words of a batch")
     def leaf(self, vectors: Tensor) -> Tensor:

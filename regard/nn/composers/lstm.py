@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.composers.treelstm import TreeLSTMComposer
+from regard.nn.letters import Letters, linear
 from regard.parts import register
 
 
@@ -33,6 +34,12 @@ class LSTMComposer(TreeLSTMComposer):
             "    o = σ(W_op [l; r] + b_op)",
             "    v = i ⊙ tanh(W_up [l; r] + b_up) + f ⊙ m + g ⊙ n",
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        gates = "ifgou"
+        node = linear("node", tuple(f"W_{one}p" for one in gates), tuple(f"b_{one}p" for one in gates))
+        return super().letters(options) | node
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__(input_size, size)

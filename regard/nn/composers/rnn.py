@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.composers.composer import Composer
+from regard.nn.letters import Letters, linear
 from regard.parts import register
 
 
@@ -25,6 +26,10 @@ class RNNComposer(Composer):
             "leaf_x(x) = tanh(W_x x + b_x)",
             "node_x(l, r) = tanh(W_p [l; r] + b_p)",
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        return linear("word", "W_x", "b_x") | linear("node", "W_p", "b_p")
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__(input_size, size)

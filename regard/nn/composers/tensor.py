@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.composers.composer import Composer
+from regard.nn.letters import Letters, linear
 from regard.parts import register
 
 
@@ -27,6 +28,10 @@ class TensorComposer(Composer):
             "pairs_δ(x) = x·V_δ x     — a weight for every pair of features of the children",
             f"δ = 1 … {size}",
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        return linear("word", "W_x", "b_x") | linear("node", "W_p", "b_p") | {"tensor": "V_δ"}
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__(input_size, size)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from regard.nn.composers.composer import Composer
+from regard.nn.letters import Letters, linear
 
 
 class TreeLSTMComposer(Composer):
@@ -19,6 +20,10 @@ class TreeLSTMComposer(Composer):
         "    v = σ(W_ix x + b_ix) ⊙ tanh(W_ux x + b_ux)",
         "    o = σ(W_ox x + b_ox)",
     )
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        return linear("word", ("W_ix", "W_ux", "W_ox"), ("b_ix", "b_ux", "b_ox"))
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__(input_size, size)

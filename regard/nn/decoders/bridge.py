@@ -13,6 +13,7 @@ from regard.nn.cells.cell import carried_by, states_of
 from regard.nn.decoders.stack import CARRIED, Stack, state_symbol
 from regard.nn.encoders import owner_of
 from regard.nn.encoders.encoder import LastStates
+from regard.nn.letters import Letters, linear
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan
@@ -123,3 +124,15 @@ def first_state_lines(options: Any, summary: str, handed: MemorySymbols | None =
             found.append(f"{name} = tanh({made})" if bridge == "tanh" else f"{name} = {made}")
             learned.append(name)
     return found if "start" in ways else [f"— {', '.join(learned)}: learned"]
+
+
+def first_state_letters(options: Any) -> Letters:
+    """The letters of the bridge, and of first states that are learned, layer by layer."""
+    place = "−1" if "first-input" in getattr(options, "ways", ()) else "0"
+    marks, learned = [], []
+    for layer in range(1, options.layers + 1):
+        for letter in ("s", *options.cell.part.carried_letters(CARRIED)):
+            marks.append(f"{letter}{layer if options.layers > 1 else ''}")
+            learned.append(carried_by(state_symbol(options, layer, place), letter))
+    bridge = linear("bridge", tuple(f"W_{mark}" for mark in marks), tuple(f"b_{mark}" for mark in marks))
+    return bridge | {"first": tuple(learned)}

@@ -16,6 +16,7 @@ from regard.nn.decoders.decoder import BatchView, Decoder
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.stepwise import likelihood
 from regard.nn.embedding import Embedding, EmbeddingOptions
+from regard.nn.letters import Letters, linear
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.path import computed
@@ -111,6 +112,19 @@ class ContinuingDecoder(Decoder):
             else "E_y N_y"
         )
         return [f"p(y_t) = softmax({weights} {state} + b_y)"]
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        found = {"embedding.weight": "E_y", "narrow.weight": "N_y", **linear("output", "V_y", "b_y")}
+        classes = range(1, len(options.cutoffs or CUTOFFS) + 1)
+        head = (
+            frozenset({"V_y", *(f"u_{k}" for k in classes)}),
+            frozenset({"b_y", *(f"d_{k}" for k in classes)}),
+        )
+        for k in classes:
+            found |= {f"output.softmax.tail.{k - 1}.0.weight": f"P_{k}"}
+            found |= {f"output.softmax.tail.{k - 1}.1.weight": f"V_{k}"}
+        return found | linear("output.softmax.head", *head)
 
     @classmethod
     def board_sizes(cls, options: Any) -> str:

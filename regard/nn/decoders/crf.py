@@ -14,6 +14,7 @@ from regard.data.columns.spans import Scheme, may_follow
 from regard.errors import RegardError
 from regard.nn.decoders.decoder import BatchView, PositionDecoder, Source
 from regard.nn.decoders.tags import tags_predictions
+from regard.nn.letters import Letters, linear
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.precision import at_least_single
@@ -116,6 +117,11 @@ class CRFDecoder(PositionDecoder):
             "p(y) = exp(ψ(y)) / Σ_y exp(ψ(y))     — by the forward algorithm",
             f"— prediction: {found}{'' if options.constraints == 'none' else allowed}{dropout}",
         ]
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        ends: Letters = {"transitions": "A_y", "start": "a_y", "end": "z_y"}
+        return linear("output", "V_y", "b_y") | ends
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

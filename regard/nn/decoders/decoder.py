@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from regard import parts
 from regard.errors import Command, RegardError, Text
 from regard.nn.attention import watching
+from regard.nn.letters import Letters
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.replacing import without_fast_paths
@@ -190,6 +191,12 @@ class Decoder(nn.Module):
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         """The equations that `regard describe` prints, with these symbols of the memories."""
         raise NotImplementedError
+
+    @classmethod
+    @optional("to draw the network")
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        """The letter of each parameter in these equations (`regard.nn.letters`)."""
+        return {}
 
     @classmethod
     @required("by `regard describe`")

@@ -30,6 +30,7 @@ from regard.nn.attention import Attention, Look
 from regard.nn.class_weights import class_weights
 from regard.nn.decoders.decoder import Source
 from regard.nn.decoders.two_texts import TwoTextsDecoder
+from regard.nn.letters import Letters, linear
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Plan, Size, register
@@ -114,6 +115,15 @@ class DecomposableDecoder(TwoTextsDecoder):
             "p(y) = softmax(V_y r + b_y)",
             f"— {options.size} units in every layer{dropout}",
         ]
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        found: Letters = {"attend.1.weight": "F_y"} if options.attend == "matrix" else {}
+        networks = {"compare": "g", "hidden": "r"} | ({} if found else {"attend": "f"})
+        for path, mark in networks.items():
+            found |= linear(f"{path}.1", f"W_{mark}1", f"b_{mark}1")
+            found |= linear(f"{path}.4", f"W_{mark}2", f"b_{mark}2")
+        return found | linear("output", "V_y", "b_y")
 
     def __init__(
         self,

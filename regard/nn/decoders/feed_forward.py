@@ -20,6 +20,7 @@ from regard.nn.decoders.reading import Reading
 from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, likelihood, previous_tokens
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
+from regard.nn.letters import Letters, linear, under
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.search import Hypotheses
@@ -148,6 +149,20 @@ class FeedForwardDecoder(StepwiseDecoder):
     @classmethod
     def _look(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> LookSymbols:
         return LookSymbols("q_t", memories[options.attention.over or next(iter(memories))])
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        name = options.attention.over or next(iter(memories))
+        return {
+            "embedding.weight": "E_y",
+            "asking.weight": "G_y",
+            **linear("hidden", "U_y", "b_u"),
+            **under(
+                f"reading.attentions.{name}",
+                Attention.letters(options.attention, cls._look(options, memories)),
+            ),
+            **linear("output", "V_y", "b_y"),
+        }
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

@@ -16,6 +16,7 @@ from regard.nn.decoders.decoder import Decoder, Source, Truth, truth_by_name
 from regard.nn.decoders.reading import Reading
 from regard.nn.encoders import owner_of
 from regard.nn.guide import guide_total
+from regard.nn.letters import Letters, linear
 from regard.nn.memory import Memory
 from regard.nn.stepping import Constants
 from regard.nn.symbols import MemorySymbols
@@ -180,6 +181,10 @@ class GlimpsingDecoder(Decoder):
     @classmethod
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         return glimpsing_board.lines(options, memories, cls.answer)
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        return glimpsing_board.letters(options, memories) | linear("output", "V_y", "b_y")
 
     def __init__(
         self,

@@ -7,16 +7,39 @@ from itertools import chain
 from typing import Any
 
 from regard.nn.attention import Attention
+from regard.nn.letters import Letters, linear, under
 from regard.nn.symbols import LookSymbols, MemorySymbols, factor, side_by_side
 
 
 def lines(options: Any, memories: Mapping[str, MemorySymbols], answer: Callable[[str], str]) -> list[str]:
     """Equations from the memories to the output; `answer` returns the last one, given the symbol of s."""
+    looks = list(_looking(options, memories).values())
+    found = _look_lines(options, memories, looks) if looks else []
+    parts, asked = _combined(options, memories)
+    dropout = [f"— dropout {options.dropout}"] if options.dropout else []
+    if options.hidden is None:
+        whole = side_by_side([*chain.from_iterable(parts), *asked])
+        return [*found, answer(whole), *dropout]
+    return [*found, *_hidden_lines(options, parts, asked, answer), *dropout]
+
+
+def letters(options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+    """The letters of the decoder's parameters, except its output."""
+    found: Letters = {"query": "q_k" if options.glimpses > 1 else "q", **linear("asks", "Q_yk", "b_yk")}
+    for one, (name, look) in zip(options.attention, _looking(options, memories).items(), strict=True):
+        found |= under(f"reading.attentions.{name}", Attention.letters(one, look))
+    numbers = range(1, len(_combined(options, memories)[0]) + 1)
+    for number in numbers:
+        found |= linear(f"hidden.parts.{number - 1}", f"W_r{number}", f"b_r{number}")
+    gates = tuple(f"U_r{number}" for number in numbers), tuple(f"c_r{number}" for number in numbers)
+    return found | linear("hidden.gates", *gates) | linear("hidden.layer", "W_r", "b_r")
+
+
+def _combined(options: Any, memories: Mapping[str, MemorySymbols]) -> tuple[list[list[str]], list[str]]:
+    """What the output is computed from: lists of pieces to concatenate, and the summary that asks."""
     looks = _looking(options, memories)
-    found: list[str] = []
-    parts: list[list[str]] = []  # each a list of pieces to concatenate
+    parts: list[list[str]] = []
     if looks:
-        found = _look_lines(options, memories, list(looks.values()))
         parts.append(_contexts(list(looks.values()), options.glimpses))
         for look in looks.values() if options.where else ():
             moves = _moves(look, options.glimpses)
@@ -25,12 +48,7 @@ def lines(options: Any, memories: Mapping[str, MemorySymbols], answer: Callable[
     others = [name for name in memories if name not in looks]
     asking = options.query or (others[-1] if others else None)
     parts += [[memories[name].summary] for name in others if name != asking]
-    asked = [] if asking is None else [memories[asking].summary]
-    dropout = [f"— dropout {options.dropout}"] if options.dropout else []
-    if options.hidden is None:
-        whole = side_by_side([*chain.from_iterable(parts), *asked])
-        return [*found, answer(whole), *dropout]
-    return [*found, *_hidden_lines(options, parts, asked, answer), *dropout]
+    return parts, [] if asking is None else [memories[asking].summary]
 
 
 def guided(options: Any, memories: Mapping[str, MemorySymbols]) -> tuple[str, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from regard.nn.letters import Letters, linear, under
 from regard.nn.symbols import LookSymbols, MemorySymbols, factor
 from regard.nn.transitions import NEVER
 
@@ -18,6 +19,26 @@ def lines(options: Any, memories: Mapping[str, MemorySymbols], *, joint: bool) -
         return [head, *_one_by_one(options, story, question.summary), *dropout]
     head += f", ℓ = 2 … {options.hops}     — ℓ: the number of facts read" if _fewer(options) else ""
     return [head, *_together(options, story, question.summary), *dropout]
+
+
+def letters(options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+    """The letters of the decoder's parameters."""
+    look, score = _look(options, "u_k", _memories(options, memories)[0]), options.attention.score
+    return {
+        **under("attention.score", score.part.letters(score, look)),
+        "queries.weight": "Q_k",
+        "transitions.first.*.weight": "P_k",
+        "transitions.second.*.weight": "R_k",
+        "transitions.question.*.weight": "G_k",
+        "transitions.distances": "D_k",
+        "following.distances": "D_k",
+        "carry.weight": "H_y",
+        **linear("costs", "C_ℓ", "a_ℓ"),
+        **linear("mix", "W_r", "b_r"),
+        **linear("output", "V_y", "b_y"),
+        "output.own": "V_y",
+        "output.embedding.weight": "V_y",
+    }
 
 
 def loss_lines(options: Any, *, joint: bool) -> list[str]:

@@ -13,6 +13,7 @@ from regard.nn.cells.cell import carried_by
 from regard.nn.decoders.continuing import Carried, ContinuingDecoder
 from regard.nn.decoders.stepwise import likelihood
 from regard.nn.embedding import Embedding, build_embedding
+from regard.nn.letters import Letters, under
 from regard.nn.path import faster
 from regard.nn.recurrence import Weights, recurrence_of, run_layers
 from regard.nn.symbols import MemorySymbols
@@ -120,6 +121,14 @@ class LanguageDecoder(ContinuingDecoder):
                 else ""
             ),
         ]
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        found = super().letters(options, memories)
+        for number in range(options.layers):
+            mark = f"s{number + 1}" if options.layers > 1 else "s"
+            found |= under(f"cells.{number}", options.cell.part.letters(options.cell, mark))
+        return found
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

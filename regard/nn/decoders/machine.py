@@ -21,6 +21,7 @@ from regard.data.perceived import Series
 from regard.errors import RegardError
 from regard.nn.cells import AnyCell, Cell, make_cell
 from regard.nn.decoders.decoder import BatchView, PositionDecoder
+from regard.nn.letters import Letters, linear, under
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.path import computed
@@ -110,6 +111,17 @@ class MachineDecoder(PositionDecoder):
             f"p_t = σ(V_y o_{{τ_t}} + b_y)     — τ_t: the step of the t-th blank (_){dropout}",
             *cell.equations(options.cell, "y"),
         ]
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        cell, store = options.cell.part, options.store
+        stored = {} if store is None else under("store", store.part.letters(store))
+        return {
+            **under("cell", cell.letters(options.cell, "y")),
+            **stored,
+            **linear("output", "V_y", "b_y"),
+            "first_state": tuple(f"{letter}_0" for letter in ("s", *cell.carried_letters("c"))),
+        }
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

@@ -20,6 +20,7 @@ from regard.nn.decoders.decoder import BatchView, Decoder
 from regard.nn.decoders.hops_looks import HopReads, StoryLooks, Unnormalized, chosen_rows, remembered
 from regard.nn.decoders.label import Labels, label_predictions
 from regard.nn.guide import guide_total
+from regard.nn.letters import Letters
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.scores import AnyScore
@@ -200,6 +201,10 @@ class MemoryNetworkDecoder(Decoder):
     def board_answers(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         """The meaning of V if it is not a weight of its own."""
         return [hops_board.tied_line(options, memories)] if options.tie else []
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        return hops_board.letters(options, memories)
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

@@ -15,6 +15,7 @@ from regard.nn.decoders.listed import ListedCandidates
 from regard.nn.decoders.memory_network import MemoryNetworkDecoder, Supported
 from regard.nn.decoders.retrieval import candidate_predictions
 from regard.nn.embedding import Embedding
+from regard.nn.letters import Letters
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan, register
 from regard.trace.prediction import Prediction
@@ -88,6 +89,11 @@ class MemoryRetrievalDecoder(MemoryNetworkDecoder):
             else ListedCandidates.board("r", table)
         )
         return [*lines[:place], *written, *lines[place + 1 :]]
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        table = hops_board.read_table(options, memories) if options.tie else "E_y"
+        return super().letters(options, memories) | {"candidates.bag.embedding.weight": table}
 
     @classmethod
     def board_answers(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

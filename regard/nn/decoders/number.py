@@ -13,6 +13,7 @@ from torch.distributions import Normal
 from regard.nn.decoders.decoder import BatchView, Source, Truth
 from regard.nn.decoders.glimpsing import GlimpsingDecoder
 from regard.nn.decoders.glimpsing_trace import glimpsed
+from regard.nn.letters import Letters, linear
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
@@ -60,6 +61,11 @@ class NumberDecoder(GlimpsingDecoder):
     @classmethod
     def answer(cls, state: str) -> str:
         return f"μ = m_y + d_y (v_y·{state} + b_y)     — m_y, d_y: mean and spread of the training data"
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        own = linear("output", "v_y", "b_y") | {"log_deviation": "u_y"}
+        return super().letters(options, memories) | own
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

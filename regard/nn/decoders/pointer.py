@@ -14,14 +14,15 @@ from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.attention import Attention
 from regard.nn.cells import AnyCell
-from regard.nn.decoders.bridge import Bridge, first_state_lines
+from regard.nn.decoders.bridge import Bridge, first_state_letters, first_state_lines
 from regard.nn.decoders.decoder import BatchView, Source, Truth
 from regard.nn.decoders.reading import Reading
-from regard.nn.decoders.stack import Stack, cell_lines, step_lines
+from regard.nn.decoders.stack import Stack, cell_lines, stack_letters, step_lines
 from regard.nn.decoders.stepwise import END_PIECE, ForcedCost, StepwiseDecoder
 from regard.nn.encoders import owner_of
 from regard.nn.forms import FormState, begin_form
 from regard.nn.forms.triangles import TrianglesState
+from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.recurrence import check_residual
@@ -195,6 +196,18 @@ class PointerDecoder(StepwiseDecoder):
             *cell_lines(options),
             f"— {options.size} units{dropout}",
         ]
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        name, score = next(iter(memories)), options.attention.score
+        letters = score.part.letters(score, LookSymbols("s_t", memories[name]))
+        return {
+            **stack_letters(options),
+            **first_state_letters(options),
+            **under(f"reading.attentions.{name}.score", letters),
+            "first": "g_y",
+            "stop": "k_y",
+        }
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

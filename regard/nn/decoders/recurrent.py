@@ -24,6 +24,7 @@ from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, previous_to
 from regard.nn.decoders.text_attention import TextAttentionOptions, build_attention, check_attentions
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.embedding import EmbeddingOptions, build_embedding
+from regard.nn.letters import Letters
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
@@ -207,6 +208,10 @@ class RecurrentDecoder(RecurrentSteps):
     @classmethod
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         return recurrent_board.lines(options, memories)
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        return recurrent_board.letters(options, memories)
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from regard.nn.copying import copying_lines
-from regard.nn.decoders.bridge import first_state_lines
+from regard.nn.decoders.bridge import first_state_letters, first_state_lines
 from regard.nn.decoders.conditioning import readout_lines
-from regard.nn.decoders.stack import cell_lines, step_lines
+from regard.nn.decoders.stack import cell_lines, stack_letters, step_lines
 from regard.nn.decoders.stepwise import likelihood
-from regard.nn.decoders.text_attention import look_lines, looks_of, penalty_lines
+from regard.nn.decoders.text_attention import look_letters, look_lines, looks_of, penalty_lines
+from regard.nn.letters import Letters, linear
 from regard.nn.symbols import MemorySymbols, side_by_side
 
 
@@ -43,6 +44,22 @@ def lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         embedding = next(iter(memories.values())).embedding
         found.append(f"E_y = {embedding}     — one embedding for both sides")
     return [*found, *cell_lines(options), _sizes(options)]
+
+
+def letters(options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+    """The letters of the decoder's parameters."""
+    return {
+        "embedding.weight": "E_y",
+        "narrow.weight": "N_y",
+        **stack_letters(options),
+        **first_state_letters(options),
+        **look_letters(options, memories),
+        **linear("before", "P_y", "d_y"),
+        **linear("gate", "G_y", "d_ρ"),
+        **linear("combine", "W_o", "b_o"),
+        **linear("copying.gate", "w_g", "b_g"),
+        **linear("output", "V_y", "b_y"),
+    }
 
 
 def loss_lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

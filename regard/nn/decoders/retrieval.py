@@ -15,6 +15,7 @@ from regard.nn.decoders.glimpsing_trace import glimpsed
 from regard.nn.decoders.label import Labels
 from regard.nn.decoders.listed import ListedCandidates, best_candidates
 from regard.nn.embedding import Embedding
+from regard.nn.letters import Letters
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
@@ -131,6 +132,10 @@ class RetrievalDecoder(GlimpsingDecoder):
             f"ε_{j} = {offered.values}·q_y     — candidate {j}",
             f"p(y) = softmax_{j}(ε_{j})",
         ]
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        return super().letters(options, memories) | {"candidates.bag.embedding.weight": "E_y"}
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.cells import Cell, make_cell
+from regard.nn.letters import Letters, under
 from regard.nn.packing import Packing
 from regard.nn.path import faster
 from regard.nn.recurrence import recurrence_of, run_cells
@@ -119,3 +120,12 @@ def cell_lines(options: Any) -> list[str]:
     """Equations of the cell of each layer."""
     marks = ["y"] if options.layers == 1 else [f"y{layer}" for layer in range(1, options.layers + 1)]
     return [line for mark in marks for line in options.cell.part.equations(options.cell, mark)]
+
+
+def stack_letters(options: Any) -> Letters:
+    """The letters of the cell of each layer."""
+    found: Letters = {}
+    for number in range(options.layers):
+        mark = f"y{number + 1}" if options.layers > 1 else "y"
+        found |= under(f"stack.cells.{number}", options.cell.part.letters(options.cell, mark))
+    return found

@@ -14,6 +14,7 @@ from regard.errors import RegardError
 from regard.nn.class_weights import class_cost, class_count, class_weights
 from regard.nn.decoders.decoder import BatchView, PositionDecoder, Source
 from regard.nn.decoders.label import weighted
+from regard.nn.letters import Letters, linear
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
@@ -85,6 +86,10 @@ class TagsDecoder(PositionDecoder):
         (memory,) = memories.values()
         dropout = [f"— dropout {options.dropout}"] if options.dropout else []
         return [f"p(y_{memory.index}) = softmax(V_y {memory.values} + b_y)", *dropout]
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        return linear("output", "V_y", "b_y")
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

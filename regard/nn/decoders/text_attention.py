@@ -11,6 +11,7 @@ from regard.nn.decoders.glimpsing import check_over
 from regard.nn.decoders.glimpsing_board import guide_term
 from regard.nn.decoders.stack import step_lines
 from regard.nn.encoders import owner_of
+from regard.nn.letters import Letters, linear, under
 from regard.nn.scores import History
 from regard.nn.scores.two_level import TwoLevel
 from regard.nn.symbols import LookSymbols, MemorySymbols, factor
@@ -185,6 +186,25 @@ def look_lines(attention: Any, look: LookSymbols) -> list[str]:
     ]
 
 
+def look_letters(options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+    """The letters of the attentions and of their gates."""
+    found: Letters = {}
+    for one, look in zip(options.attention, looks_of(options, memories), strict=True):
+        name, mark = one.over or next(iter(memories)), f"β̂{look.prime}"
+        path, letters = f"reading.attentions.{name}", Attention.letters(one, look)
+        if one.level == "both":
+            above = replace(look, mark=_sentence_mark(look))
+            letters |= under("score.words", one.score.part.letters(one.score, look))
+            letters |= under("score.sentences", one.score.part.letters(one.score, above))
+        found |= under(path, letters) | linear(f"reading.gates.{name}", f"w_{mark}", f"b_{mark}")
+    return found
+
+
+def _sentence_mark(look: LookSymbols) -> str:
+    """The subscript of the weights that score sentences, beside those that score words."""
+    return look.mark.replace("a", "k")
+
+
 def _word_lines(one: Any, look: LookSymbols) -> list[str]:
     """Equations of attention to the words of sentences: one softmax over all words of all sentences, with
     `both` of the sum of the word's and the sentence's score."""
@@ -196,7 +216,7 @@ def _word_lines(one: Any, look: LookSymbols) -> list[str]:
     total = energy
     if one.level == "both":
         above = look.sub("ε", "t", j)
-        mark = look.mark.replace("a", "k")
+        mark = _sentence_mark(look)
         found.append(
             f"{above} = {score.equation(one.score, look.query, look.key, mark)}     — the scores of the sentences"
         )

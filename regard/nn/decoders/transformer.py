@@ -28,6 +28,7 @@ from regard.nn.decoders.output import Output
 from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, likelihood, previous_tokens
 from regard.nn.decoders.transformer_layer import DecoderLayer, TransformerState
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
+from regard.nn.letters import Letters, linear, under
 from regard.nn.memory import Memory
 from regard.nn.path import faster
 from regard.nn.search import Hypotheses
@@ -40,7 +41,10 @@ from regard.nn.transformer_board import (
     HeadsSymbols,
     around,
     feed,
+    feed_letters,
+    first_letters,
     first_line,
+    heads_letters,
     normed,
     sizes_line,
 )
@@ -161,6 +165,24 @@ class TransformerDecoder(StepwiseDecoder):
             NORM_LINE,
             sizes_line(options),
         ]
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        layers = {
+            **heads_letters("itself", "y", "ℓ", "k"),
+            **heads_letters("over", "a", "ℓ", "k"),
+            **feed_letters("ℓ", "y"),
+        }
+        for number, path in enumerate(("first", "second", "third"), start=1):
+            layers |= linear(f"{path}.norm", f"g_{{y,{number},ℓ}}", f"b_{{y,{number},ℓ}}")
+        for number, name in enumerate(list(memories)[1:], start=1):
+            below = f"a{'′' * number}ℓk"
+            keys = linear(
+                f"over.further.{name}", (f"K_{below}", f"V_{below}"), (f"b_K{below}", f"b_V{below}")
+            )
+            layers |= keys
+        ends = linear("output", "V_y", "b_y") | linear("norm", "g_y", "c_y") | first_letters("s")
+        return {"embedding.weight": "E_y", **under("layers.*", layers), **ends}
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

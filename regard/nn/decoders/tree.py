@@ -14,6 +14,7 @@ from regard.data.batch import Trees
 from regard.errors import RegardError
 from regard.nn.biaffine import Biaffine
 from regard.nn.decoders.decoder import BatchView, PositionDecoder, Source
+from regard.nn.letters import Letters, linear
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.precision import at_least_single
@@ -134,6 +135,15 @@ class TreeDecoder(PositionDecoder):
             f"— heads compared in {options.size} features, relations in {options.relation_size}{dropout}",
             f"— prediction: {found}, then the best relation of each arc",
         ]
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        found: Letters = {"root": "a_0"}
+        for path, mark, output in (("arcs", "y", "y"), ("relations", "r", "rν")):
+            found[f"{path}.weight"] = frozenset(f"{letter}_{output}" for letter in "Bgdb")
+            found |= linear(f"{path}.heads", f"W_u{mark}", f"b_u{mark}")
+            found |= linear(f"{path}.dependents", f"W_v{mark}", f"b_v{mark}")
+        return found
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from regard.data.batch import BEGIN
 from regard.nn.decoders.continuing import Carried, ContinuingDecoder
 from regard.nn.embedding import Embedding, build_embedding
+from regard.nn.letters import Letters, linear
 from regard.nn.symbols import MemorySymbols, side_by_side
 from regard.parts import Depth, Mistakes, Plan, register
 
@@ -58,6 +59,10 @@ class WindowDecoder(ContinuingDecoder):
             *cls.board_output(options, "h_t"),
             cls.board_sizes(options),
         ]
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        return super().letters(options, memories) | linear("hidden", "W_h", "b_h")
 
     def __init__(self, embedding: Embedding, options: Any, vocabulary: int) -> None:
         super().__init__(embedding, options, vocabulary)

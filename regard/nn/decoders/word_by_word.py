@@ -34,6 +34,7 @@ from regard.nn.class_weights import class_weights
 from regard.nn.decoders.decoder import Source
 from regard.nn.decoders.reading import Reading, joined
 from regard.nn.decoders.two_texts import TwoTextsDecoder
+from regard.nn.letters import Letters, linear, under
 from regard.nn.memory import Memory
 from regard.nn.stepping import Constants
 from regard.nn.symbols import LookSymbols, MemorySymbols
@@ -138,6 +139,15 @@ class WordByWordDecoder(TwoTextsDecoder):
             *cell,
             f"— {options.size} units in g{'' if options.cell is None else ' and r'}{dropout}",
         ]
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        one, look = next(iter(memories)), LookSymbols("q_t", next(iter(memories.values())))
+        attention = under(f"reading.attentions.{one}", Attention.letters(options.attention, look))
+        cell = {} if options.cell is None else under("cell", options.cell.part.letters(options.cell, "y"))
+        own: Letters = {"ask.weight": "Q_y", "onward.weight": "W_t"}
+        ends = linear("gather", "W_g", "b_g") | linear("output", "V_y", "b_y")
+        return {**attention, **cell, **own, **ends}
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from regard.nn.encoders.encoder import Encoder, owner_of
 from regard.nn.encoders.hierarchical import HierarchicalEncoder
 from regard.nn.encoders.image import ImageEncoder
 from regard.nn.encoders.mean import MeanEncoder
-from regard.nn.encoders.parented import ParentedEncoder, build_encoder
+from regard.nn.encoders.parented import ParentedEncoder, build_encoder, encoder_letters
 from regard.nn.encoders.points import PointsEncoder
 from regard.nn.encoders.pyramidal import PyramidalEncoder
 from regard.nn.encoders.recurrent import RecurrentEncoder
@@ -38,6 +38,7 @@ __all__ = [
     "VideoEncoder",
     "build_encoder",
     "build_word_embedding",
+    "encoder_letters",
     "owner_of",
     "word_vector",
 ]

@@ -12,6 +12,7 @@ from regard.data.batch import Tokens
 from regard.nn.embedding import EMBEDDINGS, Embedding, EmbeddingOptions, build_embedding, check_dropout
 from regard.nn.encoders.encoder import Encoder, refuse_unread
 from regard.nn.encoders.text import embedding_note
+from regard.nn.letters import Letters
 from regard.nn.memory import Memory
 from regard.nn.replacing import Replaces
 from regard.parts import Mistakes, Plan, nearest, register
@@ -73,6 +74,10 @@ class BagEncoder(Encoder):
             f"h = Σ_j {weight}h_j     — the summary",
             f"— {embedding_note(options)}",
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        return {"embedding.weight": "E_x"}
 
     @classmethod
     def borrowed(cls, options: Any) -> Mapping[str, str]:

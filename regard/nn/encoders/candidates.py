@@ -10,6 +10,7 @@ from regard.nn.encoders.bag import BagEncoder
 from regard.nn.encoders.encoder import Encoder
 from regard.nn.encoders.mean import masked_mean
 from regard.nn.encoders.text import embedding_note
+from regard.nn.letters import Letters
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan, register
@@ -45,6 +46,10 @@ class CandidatesEncoder(Encoder):
             "h = Σ_j φ_j / S     — the summary",
             f"— {embedding_note(options)}",
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        return {"bag.embedding.weight": "E_x"}
 
     @classmethod
     def symbols(cls, options: Any) -> MemorySymbols:

@@ -18,6 +18,7 @@ from regard.nn.encoders.text import (
     parents_lines,
     word_vector,
 )
+from regard.nn.letters import Letters, linear
 from regard.nn.memory import Memory
 from regard.parts import Count, Depth, Mistakes, Plan, Size, register
 
@@ -80,6 +81,11 @@ class ConvolutionalEncoder(TextEncoder):
             f"— {options.size} units a layer, {embedding_note(options)}",
             *parents_lines(options),
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        layers = linear("layers.*", "C_lδ", "b_l")
+        return super().letters(options) | linear("project", "W_x", "b_x") | layers | {"place": "P_x"}
 
     def __init__(
         self,

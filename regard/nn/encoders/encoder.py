@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from regard import parts
+from regard.nn.letters import Letters
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan
@@ -81,6 +82,12 @@ class Encoder(nn.Module):
     def symbols(cls, options: Any) -> MemorySymbols:
         """The symbols of the memory in these equations; default: h_j, j = 1 … S, and the summary h."""
         return MemorySymbols()
+
+    @classmethod
+    @optional("to draw the network")
+    def letters(cls, options: Any) -> Letters:
+        """The letter of each parameter in these equations (`regard.nn.letters`)."""
+        return {}
 
     @classmethod
     def borrowed(cls, options: Any) -> Mapping[str, str]:

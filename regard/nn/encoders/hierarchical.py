@@ -18,6 +18,7 @@ from regard.nn.encoders.encoder import Encoder, positions_read
 from regard.nn.encoders.layer import First, LayerSymbols
 from regard.nn.encoders.mean import MeanEncoder
 from regard.nn.encoders.recurrent import RecurrentEncoder
+from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory, Parts
 from regard.nn.packing import BucketPacking
 from regard.nn.replacing import Replaces
@@ -211,6 +212,18 @@ class HierarchicalEncoder(Encoder):
             f"— sentences: {_size_note(sentences)}vectors z_j{_extras(sentences)}",
         ]
 
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        found: Letters = {"words.embedding.weight": "E_x", "query": "q_w"}
+        if options.words.cell is not None:
+            found |= under("words.layers.0", _word_layer(options.words).letters())
+        if options.sentences.cell is not None:
+            found |= under("sentences.layers.0", _sentence_layer(options.sentences).letters())
+        if options.attention is not None:
+            look = LookSymbols("q_w", MemorySymbols("b_jm", index="m", length="N_j"), step="j", mark="w")
+            found |= under("attention", Attention.letters(options.attention, look))
+        return found
+
     def __init__(self, words: Encoder, sentences: Encoder, attention: Attention | None = None) -> None:
         super().__init__()
         self.words, self.sentences, self.attention = words, sentences, attention
@@ -317,6 +330,27 @@ def _extras(options: Any) -> str:
     return vectors + dropout + (f", word dropout {unknown:.0%}" if unknown else "")
 
 
+def _word_layer(options: Any) -> LayerSymbols:
+    """The symbols of the network that reads words."""
+    return LayerSymbols(
+        options.cell,
+        options.bidirectional,
+        inputs="x_jm",
+        letter="b",
+        carried="n",
+        at=("j",),
+        index="m",
+        mark="w",
+        first=("0", "N_j+1"),
+    )
+
+
+def _sentence_layer(options: Any) -> LayerSymbols:
+    """The symbols of the network that reads sentences."""
+    alone = "κ" if options.values == "inputs" and not options.bidirectional else "h"
+    return LayerSymbols(options.cell, options.bidirectional, inputs="z_j", letter=alone)
+
+
 def _word_lines(options: Any) -> list[str]:
     """Equations from the words to the vector z_j of each sentence."""
     words = options.words
@@ -325,17 +359,7 @@ def _word_lines(options: Any) -> list[str]:
     keys = ""
     if words.cell is not None:
         both = words.bidirectional
-        layer = LayerSymbols(
-            words.cell,
-            both,
-            inputs="x_jm",
-            letter="b",
-            carried="n",
-            at=("j",),
-            index="m",
-            mark="w",
-            first=("0", "N_j+1"),
-        )
+        layer = _word_layer(words)
         lines += [*layer.steps(), *_first_lines(layer, words), *(["b_jm = [→b_jm; ←b_jm]"] if both else [])]
         values, keys = ("b_jm", "") if words.values == "states" else ("x_jm", "b_jm")
         last = "[→b_{j,N_j}; ←b_j1]" if both else "b_{j,N_j}"
@@ -373,7 +397,7 @@ def _sentence_lines(options: Any) -> list[str]:
         return ["h_j = z_j", "h = Σ_j h_j / S     — the summary"]
     both, keys = options.bidirectional, options.values == "inputs"
     memory = "κ" if keys else "h"
-    layer = LayerSymbols(options.cell, both, inputs="z_j", letter="h" if both else memory)
+    layer = _sentence_layer(options)
     note, zeros = layer.first_states(options.first, options.size or 100)
     steps = layer.steps()
     return [

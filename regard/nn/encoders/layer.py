@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from regard.nn.cells import Cell, make_cell
 from regard.nn.cells.cell import carried_by
+from regard.nn.letters import Letters, under
 from regard.nn.packing import Packing
 from regard.nn.path import faster
 from regard.nn.recurrence import recurrence_of, run_cells
@@ -72,6 +73,20 @@ class LayerSymbols:
             self.cell, self.mark + "d" if self.both else self.mark or "x"
         )
         return lines
+
+    def letters(self) -> Letters:
+        """The letters of a `RecurrentLayer` with these symbols."""
+        marks = [self.mark + arrow for arrow in "→←"] if self.both else [self.mark or "x"]
+        found: Letters = {}
+        for number, mark in enumerate(marks):
+            found |= under(f"cells.{number}", self.cell.part.letters(self.cell, mark))
+        places = self.first[::-1] if self.backward else self.first
+        arrows = ("→", "←") if self.both else ("",)
+        found["first"] = tuple(
+            f"{arrow}{self.letter}_{{{','.join((*self.at, place))}}}"
+            for arrow, place in zip(arrows, places, strict=False)
+        )
+        return found
 
     def first_states(self, first: First, size: int) -> tuple[str, list[str]]:
         """A note on the first states if they are learned, else their equations."""

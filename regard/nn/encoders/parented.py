@@ -11,6 +11,7 @@ from torch import Tensor
 from regard.data.batch import Tokens
 from regard.nn.embedding import Embedding
 from regard.nn.encoders.encoder import Encoder, LastStates
+from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory
 from regard.nn.parents import Parents
 
@@ -33,6 +34,11 @@ class ParentedEncoder(Encoder):
     def around(cls, encoder: Encoder, options: Any) -> ParentedEncoder:
         """An encoder with the soft parents that the options describe."""
         return cls(encoder, Parents.build(options, encoder.value_size, gain=encoder.gain))
+
+    @classmethod
+    def letters_around(cls, letters: Letters, options: Any) -> Letters:
+        """The letters of an encoder and those of its soft parents."""
+        return under("encoder", letters) | under("parents", Parents.letters(options))
 
     @property
     def embedding(self) -> Embedding:
@@ -57,3 +63,10 @@ def build_encoder(options: Any, column: Any, *, read_files: bool = True) -> Any:
     if parents is None:
         return encoder
     return ParentedEncoder.around(encoder, parents)
+
+
+def encoder_letters(options: Any) -> Letters:
+    """The letters of the parameters of `build_encoder`."""
+    letters: Letters = options.part.letters(options)
+    parents = getattr(options, "parents", None)
+    return letters if parents is None else ParentedEncoder.letters_around(letters, parents)

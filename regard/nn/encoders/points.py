@@ -12,7 +12,15 @@ from regard.nn.cells import AnyCell
 from regard.nn.embedding import Arrange, as_it_stands
 from regard.nn.encoders.encoder import Encoder, refuse_unread
 from regard.nn.encoders.layer import First
-from regard.nn.encoders.recurrent import Direction, RecurrentEncoder, Values, layer_lines, written_last
+from regard.nn.encoders.recurrent import (
+    Direction,
+    RecurrentEncoder,
+    Values,
+    layer_letters,
+    layer_lines,
+    written_last,
+)
+from regard.nn.letters import Letters, linear
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
@@ -104,6 +112,10 @@ class PointsEncoder(RecurrentEncoder):
             "— w_j: the coordinates of point j; m_e, d_e: their mean and spread in training",
             f"— {options.size} units{both}, vectors of {options.embedding}{dropout}",
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        return linear("embedding.linear", "W_e", "b_e") | layer_letters(options)
 
     def forward(self, tokens: Any) -> Memory:
         memory = super().forward(tokens)

@@ -13,6 +13,7 @@ from regard.errors import RegardError
 from regard.nn.cells import AnyCell
 from regard.nn.encoders.encoder import Encoder
 from regard.nn.encoders.layer import First, LayerSymbols, RecurrentLayer
+from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.parts import Depth, Dropout, Mistakes, Options, Plan, Size, register
@@ -89,12 +90,20 @@ class PyramidalEncoder(Encoder):
         return int(options.size * (2 if options.bidirectional else 1))
 
     @classmethod
+    def _layer(cls, options: Any) -> LayerSymbols:
+        """The symbols of layer l."""
+        both, first = options.bidirectional, ("0", "S_l+1")
+        return LayerSymbols(options.cell, both, inputs="x_lm", at=("l",), index="m", mark="l", first=first)
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        return under("layers.*", cls._layer(options).letters())
+
+    @classmethod
     def board(cls, options: Any) -> list[str]:
         last, plain = options.layers, options.layers - options.reductions
         both = options.bidirectional
-        layer = LayerSymbols(
-            options.cell, both, inputs="x_lm", at=("l",), index="m", mark="l", first=("0", "S_l+1")
-        )
+        layer = cls._layer(options)
         steps, (note, zeros) = layer.steps(), layer.first_states(options.first, options.size)
         dropout = f", dropout {options.dropout} between layers" if options.dropout else ""
         lines = [

@@ -21,6 +21,7 @@ from regard.nn.encoders.text import (
     parents_lines,
     word_vector,
 )
+from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.path import faster
@@ -142,6 +143,10 @@ class RecurrentEncoder(TextEncoder):
         ]
 
     @classmethod
+    def letters(cls, options: Any) -> Letters:
+        return super().letters(options) | layer_letters(options)
+
+    @classmethod
     def symbols(cls, options: Any) -> MemorySymbols:
         written = written_last(super().symbols(options), options)
         return written if options.values == "states" else replace(written, keys="κ_j")
@@ -247,10 +252,58 @@ def layer_lines(options: Any, vector: str) -> list[str]:
     return _several_layers(options, vector) if options.layers > 1 else _one_layer(options, vector)
 
 
+def layer_letters(options: Any) -> Letters:
+    """The letters of the layers."""
+    layers = _each_layer(options)
+    if all(layer is layers[0] for layer in layers):
+        return under("layers.*", layers[0].letters())
+    found: Letters = {}
+    for number, layer in enumerate(layers):
+        found |= under(f"layers.{number}", layer.letters())
+    return found
+
+
+def _any_layer(options: Any) -> LayerSymbols:
+    """The symbols of layer l of several."""
+    # if a layer adds its input, its output differs from its recurrent state
+    apart = options.residual and not options.bidirectional
+    mark, letter = ("l→", "→h") if apart else ("l", "h")
+    return LayerSymbols(
+        options.cell,
+        options.bidirectional,
+        inputs="h_{l−1,j}",
+        at=("l",),
+        letter=letter,
+        mark=mark,
+        backward=options.direction == "backward",
+    )
+
+
+def _each_layer(options: Any) -> list[LayerSymbols]:
+    """The symbols of every layer; those of the layers that one line describes are the same."""
+    both, backward = options.bidirectional, options.direction == "backward"
+    if options.layers == 1:
+        alone = "h" if both or options.values != "embeddings" else "κ"
+        return [LayerSymbols(options.cell, both, letter=alone, backward=backward)]
+    layer = _any_layer(options)
+    if options.direction != "alternate":
+        return [layer] * options.layers
+    return [
+        replace(
+            layer,
+            inputs=f"h_{number - 1}j",
+            at=(str(number),),
+            mark=layer.mark.replace("l", str(number)),
+            backward=reads_backward(options.direction, number - 1),
+        )
+        for number in range(1, options.layers + 1)
+    ]
+
+
 def _one_layer(options: Any, vector: str) -> list[str]:
     keys, both = options.values == "embeddings", options.bidirectional
     memory, backward = "κ" if keys else "h", options.direction == "backward"
-    layer = LayerSymbols(options.cell, both, letter="h" if both else memory, backward=backward)
+    (layer,) = _each_layer(options)
     note, zeros = layer.first_states(options.first, options.size)
     steps = layer.steps()
     return [
@@ -268,24 +321,11 @@ def _one_layer(options: Any, vector: str) -> list[str]:
 
 def _several_layers(options: Any, vector: str) -> list[str]:
     keys, both, last = options.values == "embeddings", options.bidirectional, options.layers
-    # if a layer adds its input, its output differs from its recurrent state
-    apart = options.residual and not both
-    mark, letter = ("l→", "→h") if apart else ("l", "h")
-    layer = LayerSymbols(options.cell, both, inputs="h_{l−1,j}", at=("l",), letter=letter, mark=mark)
-    layer = replace(layer, backward=options.direction == "backward")
+    layer, letter = _any_layer(options), _any_layer(options).letter
     note, zeros = layer.first_states(options.first, options.size)
     steps = layer.steps()
     if options.direction == "alternate":
-        each = [
-            replace(
-                layer,
-                inputs=f"h_{number - 1}j",
-                at=(str(number),),
-                mark=mark.replace("l", str(number)),
-                backward=reads_backward(options.direction, number - 1),
-            )
-            for number in range(1, last + 1)
-        ]
+        each = _each_layer(options)
         firsts = [one.first_states(options.first, options.size) for one in each]
         zeros = [line for _, lines in firsts for line in lines]
         steps = [line + told for one, (told, _) in zip(each, firsts, strict=True) for line in one.steps()]

@@ -17,6 +17,7 @@ from regard.nn.encoders.layer import LayerSymbols
 from regard.nn.encoders.mean import masked_mean
 from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.encoders.text import embedding_note
+from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Count, Depth, Dropout, Mistakes, Plan, find, register
@@ -172,6 +173,13 @@ class StoryEncoder(Encoder):
         return [*lines, *read, f"— {embedding_note(options)}{noise}"]
 
     @classmethod
+    def letters(cls, options: Any) -> Letters:
+        found: Letters = {"tables.*.embedding.weight": "E_l", "ages": "T_l"}
+        if options.sentence == "recurrent":
+            found |= under("tables.*.layers.0", _sentence_layer().letters())
+        return found
+
+    @classmethod
     def symbols(cls, options: Any) -> MemorySymbols:
         if options.tie == "adjacent":
             return MemorySymbols("h_kj", keys="κ_kj", embedding="E_1")
@@ -235,11 +243,15 @@ class StoryEncoder(Encoder):
         return ages.clamp(min=0, max=self.ages.shape[1] - 1)
 
 
+def _sentence_layer() -> LayerSymbols:
+    """The symbols of the network that reads the words of a sentence for table l."""
+    cell, first = find("cell", "gru").Options(), ("0", "N_j+1")
+    return LayerSymbols(cell, inputs="E_l[w_jm]", letter="b", at=("l", "j"), index="m", mark="l", first=first)
+
+
 def _read_sentences(options: Any, age: str) -> list[str]:
     """Equations of the sentences a_lj, read word by word by the cell of each table l."""
-    layer = LayerSymbols(
-        find("cell", "gru").Options(), inputs="E_l[w_jm]", letter="b", at=("l", "j"), index="m", mark="l"
-    )
+    layer = _sentence_layer()
     return [
         *layer.steps(),
         "→b_lj0 = b_l→     — learned",

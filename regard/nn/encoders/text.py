@@ -10,6 +10,7 @@ from regard import parts
 from regard.errors import RegardError
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
 from regard.nn.encoders.encoder import Encoder, owner_of, refuse_unread
+from regard.nn.letters import Letters
 from regard.nn.parents import Parents
 from regard.nn.spelling import ConvolutionalSpelling, RecurrentSpelling, SpelledEmbedding
 from regard.nn.symbols import MemorySymbols
@@ -80,6 +81,10 @@ class TextEncoder(Encoder):
         return MemorySymbols(gain=gain) if options.parents is None else MemorySymbols("g_j", gain=2 * gain)
 
     @classmethod
+    def letters(cls, options: Any) -> Letters:
+        return embedding_letters(options)
+
+    @classmethod
     def written_gain(cls, options: Any) -> int:
         """The square of the factor that scales the values before parents are added (`MemorySymbols`)."""
         return 1
@@ -148,6 +153,13 @@ def embedding_note(options: Any) -> str:
         )
         spelled = f", χ_j: {characters.size} features of the characters, by {way}"
     return f"vectors of {options.embedding}{vectors}{spelled}{dropout}"
+
+
+def embedding_letters(options: Any) -> Letters:
+    """The letters of the vectors of units."""
+    if options.characters is None:
+        return {"embedding.weight": "E_x"}
+    return {"embedding.words.weight": "E_x", "embedding.spelling.**": "χ_j"}
 
 
 def parents_lines(options: Any, gain: int = 1) -> list[str]:

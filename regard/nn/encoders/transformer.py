@@ -24,6 +24,7 @@ from regard.nn.encoders.text import (
     parents_lines,
     word_vector,
 )
+from regard.nn.letters import Letters, linear, under
 from regard.nn.memory import Memory
 from regard.nn.path import faster
 from regard.nn.transformer_board import (
@@ -31,7 +32,10 @@ from regard.nn.transformer_board import (
     HeadsSymbols,
     around,
     feed,
+    feed_letters,
+    first_letters,
     first_line,
+    heads_letters,
     normed,
     sizes_line,
 )
@@ -129,6 +133,17 @@ class TransformerEncoder(TextEncoder):
             sizes_line(options) + f", {embedding_note(options)}",
             *parents_lines(options),
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        layers = {
+            **linear("attended.norm", "g_al", "b_al"),
+            **linear("fed.norm", "g_fl", "b_fl"),
+            **heads_letters("attention", "", "l", "η"),
+            **feed_letters("l"),
+        }
+        ends = linear("norm", "g_z", "b_z") | first_letters("x")
+        return super().letters(options) | under("layers.*", layers) | ends
 
     def __init__(
         self,

@@ -16,6 +16,7 @@ from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding, ch
 from regard.nn.encoders.encoder import Encoder
 from regard.nn.encoders.text import embedding_note
 from regard.nn.growing import Growth, grow
+from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory
 from regard.nn.packing import as_array
 from regard.nn.shapes import Shape, balanced, chain, shape
@@ -124,6 +125,12 @@ class TreeEncoder(Encoder):
                 *composer.equations(options.compose, options.size),
             ]
         return [*lines, "h = h_S     — the summary: the root", note, *_binarized_note(options)]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        composer = under("composer", options.compose.part.letters(options.compose))
+        span: Letters = {"span.weight": frozenset({"A_s", "B_s"}), "span.bias": "b_s", "span_score": "v_s"}
+        return {"embedding.weight": "E_x", **composer, **span}
 
     def __init__(
         self,

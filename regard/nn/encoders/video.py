@@ -13,6 +13,7 @@ from regard.nn.encoders.encoder import Encoder, refuse_unread
 from regard.nn.encoders.image import AnyNetwork, PictureNetwork, make_network
 from regard.nn.encoders.layer import LayerSymbols, RecurrentLayer
 from regard.nn.encoders.mean import masked_mean
+from regard.nn.letters import Letters, renamed, under
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.symbols import MemorySymbols
@@ -120,6 +121,26 @@ class VideoEncoder(Encoder):
         ]
 
     @classmethod
+    def letters(cls, options: Any) -> Letters:
+        seen = options.network.part.letters(options.network)
+        motion = renamed(seen, lambda letter: cls._of_changes([letter])[0])
+        found = under("frames", seen) | under("motion", motion)
+        if options.cell is not None:
+            found |= under("layer", cls._layer(options).letters())
+        return found
+
+    @classmethod
+    def _of_changes(cls, lines: list[str]) -> list[str]:
+        """Symbols of the network that reads changes, from those of the network that reads frames."""
+        shared = ("ẋ_j", "j", "l", "ζ", "K", "norm", "squash")
+        return primed(lines, 1, shared, sign=DOT)
+
+    @classmethod
+    def _layer(cls, options: Any) -> LayerSymbols:
+        alone = "κ" if options.values == "frames" and not options.bidirectional else "h"
+        return LayerSymbols(options.cell, options.bidirectional, inputs="v_j", letter=alone)
+
+    @classmethod
     def _seen_lines(cls, options: Any) -> list[str]:
         """Equations from the pixels to the features of a frame, v_j."""
         network, local = options.network.part, options.motion == "local"
@@ -127,8 +148,7 @@ class VideoEncoder(Encoder):
         lines = [network.pixel_line(options.network, "j"), *seen]
         if not local:
             return lines
-        shared = ("ẋ_j", "j", "l", "ζ", "K", "norm", "squash")
-        motion = primed(network.board(options.network, "ẋ_j", "j", "f_j"), 1, shared, sign=DOT)
+        motion = cls._of_changes(network.board(options.network, "ẋ_j", "j", "f_j"))
         return [
             *lines,
             "ẋ_j = [x_j − x_{j−1}; x_{j+1} − x_j]     — differences from the neighboring frames, for a second network",
@@ -144,7 +164,7 @@ class VideoEncoder(Encoder):
             return ["h_j = v_j", "h = Σ_j h_j / S     — the summary"]
         both, keys = options.bidirectional, options.values == "frames"
         memory = "κ" if keys else "h"
-        layer = LayerSymbols(options.cell, both, inputs="v_j", letter="h" if both else memory)
+        layer = cls._layer(options)
         steps, (note, _) = layer.steps(), layer.first_states("learned", options.size or 128)
         return [
             steps[0] + note,

@@ -8,8 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.nn.letters import Letters, linear
 from regard.nn.path import faster
 from regard.nn.scores.score import AttentionScore
+from regard.nn.symbols import LookSymbols
 from regard.parts import Size, register
 
 
@@ -43,6 +45,12 @@ class Additive(AttentionScore):
     def compared(cls, options: Any, query: str, key: str, mark: str) -> str:
         """The argument of the tanh."""
         return f"U_{mark} {query} + W_{mark} {key}" + (f" + d_{mark}" if options.bias else "")
+
+    @classmethod
+    def letters(cls, options: Any, look: LookSymbols) -> Letters:
+        mark = look.mark
+        found = linear("key", f"W_{mark}", f"d_{mark}")
+        return found | {"query.weight": f"U_{mark}", "vector": f"v_{mark}"}
 
     def keys(self, keys: Tensor) -> Tensor:
         projected: Tensor = self.key(keys)

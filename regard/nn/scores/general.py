@@ -6,7 +6,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from regard.nn.letters import Letters
 from regard.nn.scores.score import AttentionScore
+from regard.nn.symbols import LookSymbols
 from regard.parts import register
 
 
@@ -21,6 +23,10 @@ class General(AttentionScore):
     @classmethod
     def equation(cls, options: Any, query: str, key: str, mark: str) -> str:
         return f"{query}·W_{mark} {key}"
+
+    @classmethod
+    def letters(cls, options: Any, look: LookSymbols) -> Letters:
+        return {"key.weight": f"W_{look.mark}"}
 
     def keys(self, keys: Tensor) -> Tensor:
         projected: Tensor = self.key(keys)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import RegardError
+from regard.nn.letters import Letters
 from regard.nn.scores.additive import Additive
 from regard.nn.symbols import LookSymbols
 from regard.parts import register
@@ -59,6 +60,10 @@ class History(Additive):
 
     def remember(self, previous: Tensor, weights: Tensor) -> Tensor:
         return previous + weights
+
+    @classmethod
+    def letters(cls, options: Any, look: LookSymbols) -> Letters:
+        return super().letters(options, look) | {"before": f"g_{look.mark}"}
 
     def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
         if previous is None:

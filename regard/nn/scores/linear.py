@@ -8,7 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.nn.letters import Letters
 from regard.nn.scores.score import AttentionScore
+from regard.nn.symbols import LookSymbols
 from regard.parts import register
 
 
@@ -24,6 +26,10 @@ class Linear(AttentionScore):
     @classmethod
     def equation(cls, options: Any, query: str, key: str, mark: str) -> str:
         return f"w_{mark}·[{query}; {key}]"
+
+    @classmethod
+    def letters(cls, options: Any, look: LookSymbols) -> Letters:
+        return {"vector": f"w_{look.mark}"}
 
     def keys(self, keys: Tensor) -> Tensor:
         return keys @ self.vector[self.query_size :, None]  # (B, S, 1)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import RegardError
+from regard.nn.letters import Letters
 from regard.nn.scores.additive import Additive
 from regard.nn.symbols import LookSymbols
 from regard.parts import Count, register
@@ -61,6 +62,11 @@ class Location(Additive):
             f"{look.energy} = v_{mark}·tanh({content} + V_{mark} {near})",
             f"{letter}_0{j} = [{j} = 1]",
         ]
+
+    @classmethod
+    def letters(cls, options: Any, look: LookSymbols) -> Letters:
+        own: Letters = {"filters": f"F_{look.mark}ι{look.prime}", "place.weight": f"V_{look.mark}"}
+        return super().letters(options, look) | own
 
     def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
         if previous is None:

@@ -7,8 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.nn.letters import Letters, linear
 from regard.nn.products import pair_products
 from regard.nn.scores.score import AttentionScore
+from regard.nn.symbols import LookSymbols
 from regard.parts import Size, register
 
 
@@ -30,6 +32,11 @@ class Perceptron(AttentionScore):
     @classmethod
     def equation(cls, options: Any, query: str, key: str, mark: str) -> str:
         return f"tanh(U_{mark} {query} + c_{mark})·tanh(W_{mark} {key} + d_{mark})"
+
+    @classmethod
+    def letters(cls, options: Any, look: LookSymbols) -> Letters:
+        mark = look.mark
+        return linear("query", f"U_{mark}", f"c_{mark}") | linear("key", f"W_{mark}", f"d_{mark}")
 
     def keys(self, keys: Tensor) -> Tensor:
         return torch.tanh(self.key(keys))

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard import parts
+from regard.nn.letters import Letters
 from regard.nn.memory import Memory
 from regard.nn.symbols import LookSymbols
 from regard.parts import find, one_of
@@ -66,6 +67,12 @@ class AttentionScore(nn.Module):
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:
         """The equation of the energies, and further lines if a score needs more than query and key."""
         return [f"{look.energy} = {cls.equation(options, look.query, look.key, look.mark)}"]
+
+    @classmethod
+    @optional("to draw the network")
+    def letters(cls, options: Any, look: LookSymbols) -> Letters:
+        """The letter of each parameter in the equations (`regard.nn.letters`); their subscript is `look.mark`."""
+        return {}
 
     @optional("once for each memory")
     def keys(self, keys: Tensor) -> Tensor:

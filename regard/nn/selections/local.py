@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import RegardError
+from regard.nn.letters import Letters
 from regard.nn.selections.selection import NOTHING, Given, Selection, by_query, masked_softmax
 from regard.nn.symbols import LookSymbols
 from regard.parts import Count, register
@@ -74,6 +75,10 @@ class Local(Selection):
             f"{inside} = {near}",
             f"{look.weight} = {look.sub('β', look.step, j)} exp(−2 (({j} − {center}) / {D})²)",
         ]
+
+    @classmethod
+    def letters(cls, options: Any, look: LookSymbols) -> Letters:
+        return {"hidden.weight": f"C_{look.mark}", "center.weight": f"r_{look.mark}"}
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         mask = by_query(mask)  # (B, 1 or T, S)

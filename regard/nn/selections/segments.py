@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import RegardError
+from regard.nn.letters import Letters
 from regard.nn.precision import at_least_single
 from regard.nn.replacing import Replaces
 from regard.nn.selections.rescaled import Rescaled
@@ -61,6 +62,10 @@ class Segmental(Rescaled):
             f"{score}({z}) = Σ_{j} {look.energy} {z}_{j} + {pairs}",
             f"{look.weight} = {inside} / Σ_{z} exp({score}({z}))     — by forward-backward",
         ]
+
+    @classmethod
+    def letters(cls, options: Any, look: LookSymbols) -> Letters:
+        return {"transitions": f"b_{look.mark}"}
 
     @classmethod
     def loss_lines(cls, options: Any, look: LookSymbols, *, lasting: bool) -> list[str]:

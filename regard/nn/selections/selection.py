@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regard import parts
+from regard.nn.letters import Letters
 from regard.nn.selections.drawing import Drawing
 from regard.nn.symbols import LookSymbols
 from regard.parts import find, one_of
@@ -103,6 +104,12 @@ class Selection(nn.Module):
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:
         """Equations of the weights, from the energies."""
         raise NotImplementedError
+
+    @classmethod
+    @optional("to draw the network")
+    def letters(cls, options: Any, look: LookSymbols) -> Letters:
+        """The letter of each parameter in the equations (`regard.nn.letters`); their subscript is `look.mark`."""
+        return {}
 
     @classmethod
     @optional("by `regard describe`, if the context is not the usual sum")

@@ -28,9 +28,10 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from regard.nn.letters import Letters
 from regard.nn.products import pair_products, weighted_sums
 from regard.nn.stores.content import EPSILON, WRITTEN_EPSILON, content_line, content_weights
-from regard.nn.stores.store import Store, StoreStep, number, vector
+from regard.nn.stores.store import Store, StoreStep, interface_letters, number, vector
 from regard.parts import Depth, register
 
 
@@ -118,6 +119,11 @@ class DNCStore(Store):
             "L_0ℓι = 0",
             f"ε = {WRITTEN_EPSILON}",
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        pieces = ["κa", "βa", "ea", "va", "ga", "gw", "κkr", "βkr", "fkr", "πkr"]
+        return {**super().letters(options), **interface_letters(*pieces)}
 
     def start(self, rows: int) -> DNCState:
         like, slots = self.first_read, self.slots

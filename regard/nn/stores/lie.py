@@ -28,8 +28,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from regard.nn.letters import Letters
 from regard.nn.products import weighted_sums
-from regard.nn.stores.store import Store, StoreStep, number, vector
+from regard.nn.stores.store import Store, StoreStep, interface_letters, number, vector
 from regard.parts import Positive, register
 
 EPSILON = 1e-4
@@ -111,6 +112,15 @@ class LieStore(Store):
             f"r_{j}k = Σ_{{ι: ι ≤ {j}}} w_{j}kι v_ι",
             *lines,
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        pieces = ["ga", "xa", "da", "va", "ςa", "ηa", "gkr", "xkr", "dkr", "θkr", "ηkr"]
+        return {
+            **super().letters(options),
+            **interface_letters(*pieces),
+            "first_points": frozenset({"x_{0,a}", "x_{0,k,r}"}),
+        }
 
     def start(self, rows: int) -> LieState:
         like = self.first_read

@@ -19,10 +19,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from regard.nn.letters import Letters
 from regard.nn.products import weighted_sums
 from regard.nn.replacing import Replaces
 from regard.nn.stores.content import WRITTEN_EPSILON, content_line, content_weights
-from regard.nn.stores.store import Bias, Store, StoreStep, number, vector
+from regard.nn.stores.store import Bias, Store, StoreStep, interface_letters, number, vector
 from regard.parts import Depth, Size, register
 from regard.private import apply
 from regard.structures.kernels.availability import within_reach
@@ -103,6 +104,11 @@ class NTMStore(Store):
             "w_0krℓ = [ℓ = 1]",
             f"ε = {WRITTEN_EPSILON}",
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        pieces = ["κka", "βka", "gka", "ςka", "γka", "eka", "aka", "κkr", "βkr", "gkr", "ςkr", "γkr"]
+        return {**super().letters(options), **interface_letters(*pieces)}
 
     def start(self, rows: int) -> NTMState:
         like = self.first_read

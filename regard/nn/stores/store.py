@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from regard import parts
+from regard.nn.letters import Letters
 from regard.parts import Depth, Size, one_of
 from regard.parts.contract import base, optional, required
 from regard.private import tensor_node
@@ -91,6 +92,12 @@ class Store(nn.Module):
         """
         raise NotImplementedError
 
+    @classmethod
+    @optional("to draw the network")
+    def letters(cls, options: Any) -> Letters:
+        """The letter of each parameter in these equations (`regard.nn.letters`)."""
+        return {"first_read": "r_{0,k}"}
+
     @optional("once for each batch, before the first step")
     def first_reads(self, rows: int) -> Tensor:
         """(B, K · width) the learned reads before anything is written."""
@@ -120,3 +127,9 @@ def vector(piece: str, mark: str, state: str) -> str:
 def number(piece: str, mark: str, state: str) -> str:
     """`ω_βa·s_j + b_βa`: the same for a piece that is a single number."""
     return f"ω_{piece}{mark}·{state} + b_{piece}{mark}"
+
+
+def interface_letters(*pieces: str) -> Letters:
+    """The letters of the interface; a piece such as κka is a vector or a number."""
+    weights = frozenset(f"{letter}_{piece}" for letter in "Wω" for piece in pieces)
+    return {"interface.weight": weights, "interface.bias": frozenset(f"b_{piece}" for piece in pieces)}

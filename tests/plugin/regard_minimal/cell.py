@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 import regard
+from regard.nn.letters import Letters, gate_letters
 
 
 @regard.register("cell", "minimal-gated")
@@ -24,6 +25,10 @@ class MinimalGatedCell(regard.nn.Cell):
             f"    f = σ(W_f{mark} x + b_f{mark} + U_f{mark} h + c_f{mark})",
             f"    n = tanh(W_n{mark} x + b_n{mark} + U_n{mark} (f ⊙ h) + c_n{mark})",
         ]
+
+    @classmethod
+    def letters(cls, options: Any, mark: str) -> Letters:
+        return gate_letters("fn", mark)
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
         gate_input, new_input = projected.chunk(2, -1)

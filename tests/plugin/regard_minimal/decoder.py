@@ -22,6 +22,7 @@ from regard.nn import (
     check_attention,
 )
 from regard.nn.guide import guide_total
+from regard.nn.letters import Letters, linear, under
 from regard.parts import Mistakes, Plan
 from regard_minimal.drawing import Dial
 
@@ -81,6 +82,14 @@ class AmountDecoder(regard.nn.Decoder):
             look = cls._look(options, memories)
             lines, read = [*Attention.equations(options.attention, look), "— q: learned"], look.context
         return [*lines, f"μ = m + d (w_y·{read} + b_y)     — m, d: mean and spread of the training data"]
+
+    @classmethod
+    def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        found: Letters = {"query": "q", **linear("output", "w_y", "b_y"), "log_deviation": "u"}
+        if options.attention is not None:
+            name, look = options.attention.over or next(iter(memories)), cls._look(options, memories)
+            found |= under(f"reading.attentions.{name}", Attention.letters(options.attention, look))
+        return found
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

@@ -9,6 +9,7 @@ import torch
 import regard
 from regard.data import Tokens
 from regard.nn import AnyCell, Memory, build_word_embedding, make_cell, word_vector
+from regard.nn.letters import Letters, under
 from regard.parts import Options, Size
 
 
@@ -45,6 +46,10 @@ class BackwardEncoder(regard.nn.TextEncoder):
             *cell.equations(options.cell, "x"),
             f"— {options.size} units, vectors of {options.embedding}",
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        return super().letters(options) | under("cell", options.cell.part.letters(options.cell, "x"))
 
     def __init__(self, embedding: Any, *, cell: str | Options = "minimal-gated", size: int = 64) -> None:
         super().__init__()

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 import regard
+from regard.nn.letters import Letters
 from regard.parts import Size
 
 
@@ -31,6 +32,11 @@ class Cosine(regard.nn.AttentionScore):
     def equation(cls, options: Any, query: str, key: str, mark: str) -> str:
         query, key = f"(U_{mark} {query})", f"(W_{mark} {key})"
         return f"g_{mark} {query}·{key} / √({query}·{query}) / √({key}·{key})"
+
+    @classmethod
+    def letters(cls, options: Any, look: Any) -> Letters:
+        mark = look.mark
+        return {"query.weight": f"U_{mark}", "key.weight": f"W_{mark}", "gain": f"g_{mark}"}
 
     def keys(self, keys: Tensor) -> Tensor:
         return nn.functional.normalize(self.key(keys), dim=-1)

@@ -12,6 +12,7 @@ from regard.nn.encoders.encoder import Encoder, refuse_unread, summary_read
 from regard.nn.encoders.image.network import AnyNetwork, PictureNetwork, make_network
 from regard.nn.encoders.image.position import GridPosition, Position
 from regard.nn.encoders.image.rows import RowReader
+from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory
 from regard.parts import Dropout, Mistakes, Plan, register
 
@@ -106,6 +107,12 @@ class ImageEncoder(Encoder):
             *(RowReader.board() if options.rows else []),
             *dropout,
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        network = under("network", options.network.part.letters(options.network))
+        rows = under("rows", RowReader.letters())
+        return network | rows | {"position.rows": "R_x", "position.columns": "C_x"}
 
     mean: Tensor
     std: Tensor

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.nn.encoders.image.network import Canvas, PictureNetwork, map_at, whole_grid
+from regard.nn.letters import Letters, linear
 from regard.parts import register
 
 SEEN = (
@@ -91,6 +92,12 @@ class LeNet(PictureNetwork):
             f"{summary} = squash(W_6 {five} + b_6)     — F6: 84 units, the summary",
             "squash(a) = 1.7159 tanh(2a / 3)",
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        maps = linear("c1", "F_1", "b_1") | {"c3.kernels": "F_3", "c3.bias": "b_3"}
+        pooled = linear("s2", "g_2", "b_2") | linear("s4", "g_4", "b_4")
+        return maps | pooled | linear("c5", "W_5", "b_5") | linear("f6", "W_6", "b_6")
 
     @classmethod
     def pixel_line(cls, options: Any, at: str) -> str:

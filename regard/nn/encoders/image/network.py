@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from regard import parts
 from regard.errors import RegardError
+from regard.nn.letters import Letters, linear
 from regard.parts import Count, Depth, Mistakes, Size, find, one_of
 from regard.parts.contract import base, optional, required
 
@@ -53,6 +54,12 @@ class PictureNetwork(nn.Module):
              empty for a single image, whose grid has the positions j = 1 … S
         """
         raise NotImplementedError
+
+    @classmethod
+    @optional("to draw the network")
+    def letters(cls, options: Any) -> Letters:
+        """The letter of each parameter in these equations (`regard.nn.letters`)."""
+        return {}
 
     @classmethod
     def pixel_line(cls, options: Any, at: str) -> str:
@@ -180,6 +187,10 @@ def summary_lines(connected: int | None, at: str, summary: str, *, norm: bool = 
         f"{seen} = W_v {whole_grid(at)}",
         f"{summary} = relu(g_v ⊙ ({seen} − mean({seen})) / √(mean(({seen} − mean({seen}))²) + 0.00001) + b_v){note}",
     ]
+
+
+SUMMARY_LETTERS = linear("summary.layer", "W_v", "b_v") | linear("summary.norm", "g_v", "b_v")
+"""The letters of the layer that summarizes the grid."""
 
 
 NORMS = {

@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from regard.nn.encoders.image.network import (
+    SUMMARY_LETTERS,
     Canvas,
     Normalize,
     StagedNetwork,
@@ -19,6 +20,7 @@ from regard.nn.encoders.image.network import (
     summary_lines,
     summary_of,
 )
+from regard.nn.letters import Letters, linear
 from regard.parts import register
 
 
@@ -129,6 +131,28 @@ class ResidualNetwork(StagedNetwork):
             f"— {', '.join(map(str, options.channels))} features; F_0 of {'4 × 4' if times else '3 × 3'}, "
             "F_l1 and F_l2 of 3 × 3, F_l0 of 1 × 1",
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        found = linear("first.layer", "F_0") | linear("first.norm", "g_0", "b_0") | SUMMARY_LETTERS
+        for number, place in enumerate(cls._places(options), start=1):
+            for way, path in enumerate(("past", "first", "second")):
+                below = f"{{{number},{way}}}"
+                found |= linear(f"stages.{place}.{path}.0", f"F_{below}")
+                found |= linear(f"stages.{place}.{path}.1", f"g_{below}", f"b_{below}")
+        return found
+
+    @classmethod
+    def _places(cls, options: Any) -> list[int]:
+        """The places of the blocks among the stages, some of which begin with a pooling."""
+        times = halvings(options.stride, max(len(options.channels), 2))
+        found: list[int] = []
+        place = int(times > 1)
+        for stage in range(len(options.channels) - 1):
+            place += int(0 < stage < times - 1)
+            found += range(place, place + options.blocks)
+            place += options.blocks
+        return found
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.encoders.layer import LayerSymbols, RecurrentLayer
+from regard.nn.letters import Letters, under
 from regard.nn.packing import Packing
 from regard.parts import find
 
@@ -20,14 +21,7 @@ class RowReader(nn.Module):
     @classmethod
     def board(cls) -> list[str]:
         """Equations from v_j to h_j, where ρ_j and χ_j are the row and the column of position j."""
-        layer = LayerSymbols(
-            find("cell", "gru").Options(),
-            inputs="v_{(ρ−1) K + χ}",
-            letter="g",
-            at=("ρ",),
-            index="χ",
-            mark="r",
-        )
+        layer = cls._layer()
         return [
             "ρ = 1 … U, χ = 1 … K, d ∈ {→, ←}     — the U rows and K columns of the grid",
             *layer.steps(),
@@ -36,6 +30,23 @@ class RowReader(nn.Module):
             "h_j = [→g_{ρ_j,χ_j}; ←g_{ρ_j,χ_j}]     — ρ_j, χ_j: the row and the column of position j",
             *layer.functions(),
         ]
+
+    @classmethod
+    def letters(cls) -> Letters:
+        """The letters of its parameters in these equations."""
+        return under("layer", cls._layer().letters())
+
+    @classmethod
+    def _layer(cls) -> LayerSymbols:
+        return LayerSymbols(
+            find("cell", "gru").Options(),
+            inputs="v_{(ρ−1) K + χ}",
+            letter="g",
+            at=("ρ",),
+            index="χ",
+            mark="r",
+            first=("0", "K+1"),
+        )
 
     def __init__(self, grid: tuple[int, int], channels: int) -> None:
         super().__init__()

@@ -8,7 +8,15 @@ import torch
 from torch import Tensor
 
 from regard.errors import MissingExtra, RegardError
-from regard.nn.encoders.image.network import Canvas, PictureNetwork, map_at, summary_lines, summary_of
+from regard.nn.encoders.image.network import (
+    SUMMARY_LETTERS,
+    Canvas,
+    PictureNetwork,
+    map_at,
+    summary_lines,
+    summary_of,
+)
+from regard.nn.letters import Letters
 from regard.parts import Mistakes, Size, register
 
 
@@ -64,6 +72,10 @@ class Backbone(PictureNetwork):
             f"— {map_at('G', at)}: the last feature map of timm's {options.name} for {seen}; {weights}{frozen}",
             *summary_lines(options.connected, at, summary),
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        return {**SUMMARY_LETTERS, "body.**": "G"}
 
     @classmethod
     def pixel_line(cls, options: Any, at: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from regard.nn.encoders.image.network import (
+    SUMMARY_LETTERS,
     Canvas,
     Normalize,
     StagedNetwork,
@@ -20,6 +21,7 @@ from regard.nn.encoders.image.network import (
     summary_of,
 )
 from regard.nn.encoders.image.resnet import convolution
+from regard.nn.letters import Letters, linear
 from regard.parts import register
 
 
@@ -61,6 +63,10 @@ class VGG(StagedNetwork):
             norm_line(options.normalize),
             f"— {options.blocks} convolutions of 3 × 3 of each of {', '.join(map(str, options.channels))} features",
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        return linear("layers.*.0", "F_l") | linear("layers.*.1", "g_l", "b_l") | SUMMARY_LETTERS
 
     def __init__(
         self,

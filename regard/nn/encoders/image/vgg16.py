@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from regard.nn.encoders.image.network import Canvas, PictureNetwork, halved, map_at
 from regard.nn.encoders.image.vgg import pooling_lines
+from regard.nn.letters import Letters, linear
 from regard.parts import register
 
 STAGES = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512))
@@ -44,6 +45,11 @@ class VGG16(PictureNetwork):
             f"{summary} = relu(W_7 {map_at('r', '6', at)} + b_v)     — fc7, the summary",
             "— VGG-16: convolutions of 3 × 3; 2 of 64 features, 2 of 128, 3 of 256, 3 of 512, 3 of 512; fc of 4096",
         ]
+
+    @classmethod
+    def letters(cls, options: Any) -> Letters:
+        connected = linear("connected.2", "W_6", "b_f") | linear("connected.5", "W_7", "b_v")
+        return linear("layers.*", "F_l", "b_l") | connected
 
     @classmethod
     def width(cls, options: Any) -> int | None:
