@@ -29,12 +29,14 @@ from regard.inspect.page import page, prediction_fragment, trace_page
 from regard.inspect.ranking import beam, labels
 from regard.inspect.samples import samples
 from regard.inspect.saving import save
-from regard.inspect.scene import Scene
+from regard.inspect.scene import Renderers, Scene
+from regard.inspect.scene import install as install_renderers
 from regard.inspect.section import Card, Section
 from regard.inspect.seen import seen
 from regard.inspect.svg import svg
-from regard.inspect.terminal.ink import Ink
-from regard.trace.views import Views, install
+from regard.inspect.terminal import Ink, render
+from regard.trace.views import Views
+from regard.trace.views import install as install_views
 
 if TYPE_CHECKING:
     from regard.inspect.distribution import draw
@@ -86,7 +88,8 @@ __all__ = [
     "trace_page",
 ]
 
-install(
+install_renderers(Renderers(svg, save, render))  # the methods of a scene that write it
+install_views(
     Views(
         figure=figure,
         heads=heads_figure,

@@ -44,7 +44,7 @@ def compare(
     if drawing is None:
         titles = TracedDrawing.panel_titles(panels, name)
         named = [(titled, trace) for titled, (_, trace) in zip(titles, panels, strict=True)]
-        return _compare_looks(named, name, truth, title, across)
+        return _compare_attention(named, name, truth, title, across)
     titles = drawing.panel_titles(panels, name)
     shown = [_panel(drawing, trace, name, titled) for titled, (_, trace) in zip(titles, panels, strict=True)]
     known = next((one for one in (panel.truth_panel() for panel in shown) if one is not None), None)
@@ -73,7 +73,7 @@ def _panel(drawing: type[TracedDrawing], trace: Trace, name: str, titled: str) -
     return made
 
 
-def _compare_looks(
+def _compare_attention(
     panels: Sequence[tuple[str, Trace]], name: str, truth: str, title: str, across: int | None
 ) -> Scene:
     shown: list[tuple[str, Trace | Matrix]] = []
@@ -87,8 +87,8 @@ def _compare_looks(
 
 
 def _shared_input(panels: Sequence[tuple[str, Trace]]) -> str:
-    for looked in ([trace.structures for _, trace in panels], [trace.attention for _, trace in panels]):
-        for names in looked:
+    for held in ([trace.structures for _, trace in panels], [trace.attention for _, trace in panels]):
+        for names in held:
             if names:
                 return next(iter(names))
     raise RegardError("none of the traces has a structure or attention to compare.")

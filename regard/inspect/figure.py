@@ -35,7 +35,7 @@ def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -
         shown = drawn(trace, field, View(style=style))
         if shown:
             return _drawings(trace, field, shown, title)
-    return _looks(trace, title=title)
+    return _attention(trace, title=title)
 
 
 def _drawings(trace: Trace, field: str, shown: dict[str, TracedDrawing], title: str | None) -> Scene:
@@ -63,7 +63,7 @@ def _rest(trace: Trace, field: str, shown: dict[str, TracedDrawing]) -> Trace:
     return replace(trace, **changed)
 
 
-def _looks(trace: Trace, *, title: str | None) -> Scene:
+def _attention(trace: Trace, *, title: str | None) -> Scene:
     if not trace.attention:
         return pieces(trace, title=title)
     asked = any(several.names for several in trace.glimpses.values())

@@ -14,7 +14,7 @@ from regard.inspect.layout import below, color_scale, frame
 from regard.inspect.scene import Scene
 from regard.inspect.titles import headline
 from regard.inspect.writing import right_to_left, visible
-from regard.trace import HeadLooks, Trace
+from regard.trace import LayerHeads, Trace
 
 Layers = str | int | Sequence[str | int] | None
 """Layers by name or by number from 1; None: all."""
@@ -67,7 +67,7 @@ def _layer(known: Sequence[str], asked: str | int) -> str:
     return known[number - 1]
 
 
-def _panels(name: str, looks: HeadLooks) -> HeadPanels:
+def _panels(name: str, looks: LayerHeads) -> HeadPanels:
     across = f"positions of {looks.over}" if looks.over else "positions of the output"
     matrices = tuple(
         Matrix(

@@ -96,12 +96,12 @@ def _behind(trace: Trace) -> list[Section]:
 def _links(trace: Trace) -> list[Section]:
     """The attention of a short text as links between words."""
     longest = max([len(trace.output), *(len(pieces) for pieces in trace.input.values())], default=0)
-    looks = [name for name in trace.attention if name not in trace.seen and _linked(trace, name)]
-    if not looks or trace.kind != "text" or not trace.output or longest > 40:
+    shown = [name for name in trace.attention if name not in trace.seen and _linked(trace, name)]
+    if not shown or trace.kind != "text" or not trace.output or longest > 40:
         return []
     ties = [
-        Card(alignment(trace, over=name), heading=name if len(looks) > 1 else "")
-        for name in looks
+        Card(alignment(trace, over=name), heading=name if len(shown) > 1 else "")
+        for name in shown
         if trace.input[name]
     ]
     told = " True links are orange." if trace.truth else ""

@@ -10,7 +10,7 @@ chart, shaded words), for renderers in character cells, and for readers who cann
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
@@ -181,23 +181,34 @@ class Scene:
 
     def svg(self) -> str:
         """The figure as an SVG document."""
-        from regard.inspect.svg import svg
-
-        return svg(self)
+        return _renderers[0].svg(self)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the figure as .svg, .html, .png or .pdf, by the extension."""
-        from regard.inspect.saving import save
-
-        save(self, path)
+        _renderers[0].save(self, path)
 
     def _repr_html_(self) -> str:
         return f'<div style="overflow-x:auto">{self.svg()}</div>'
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from regard.inspect.terminal import render
+        yield from _renderers[0].terminal(self, console, options)
 
-        yield from render(self, console, options)
+
+@dataclass(frozen=True)
+class Renderers:
+    """How a scene is written: as an SVG document, to a file, in a terminal. They stand above this module, which does
+    not know them; `regard.inspect` installs them when it is imported."""
+
+    svg: Callable[[Scene], str]
+    save: Callable[[Scene, str | PathLike[str]], object]
+    terminal: Callable[[Scene, Console, ConsoleOptions], RenderResult]
+
+
+_renderers: list[Renderers] = []
+
+
+def install(renderers: Renderers) -> None:
+    _renderers[:] = [renderers]
 
 
 def _walk(marks: Sequence[Mark]) -> Iterator[Mark]:

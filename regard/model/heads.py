@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.data.batch import Batch, Evidence
 from regard.nn.memory import Memory
-from regard.trace import Arcs, HeadLooks, Nodes, SentenceWords
+from regard.trace import Arcs, LayerHeads, Nodes, SentenceWords
 from regard.trace.prediction import Prediction
 
 
@@ -145,7 +145,7 @@ def with_self_looks(
                 pieces = answer.trace.input[name]
                 for layer, weights in layers.items():
                     table = weights[row, :, : len(pieces), : len(pieces)].float().cpu().numpy()
-                    heads[f"{name}: {layer}"] = HeadLooks(name, table, pieces, pieces)
+                    heads[f"{name}: {layer}"] = LayerHeads(name, table, pieces, pieces)
             answer = replace(answer, trace=replace(answer.trace, heads=heads))
         shown.append(answer)
     return shown

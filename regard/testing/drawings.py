@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 from rich.console import Console
 
-from regard.inspect import Block, Scene, TracedDrawing, compare, figure
+from regard.inspect import Block, Ink, Scene, TracedDrawing, compare, figure
 from regard.testing.report import PartReport, Stop
 from regard.trace import Trace
 
@@ -56,23 +56,18 @@ def check_drawing(report: PartReport, made: type[Any], trace: Trace | None) -> N
 
 
 def _check_scene(report: PartReport, scene: Scene) -> None:
+    """The scene is valid SVG, and its lines fit into terminals with color and without."""
     ElementTree.fromstring(scene.svg())
+    same: list[Any] = [one for one in scene.contents() if type(one) is report.made]
     for width in WIDTHS:
         for color in (True, False):
-            file = io.StringIO()
-            Console(file=file, width=width, force_terminal=color, no_color=not color).print(scene)
-            drawn = scene.contents()
+            system: Any = "truecolor" if color else None
+            console = Console(file=io.StringIO(), width=width, force_terminal=color, color_system=system)
             with report.calling("terminal", "lines of text"):
-                _check_lines(report, list(drawn), width, Console(width=width, no_color=not color))
-
-
-def _check_lines(report: PartReport, drawn: list[Any], width: int, console: Console) -> None:
-    from regard.inspect import Ink
-
-    same: list[Any] = [one for one in drawn if type(one) is report.made]
-    for one in same:
-        lines = [*one.terminal(width, Ink.of(console)), *one.terminal_legend([one], width, Ink.of(console))]
-        wide = [line.cell_len for line in lines if line.cell_len > width]
-        report.is_true(
-            "terminal", not wide, f"lines of at most {width} cells", f"one of {wide[0] if wide else 0}"
-        )
+                console.print(scene)
+                ink = Ink.of(console)
+                lines = [line for one in same for line in one.terminal(width, ink)]
+                lines += same[0].terminal_legend(same, width, ink) if same else []
+            wide = [line.cell_len for line in lines if line.cell_len > width]
+            received = f"one of {max(wide, default=0)}"
+            report.is_true("terminal", not wide, f"lines of at most {width} cells", received)

@@ -10,13 +10,16 @@
     tape         where the heads of an external memory wrote and read
     seen         inputs that are not texts, as figures draw them: images, videos, audio, points
 
+One word for each thing: a *look* is the attention of one query, *glimpses* are several looks for one answer, an input
+is *seen* if it is not a text.
+
 A trace draws nothing itself: its methods pass it to what `regard.inspect` installs (`views`), loaded only then.
 Nothing here needs torch, and everything can be written to and read from JSON, so that a trace can be drawn on another
 machine. `fields` describes the fields of a trace, each once.
 """
 
 from regard.trace.glimpses import Glimpses
-from regard.trace.heads import HeadLooks
+from regard.trace.heads import LayerHeads
 from regard.trace.numbers import Array
 from regard.trace.pointed import Pointed, written
 from regard.trace.seen import Seen, SeenFilm, SeenPicture, SeenPoints, SeenSeries
@@ -30,8 +33,8 @@ __all__ = [
     "Arcs",
     "Array",
     "Glimpses",
-    "HeadLooks",
     "Hops",
+    "LayerHeads",
     "Nodes",
     "Pointed",
     "Seen",

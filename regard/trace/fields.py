@@ -52,16 +52,16 @@ def know(what: str, name: str, inputs: Inputs) -> None:
         raise RegardError(f"the trace has {what} over {name!r}, not one of its inputs ({known}).")
 
 
-def looks(what: str) -> Form:
+def weights(what: str) -> Form:
     """(T, S) for some of the inputs: output pieces by positions."""
 
     def check(value: Mapping[str, Any], inputs: Inputs, output: Any) -> None:
-        for name, weights in value.items():
+        for name, rows in value.items():
             know(what, name, inputs)
             expected = (len(output), len(inputs[name]))
-            if weights.shape != expected:
+            if rows.shape != expected:
                 raise RegardError(
-                    f"{what} over {name!r} has shape {weights.shape}, expected {expected}: "
+                    f"{what} over {name!r} has shape {rows.shape}, expected {expected}: "
                     f"output pieces by input pieces."
                 )
 

@@ -13,7 +13,7 @@ from regard.trace.numbers import Array
 
 
 @dataclass(frozen=True, eq=False)
-class HeadLooks:
+class LayerHeads:
     """The attention of the H heads of one layer. T queries, S positions.
 
     over      the input that is attended to; empty for self-attention of the output
@@ -48,7 +48,7 @@ class HeadLooks:
         }
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> HeadLooks:
+    def from_dict(cls, values: Mapping[str, Any]) -> LayerHeads:
         # In JSON an array without heads, queries or positions loses its other dimensions.
         shape = (len(values["weights"]), len(values["queries"]), len(values["keys"]))
         weights = values["weights"] if all(shape) else np.zeros(shape)

@@ -20,10 +20,10 @@ from regard.trace.fields import (
     TEXTS,
     by_input,
     by_layer,
-    looks,
+    weights,
 )
 from regard.trace.glimpses import Glimpses
-from regard.trace.heads import HeadLooks
+from regard.trace.heads import LayerHeads
 from regard.trace.numbers import Array, no_scores
 from regard.trace.pointed import Pointed
 from regard.trace.seen import Seen
@@ -73,13 +73,13 @@ class Trace:
 
     input: Mapping[str, Sequence[str]] = field(metadata=INPUTS.metadata)
     output: Sequence[str] = field(metadata=PIECES.metadata)
-    attention: Mapping[str, Array] = field(default_factory=dict, metadata=looks("attention").metadata)
+    attention: Mapping[str, Array] = field(default_factory=dict, metadata=weights("attention").metadata)
     layout: Mapping[str, str] = field(default_factory=dict, metadata=TEXTS.metadata)
-    truth: Mapping[str, Array] = field(default_factory=dict, metadata=looks("truth").metadata)
+    truth: Mapping[str, Array] = field(default_factory=dict, metadata=weights("truth").metadata)
     scores: Array = field(default_factory=no_scores, metadata=SCORES.metadata)
     hypotheses: Sequence[tuple[str, float]] = field(default_factory=list, metadata=HYPOTHESES.metadata)
     gates: Mapping[str, Array] = field(default_factory=dict, metadata=NUMBERS.metadata)
-    copied: Mapping[str, Array] = field(default_factory=dict, metadata=looks("copied").metadata)
+    copied: Mapping[str, Array] = field(default_factory=dict, metadata=weights("copied").metadata)
     seen: Mapping[str, Seen] = field(
         default_factory=dict, metadata=by_input("an image, video, audio or points").metadata
     )
@@ -88,8 +88,8 @@ class Trace:
     glimpses: Mapping[str, Glimpses] = field(
         default_factory=dict, metadata=by_input("glimpses", Glimpses.from_dict).metadata
     )
-    heads: Mapping[str, HeadLooks] = field(
-        default_factory=dict, metadata=by_layer(HeadLooks.from_dict).metadata
+    heads: Mapping[str, LayerHeads] = field(
+        default_factory=dict, metadata=by_layer(LayerHeads.from_dict).metadata
     )
     overridden: Sequence[str] = field(default=(), metadata=NAMES.metadata)
     pointed: Mapping[str, Pointed] = field(

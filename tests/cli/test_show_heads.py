@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from regard.cli import showing
-from regard.trace import HeadLooks, Trace
+from regard.trace import LayerHeads, Trace
 from regard.trace.prediction import Prediction
 
 Run = Callable[..., tuple[int, str, str]]
@@ -22,8 +22,8 @@ def trace(*, heads: bool) -> Trace:
     source, output = ["a", "b"], ["B", "A", "</s>"]
     weights = np.full((2, 2, 2), 0.5)
     found = {
-        FIRST: HeadLooks("source", weights, source, source),
-        SECOND: HeadLooks("source", np.full((2, 3, 2), 0.5), output, source),
+        FIRST: LayerHeads("source", weights, source, source),
+        SECOND: LayerHeads("source", np.full((2, 3, 2), 0.5), output, source),
     }
     return Trace({"source": source}, output, {"source": np.full((3, 2), 0.5)}, heads=found if heads else {})
 

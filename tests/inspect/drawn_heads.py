@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from regard.trace import HeadLooks, Trace
+from regard.trace import LayerHeads, Trace
 
 ENCODER, ITSELF, OVER = (
     "source: encoder layer 1",
@@ -20,8 +20,8 @@ def tiny_heads() -> Trace:
         ["K", "</s>"],
         {"source": np.array([[0.9, 0.1, 0.0], [0.0, 0.5, 0.5]])},
         heads={
-            ENCODER: HeadLooks("source", np.stack([np.eye(3), even]), letters, letters),
-            ITSELF: HeadLooks("", np.tril(np.full((2, 2, 2), 0.5)), ["K", "</s>"], ["K", "</s>"]),
+            ENCODER: LayerHeads("source", np.stack([np.eye(3), even]), letters, letters),
+            ITSELF: LayerHeads("", np.tril(np.full((2, 2, 2), 0.5)), ["K", "</s>"], ["K", "</s>"]),
         },
     )
 
@@ -34,7 +34,7 @@ def random_heads(source, output, *, heads=4, layers=2, sparse=False, seed=0) -> 
     def looks(queries):
         weights = generator.dirichlet(np.full(len(source), 0.5), size=(heads, len(queries)))
         weights = np.where(weights < 0.1, 0.0, weights) if sparse else weights
-        return HeadLooks("source", weights, queries, source)
+        return LayerHeads("source", weights, queries, source)
 
     found = {f"source: encoder layer {layer}": looks(source) for layer in range(1, layers + 1)}
     return Trace({"source": source}, output, heads={**found, OVER: looks(output)})

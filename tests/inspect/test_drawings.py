@@ -18,7 +18,9 @@ from regard.errors import RegardError
 from regard.inspect import PLAIN, Block, TracedDrawing, compare, figure
 from regard.inspect.scene import Circle, Group
 from regard.parts import names, registry
+from regard.testing import check_part, failures
 from regard.trace import Arcs, Trace, TracedStructure
+from tests.inspect import drawn_seen, drawn_structures
 
 WORDS = ["the", "dog", "ran"]
 
@@ -145,6 +147,38 @@ def test_declarations_that_cannot_be_are_refused() -> None:
         regard.register("drawing", "nothing")(Nothing)
     with pytest.raises(RegardError, match=r"draws the kind 'arcs', which .*ArcDiagram draws"):
         regard.register("drawing", "taken")(Taken)
+
+
+OURS = {
+    "arcs": drawn_structures.tree,
+    "segments": drawn_structures.spelled,
+    "hops": drawn_structures.story,
+    "image": drawn_seen.caption,
+    "video": drawn_seen.film,
+    "series": drawn_seen.spoken,
+}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_our_own_pass_the_check_of_drawings(name: str) -> None:
+    check_part("drawing", name, trace=OURS[name]())
+
+
+def test_the_check_of_drawings_names_what_is_wrong() -> None:
+    class Wide(BeatsDrawing):
+        def terminal(self, width: int, ink: Any) -> Iterator[Text]:
+            yield Text("●" * 200)
+
+        def description(self) -> str:
+            return ""
+
+    regard.register("drawing", "beats")(Wide)
+    told = failures("drawing", "beats", trace=beaten())
+    assert "drawing beats: description: expected a text; received ''." in told
+    assert "drawing beats: terminal: expected lines of at most 40 cells; received one of 200." in told
+    assert failures("drawing", "arcs", trace=beaten()) == [
+        "drawing arcs: shows: expected true for an entry of the trace's structures; received false for all."
+    ]
 
 
 def test_each_field_of_a_trace_is_described_once() -> None:

@@ -18,7 +18,7 @@ from regard.inspect import heads_figure
 from regard.inspect.drawings.heads import HeadPanels
 from regard.inspect.scene import Group, Path, Rect, Text
 from regard.inspect.terminal import render
-from regard.trace import HeadLooks, Trace
+from regard.trace import LayerHeads, Trace
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 anything = st.text(alphabet=st.characters(codec=None), max_size=6)
@@ -155,7 +155,7 @@ def test_right_to_left_positions_begin_on_the_right():
 
 
 def test_a_layer_named_by_a_right_to_left_input_keeps_its_order():
-    looks = HeadLooks("מקור", np.ones((1, 1, 1)), ["א"], ["א"])
+    looks = LayerHeads("מקור", np.ones((1, 1, 1)), ["א"], ["א"])
     scene = heads_figure(Trace({"מקור": ["א"]}, ["a"], heads={"מקור: encoder layer 1": looks}))
     [title] = [mark for mark in scene.walk() if isinstance(mark, Text) and "layer" in mark.text]
     assert title.text.startswith("\u200e")
@@ -185,7 +185,7 @@ def test_any_piece_and_name_gives_well_formed_xml_and_lines_that_fit(source, out
 @pytest.mark.parametrize("shape", [(0, 2, 2), (2, 0, 2), (2, 2, 0)])
 def test_nothing_to_show_is_said_and_comes_back_from_json(shape):
     _, queries, keys = shape
-    looks = HeadLooks("s", np.zeros(shape), ["q"] * queries, ["k"] * keys)
+    looks = LayerHeads("s", np.zeros(shape), ["q"] * queries, ["k"] * keys)
     trace = Trace({"s": ["k"] * keys}, ["q"] * queries, heads={"layer": looks})
     assert "nothing to show" in texts(trace.plot(heads=True))
     assert "(nothing to show)" in printed(trace)
@@ -208,9 +208,9 @@ def test_heads_come_back_from_json():
 
 def test_heads_over_an_input_that_is_not_there_are_refused():
     with pytest.raises(RegardError, match=r"heads over 'sourse', not one of its inputs \(source\)"):
-        Trace({"source": ["a"]}, ["b"], heads={"x": HeadLooks("sourse", np.ones((1, 1, 1)), ["a"], ["a"])})
+        Trace({"source": ["a"]}, ["b"], heads={"x": LayerHeads("sourse", np.ones((1, 1, 1)), ["a"], ["a"])})
     with pytest.raises(RegardError, match=r"shape \(1, 1, 2\), expected \(heads, 1, 1\)"):
-        HeadLooks.from_dict({"over": "", "weights": [[[0.5, 0.5]]], "queries": ["a"], "keys": ["a"]})
+        LayerHeads.from_dict({"over": "", "weights": [[[0.5, 0.5]]], "queries": ["a"], "keys": ["a"]})
 
 
 def test_the_terminal_puts_compact_panels_side_by_side():

@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 
 import numpy as np
 import pytest
-from drawn_sights import caption
+from drawn_seen import caption
 from drawn_structures import STORY
 from rich.console import Console
 

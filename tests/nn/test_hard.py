@@ -17,12 +17,12 @@ from regard.nn.coverage import coverage_total
 from regard.nn.decoders import RecurrentDecoder
 from regard.nn.packing import Packing
 from regard.nn.search import Greedy
-from regard.nn.selections import Drawing, Hard, ScoreFunction, Selection, masked_softmax
+from regard.nn.selections import Hard, SampledTraining, ScoreFunction, Selection, masked_softmax
 from regard.parts import register
 
 from .conftest import SOURCE, TARGET, model, tokens
 
-ALWAYS = Drawing(reward=1.0, entropy=0.0, expected=0.0)
+ALWAYS = SampledTraining(reward=1.0, entropy=0.0, expected=0.0)
 S, T = 3, 2
 
 
@@ -46,7 +46,7 @@ def memory(rows: int) -> Memory:
     )
 
 
-def drawing_decoder(drawing: Drawing, **options: Any) -> RecurrentDecoder:
+def drawing_decoder(drawing: SampledTraining, **options: Any) -> RecurrentDecoder:
     _, decoder = model(
         select=Hard(drawing=drawing),
         dtype=torch.float64,
@@ -153,7 +153,7 @@ def test_nothing_is_random_outside_training() -> None:
 
 @pytest.mark.parametrize("lasting", [True, False])
 def test_credit_goes_to_the_words_that_follow_and_the_baseline_moves_after(lasting: bool) -> None:
-    drawing = Drawing(reward=0.5, entropy=0.25, expected=0.0, decay=0.75)
+    drawing = SampledTraining(reward=0.5, entropy=0.25, expected=0.0, decay=0.75)
     term = ScoreFunction(drawing, vocabulary=2, lasting=lasting)
     term.baseline.fill_(1.0)
     packing = Packing.of(torch.tensor([2, 1]), 2)  # packed: row 0 word 0, row 1 word 0, row 0 word 1
@@ -172,10 +172,10 @@ def test_credit_goes_to_the_words_that_follow_and_the_baseline_moves_after(lasti
 
 
 def test_no_row_draws_before_the_warm_up_is_over() -> None:
-    term = ScoreFunction(Drawing(expected=0.0, warmup=2), vocabulary=2)
+    term = ScoreFunction(SampledTraining(expected=0.0, warmup=2), vocabulary=2)
     device = torch.device("cpu")
     assert [term.rows(3, device).tolist() for _ in range(2)] == [[False] * 3] * 2
-    resumed = ScoreFunction(Drawing(expected=0.0, warmup=2), vocabulary=2)
+    resumed = ScoreFunction(SampledTraining(expected=0.0, warmup=2), vocabulary=2)
     resumed.load_state_dict(term.state_dict())
     assert resumed.rows(3, device).all()
 
@@ -245,7 +245,9 @@ class Sampler(Selection):
 
 
 @pytest.mark.parametrize("drawing", [None, ALWAYS])
-def test_a_selection_of_others_that_draws_is_trained_as_hard_attention_is(drawing: Drawing | None) -> None:
+def test_a_selection_of_others_that_draws_is_trained_as_hard_attention_is(
+    drawing: SampledTraining | None,
+) -> None:
     found = []
     for select in (Sampler(), Hard(read="expectation", drawing=drawing)):
         if drawing is not None:

@@ -96,7 +96,7 @@ def _bars(chart: Chart, width: int, ink: Ink) -> Iterator[Text]:
 
 def _curves(chart: Chart, width: int, ink: Ink) -> Iterator[Text]:
     name_width = min(max(map(cell_len, chart.series), default=1), max(1, width // 4))
-    together = _log_range(chart) if chart.log else None
+    exponents = _log_range(chart) if chart.log else None
     for order, (name, values) in enumerate(chart.series.items()):
         finite = values[np.isfinite(values)]
         line = Text(
@@ -105,7 +105,7 @@ def _curves(chart: Chart, width: int, ink: Ink) -> Iterator[Text]:
         if len(finite):
             ends = f" {chart.digits.format(finite[0])} → {chart.digits.format(finite[-1])}"
             room = max(1, width - name_width - 1 - len(ends))
-            line.append(_sparkline(finite, room) if together is None else _log_line(finite, room, together))
+            line.append(_sparkline(finite, room) if exponents is None else _log_line(finite, room, exponents))
             line.append(ends, style=ink.style("muted"))
         line.truncate(width)
         yield line

@@ -49,7 +49,7 @@ HELD_BY_KIND = ("structures", "seen")
 """Fields of a trace whose entries have a kind."""
 
 
-@base("drawing")
+@base("drawing", options=False)
 class Drawing:
     """The content of a group of marks as data (`Group.content`), to redraw it in a terminal.
 
@@ -57,9 +57,6 @@ class Drawing:
 
     rank   where its legends stand among those of other drawings: those of a lower rank come first
     """
-
-    class Options(parts.Options):
-        """A drawing has no options."""
 
     rank: ClassVar[int] = 100
 

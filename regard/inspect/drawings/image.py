@@ -12,7 +12,7 @@ from rich.text import Text
 from regard.errors import RegardError
 from regard.inspect.drawings.drawing import PLAIN, Style, View
 from regard.inspect.drawings.image_svg import draw_image, image_legend, image_tip
-from regard.inspect.drawings.image_terminal import draw_looks, look_notes
+from regard.inspect.drawings.image_terminal import image_lines, image_notes
 from regard.inspect.drawings.seen import SeenAttention
 from regard.inspect.layout import Block, below, frame
 from regard.inspect.raster import Pixels
@@ -56,25 +56,25 @@ class ImageAttention(SeenAttention):
     @classmethod
     def of(cls, trace: Trace, name: str, view: View = PLAIN) -> ImageAttention:
         what: Any = trace.seen[name]
-        looks = cls.looks(trace, name, view)
-        _check_grid(what, looks)
-        boxes = _boxes(trace, what, looks)
-        return cls(pixels=what.pixels, grid=what.grid, boxes=boxes, style=view.style, **looks)
+        attention = cls.weighted(trace, name, view)
+        _check_grid(what, attention)
+        boxes = _boxes(trace, what, attention)
+        return cls(pixels=what.pixels, grid=what.grid, boxes=boxes, style=view.style, **attention)
 
     def block(self) -> Block:
         return draw_image(self)
 
     @classmethod
     def legend(cls, shown: Sequence[ImageAttention]) -> list[Block]:
-        attended = [looks for looks in shown if looks.words]
+        attended = [attention for attention in shown if attention.words]
         return [image_legend(attended)] if attended else []
 
     def terminal(self, width: int, ink: Ink) -> Iterator[Text]:
-        return draw_looks(self, width, ink)
+        return image_lines(self, width, ink)
 
     @classmethod
     def terminal_legend(cls, shown: Sequence[ImageAttention], width: int, ink: Ink) -> Iterator[Text]:
-        return look_notes(shown, width, ink)
+        return image_notes(shown, width, ink)
 
     def description(self) -> str:
         """The most attended position of each word, in words."""
@@ -92,14 +92,14 @@ class ImageAttention(SeenAttention):
         return [Section("Cell by cell", text, figures=[Card(figure, heading=heading)])]
 
 
-def _boxes(trace: Trace, what: SeenPicture, looks: dict[str, Any]) -> tuple[tuple[Box, ...], ...]:
+def _boxes(trace: Trace, what: SeenPicture, attention: dict[str, Any]) -> tuple[tuple[Box, ...], ...]:
     """The true boxes of each output piece with known truth; empty if one of them has no box."""
-    count = len(looks["words"])
-    if not what.places or looks.get("truth") is None:
+    count = len(attention["words"])
+    if not what.places or attention.get("truth") is None:
         return ()
     if trace.single and count == 1:
         return (tuple(place[1:] for place in what.places),)
-    known = [bool((row > 0).any()) for row in looks["truth"]]
+    known = [bool((row > 0).any()) for row in attention["truth"]]
     found = tuple(
         tuple(place[1:] for place in what.places if place[0] == number and known[number])
         for number in range(count)
@@ -107,10 +107,10 @@ def _boxes(trace: Trace, what: SeenPicture, looks: dict[str, Any]) -> tuple[tupl
     return found if known == [bool(boxes) for boxes in found] else ()
 
 
-def _check_grid(what: SeenPicture, looks: dict[str, Any]) -> None:
+def _check_grid(what: SeenPicture, attention: dict[str, Any]) -> None:
     rows, columns = what.grid
-    positions = looks["weights"].shape[1]
-    if looks["words"] and rows * columns != positions:
+    positions = attention["weights"].shape[1]
+    if attention["words"] and rows * columns != positions:
         raise RegardError(
             f"a grid of {rows} by {columns} cells has {rows * columns} positions, the attention {positions}."
         )

@@ -46,59 +46,61 @@ class _Plan:
     line: float = LINE
 
 
-def draw_image(looks: ImageAttention) -> Block:
+def draw_image(attention: ImageAttention) -> Block:
     """The images as a block; its baseline is the upper edge of the first image."""
-    plan = _plan(looks)
-    top = 24.0 if looks.title else 0.0
-    marks: list[Mark] = [Text(0, 12, looks.title, size=13, bold=True)] if looks.title else []
-    shared = png(bounded(looks.pixels, LONGEST))
-    gray = veil_gray(looks.pixels)
+    plan = _plan(attention)
+    top = 24.0 if attention.title else 0.0
+    marks: list[Mark] = [Text(0, 12, attention.title, size=13, bold=True)] if attention.title else []
+    shared = png(bounded(attention.pixels, LONGEST))
+    gray = veil_gray(attention.pixels)
     high = plan.height + plan.line + GAP
-    panels = [_panel(looks, None, plan, shared, gray)]
-    panels += [_panel(looks, word, plan, shared, gray) for word in range(len(looks.words))]
+    panels = [_panel(attention, None, plan, shared, gray)]
+    panels += [_panel(attention, word, plan, shared, gray) for word in range(len(attention.words))]
     for place, panel in enumerate(panels):
         row, column = divmod(place, plan.across)
         kind, tags = ("look", (("word", str(place - 1)),)) if place else ("seen", ())
         marks.append(
             Group(tuple(panel), dx=column * (plan.width + GAP), dy=top + row * high, kind=kind, tags=tags,
-                  tip=image_tip(looks, place - 1) if place else "")
+                  tip=image_tip(attention, place - 1) if place else "")
         )  # fmt: skip
     rows = -(-len(panels) // plan.across)
-    width = max(min(len(panels), plan.across) * (plan.width + GAP) - GAP, text_width(looks.title, 15))
-    group = Group(tuple(marks), kind="picture", content=looks)
+    width = max(min(len(panels), plan.across) * (plan.width + GAP) - GAP, text_width(attention.title, 15))
+    group = Group(tuple(marks), kind="picture", content=attention)
     return Block((group,), width, top + rows * high - GAP, baseline=top + plan.line)
 
 
-def _plan(looks: ImageAttention) -> _Plan:
+def _plan(attention: ImageAttention) -> _Plan:
     """The layout: the more images, the smaller; all of about the same area, whatever their aspect ratio."""
-    count = len(looks.words) + 1
-    side = 78.0 if looks.small else 200.0 if count <= 3 else 132.0 if count <= 12 else 108.0
-    width = min(1.9 * side, WIDEST, max(side / 2, side * math.sqrt(looks.aspect)))
+    count = len(attention.words) + 1
+    side = 78.0 if attention.small else 200.0 if count <= 3 else 132.0 if count <= 12 else 108.0
+    width = min(1.9 * side, WIDEST, max(side / 2, side * math.sqrt(attention.aspect)))
     fitting = max(1, int((WIDEST + GAP) // (width + GAP)))
     rows = -(-count // fitting)
-    line = LINE if looks.words else 0.0
-    return _Plan(round(width), round(width / looks.aspect), -(-count // rows), line)
+    line = LINE if attention.words else 0.0
+    return _Plan(round(width), round(width / attention.aspect), -(-count // rows), line)
 
 
-def _panel(looks: ImageAttention, word: int | None, plan: _Plan, shared: bytes, gray: int) -> list[Mark]:
-    sharp = max(looks.pixels.shape[:2]) < 1.5 * max(plan.width, plan.height)
+def _panel(attention: ImageAttention, word: int | None, plan: _Plan, shared: bytes, gray: int) -> list[Mark]:
+    sharp = max(attention.pixels.shape[:2]) < 1.5 * max(plan.width, plan.height)
     marks: list[Mark] = [Image(0, plan.line, plan.width, plan.height, shared, smooth=not sharp)]
     if word is not None:
-        marks += _label(looks, word, plan)
-        marks += _veil(looks, word, plan, gray)
-        marks += _truth(looks, word, plan)
+        marks += _label(attention, word, plan)
+        marks += _veil(attention, word, plan, gray)
+        marks += _truth(attention, word, plan)
     frame = Rect(0, plan.line, plan.width, plan.height, stroke="muted", stroke_width=0.75, opacity=0.55)
     return [*marks, frame]
 
 
-def _label(looks: ImageAttention, word: int, plan: _Plan) -> list[Mark]:
-    size = 12.0 if looks.small else 14.0
-    sure = "" if looks.probabilities is None or looks.small else f"{looks.probabilities[word]:.2f}"
-    label = visible(looks.words[word])
+def _label(attention: ImageAttention, word: int, plan: _Plan) -> list[Mark]:
+    size = 12.0 if attention.small else 14.0
+    sure = (
+        "" if attention.probabilities is None or attention.small else f"{attention.probabilities[word]:.2f}"
+    )
+    label = visible(attention.words[word])
     if text_width(label, size * BOLDER) + text_width(sure, 11) + 6 > plan.width:
         sure = ""  # the word matters more
     text = _cut(label, plan.width, size)
-    color = "muted" if is_special(looks.words[word]) else "ink"
+    color = "muted" if is_special(attention.words[word]) else "ink"
     marks: list[Mark] = [Text(0, LINE - 6, text, size=size, color=color, bold=True)]
     if sure:
         marks.append(Text(plan.width, LINE - 6, sure, size=11, color="muted", anchor="end"))
@@ -112,43 +114,43 @@ def _cut(text: str, width: float, size: float) -> str:
     return wrap(text, width - size, size * BOLDER, lines=1)[0].rstrip("…") + "…"
 
 
-def _veil(looks: ImageAttention, word: int, plan: _Plan, gray: int) -> list[Mark]:
-    shares = looks.laid(looks.share(word))
-    if looks.style == "smooth":
+def _veil(attention: ImageAttention, word: int, plan: _Plan, gray: int) -> list[Mark]:
+    shares = attention.laid(attention.share(word))
+    if attention.style == "smooth":
         scale = VEIL_PIXELS / max(plan.width, plan.height)
         size = max(2, round(plan.width * scale)), max(2, round(plan.height * scale))
         return [Image(0, LINE, plan.width, plan.height, veil(shares, gray, *size), smooth=True)]
-    if looks.weights.size > CELLS_UP_TO:
+    if attention.weights.size > CELLS_UP_TO:
         return [Image(0, LINE, plan.width, plan.height, cell_veil(shares, gray), smooth=False)]
     color = f"#{gray:02x}{gray:02x}{gray:02x}"
-    rows, columns = looks.grid
+    rows, columns = attention.grid
     wide, high = plan.width / columns, plan.height / rows
     return [
         Rect(column * wide, LINE + row * high, wide, high, fill=color, stroke=color, stroke_width=0.4,
              opacity=round(VEIL * (1 - float(shares[row, column])), 3),
              tags=(("row", str(row)), ("column", str(column)),
-                   ("value", f"{looks.laid(looks.weights[word])[row, column]:.6g}")))
+                   ("value", f"{attention.laid(attention.weights[word])[row, column]:.6g}")))
         for row in range(rows) for column in range(columns)
     ]  # fmt: skip
 
 
-def _truth(looks: ImageAttention, word: int, plan: _Plan) -> list[Mark]:
+def _truth(attention: ImageAttention, word: int, plan: _Plan) -> list[Mark]:
     """The outline of the true region, on a light line that is visible on any image: its box, if known, and the cells
     that count as correct."""
-    true = looks.laid(looks.true(word))
+    true = attention.laid(attention.true(word))
     if not true.any():
         return []
     steps: list[Step] = []
-    if looks.boxes and looks.style == "smooth":
-        for left, top, right, bottom in looks.boxes[word]:
+    if attention.boxes and attention.style == "smooth":
+        for left, top, right, bottom in attention.boxes[word]:
             corners = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
             places = [(x * plan.width, LINE + y * plan.height) for x, y in corners]
             steps += [("M", places[0]), *(("L", place) for place in places[1:])]
     else:
-        wide, high = plan.width / looks.grid[1], plan.height / looks.grid[0]
+        wide, high = plan.width / attention.grid[1], plan.height / attention.grid[0]
         for (x1, y1), (x2, y2) in border(true):
             steps += [("M", (x1 * wide, LINE + y1 * high)), ("L", (x2 * wide, LINE + y2 * high))]
-    thick = 1.5 if looks.small else 2.25
+    thick = 1.5 if attention.small else 2.25
     return [
         Path(tuple(steps), stroke="#ffffff", width=thick + 2, opacity=0.8),
         Path(tuple(steps), stroke="truth", width=thick, tags=(("truth", "1"),)),
@@ -161,26 +163,24 @@ def border(cells: NDArray[np.bool_]) -> list[tuple[tuple[int, int], tuple[int, i
     segments: list[tuple[tuple[int, int], tuple[int, int]]] = []
     # Between two vertically adjacent cells there is a border if exactly one of them is inside.
     for y, line in enumerate(framed[1:, 1:-1] != framed[:-1, 1:-1]):
-        segments += [((first, y), (last, y)) for first, last in stretches(line)]
+        segments += [((first, y), (last, y)) for first, last in true_runs(line)]
     for x, line in enumerate((framed[1:-1, 1:] != framed[1:-1, :-1]).T):
-        segments += [((x, first), (x, last)) for first, last in stretches(line)]
+        segments += [((x, first), (x, last)) for first, last in true_runs(line)]
     return segments
 
 
-def stretches(line: Sequence[bool] | NDArray[np.bool_]) -> list[tuple[int, int]]:
+def true_runs(line: Sequence[bool] | NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Start and end (exclusive) of each run of true values."""
     turns = np.flatnonzero(np.diff(np.concatenate([[0], np.asarray(line, dtype=int), [0]])))
     return [(int(first), int(last)) for first, last in zip(turns[::2], turns[1::2], strict=True)]
 
 
-def image_tip(looks: ImageAttention, word: int) -> str:
-    best = looks.best(word)
-    row, column = divmod(best, looks.grid[1])
-    told = (
-        f"{visible(looks.words[word])}\nmost at row {row}, column {column}: {looks.weights[word, best]:.3f}"
-    )
-    hit = looks.hits(word)
-    return told if hit is None else f"{told}\n{'on' if hit else 'beside'} the {looks.outlined}"
+def image_tip(attention: ImageAttention, word: int) -> str:
+    best = attention.best(word)
+    row, column = divmod(best, attention.grid[1])
+    told = f"{visible(attention.words[word])}\nmost at row {row}, column {column}: {attention.weights[word, best]:.3f}"
+    hit = attention.hits(word)
+    return told if hit is None else f"{told}\n{'on' if hit else 'beside'} the {attention.outlined}"
 
 
 def image_legend(shown: Sequence[ImageAttention]) -> Block:
@@ -188,7 +188,7 @@ def image_legend(shown: Sequence[ImageAttention]) -> Block:
     size, text = 11.0, "bright: attended, veiled: not attended"
     marks: list[Mark] = [Text(0, 9, text, size=size, color="muted")]
     x = text_width(text, size)
-    outlined = next((looks.outlined for looks in shown if looks.known), None)
+    outlined = next((attention.outlined for attention in shown if attention.known), None)
     if outlined is not None:
         marks.append(Rect(x + 19, 0, 10, 10, stroke="truth", stroke_width=1.75))
         marks.append(Text(x + 36, 9, outlined, size=size, color="muted"))

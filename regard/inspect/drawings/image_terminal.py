@@ -29,30 +29,30 @@ PANEL, SMALL, WHOLE = 18, 14, 28
 """Width of an image in cells: if several are side by side (four or five in eighty columns), and alone."""
 
 
-def draw_looks(looks: ImageAttention, width: int, ink: Ink) -> Iterator[Text]:
+def image_lines(attention: ImageAttention, width: int, ink: Ink) -> Iterator[Text]:
     """The image and the attention of each word, in lines of at most `width` cells."""
-    if looks.title:
-        yield Text(shorten_words(looks.title, width), style=ink.style("ink", bold=True))
-    if ink.color and looks.words:
-        yield from _veils(looks, width, ink)
+    if attention.title:
+        yield Text(shorten_words(attention.title, width), style=ink.style("ink", bold=True))
+    if ink.color and attention.words:
+        yield from _veils(attention, width, ink)
         return
-    alone = SMALL if looks.small else WHOLE
+    alone = SMALL if attention.small else WHOLE
     if ink.color:
-        yield from half_blocks(_plain(looks, min(width, alone)), ink)
+        yield from half_blocks(_plain(attention, min(width, alone)), ink)
     else:
-        yield from boxed(half_blocks(_plain(looks, max(1, min(width - 2, alone))), ink))
-    if looks.words:
+        yield from boxed(half_blocks(_plain(attention, max(1, min(width - 2, alone))), ink))
+    if attention.words:
         yield Text()
-        yield from _grids(looks, width, ink)
+        yield from _grids(attention, width, ink)
 
 
-def look_notes(shown: Sequence[ImageAttention], width: int, ink: Ink) -> Iterator[Text]:
+def image_notes(shown: Sequence[ImageAttention], width: int, ink: Ink) -> Iterator[Text]:
     """The legend of brightness and signs."""
-    drawn = [looks for looks in shown if looks.words]
+    drawn = [attention for attention in shown if attention.words]
     if not drawn:
         return
     parts = ["bright: attended"] if ink.color else ["9: its largest weight", "· under a tenth of it"]
-    if any(looks.known for looks in drawn):
+    if any(attention.known for attention in drawn):
         parts.append(f"{'framed:' if ink.color else '[ ]'} {drawn[0].outlined}")
         parts.append("✓ most attended, ✗ not")
     line = ""
@@ -64,19 +64,19 @@ def look_notes(shown: Sequence[ImageAttention], width: int, ink: Ink) -> Iterato
     yield Text(line, style=ink.style("muted"))
 
 
-def _plain(looks: ImageAttention, columns: int) -> Pixels:
-    return resized(looks.pixels, columns, 2 * lines_for(columns, looks.aspect))
+def _plain(attention: ImageAttention, columns: int) -> Pixels:
+    return resized(attention.pixels, columns, 2 * lines_for(columns, attention.aspect))
 
 
-def _veils(looks: ImageAttention, width: int, ink: Ink) -> Iterator[Text]:
-    wanted = SMALL if looks.small else PANEL
-    columns = min(width, round(wanted * max(1.0, min(2.0, looks.aspect**0.5))))
-    rows = lines_for(columns, looks.aspect)
-    panels = [[Text(" " * columns), *half_blocks(_plain(looks, columns), ink)]]
-    for word in range(len(looks.words)):
-        pixels = veiled(looks, word, columns, 2 * rows)
-        framed = _framed(pixels, looks.laid(looks.true(word)), ink)
-        panels.append([_label(looks, word, columns, ink), *half_blocks(framed, ink)])
+def _veils(attention: ImageAttention, width: int, ink: Ink) -> Iterator[Text]:
+    wanted = SMALL if attention.small else PANEL
+    columns = min(width, round(wanted * max(1.0, min(2.0, attention.aspect**0.5))))
+    rows = lines_for(columns, attention.aspect)
+    panels = [[Text(" " * columns), *half_blocks(_plain(attention, columns), ink)]]
+    for word in range(len(attention.words)):
+        pixels = veiled(attention, word, columns, 2 * rows)
+        framed = _framed(pixels, attention.laid(attention.true(word)), ink)
+        panels.append([_label(attention, word, columns, ink), *half_blocks(framed, ink)])
     yield from _flow(panels, columns, width)
 
 
@@ -99,22 +99,22 @@ def _framed(pixels: Pixels, true: NDArray[np.bool_], ink: Ink) -> Pixels:
     return painted
 
 
-def _label(looks: ImageAttention, word: int, columns: int, ink: Ink) -> Text:
-    hit = looks.hits(word)
+def _label(attention: ImageAttention, word: int, columns: int, ink: Ink) -> Text:
+    hit = attention.hits(word)
     sign = "" if hit is None else " ✓" if hit else " ✗"
-    text = shorten(visible(looks.words[word]), max(1, columns - len(sign))) + sign
+    text = shorten(visible(attention.words[word]), max(1, columns - len(sign))) + sign
     return Text(fit(text, columns), style=ink.style("truth" if hit is False else "ink", bold=True))
 
 
-def _grids(looks: ImageAttention, width: int, ink: Ink) -> Iterator[Text]:
-    rows, columns = _reduced(looks.grid, width)
+def _grids(attention: ImageAttention, width: int, ink: Ink) -> Iterator[Text]:
+    rows, columns = _reduced(attention.grid, width)
     panels = []
-    for word in range(len(looks.words)):
-        shares = _pooled(looks.laid(looks.share(word)), rows, columns)
-        true = _pooled(looks.laid(looks.true(word)).astype(float), rows, columns) > 0
+    for word in range(len(attention.words)):
+        shares = _pooled(attention.laid(attention.share(word)), rows, columns)
+        true = _pooled(attention.laid(attention.true(word)).astype(float), rows, columns) > 0
         wide = min(width, 2 * columns + 1)
         lines = [_digits(shares[row], true[row]) for row in range(rows)]
-        panels.append([_label(looks, word, wide, ink), *(Text(fit(line, wide)) for line in lines)])
+        panels.append([_label(attention, word, wide, ink), *(Text(fit(line, wide)) for line in lines)])
     yield from _flow(panels, min(width, 2 * columns + 1), width)
 
 

@@ -70,7 +70,7 @@ class PlaneAttention(SeenAttention):
             places=tuple(pointed.places),
             true_places=true,
             form=pointed.form,
-            **cls.looks(trace, name, view),
+            **cls.weighted(trace, name, view),
         )
 
     @classmethod
@@ -83,7 +83,7 @@ class PlaneAttention(SeenAttention):
 
     @classmethod
     def legend(cls, shown: Sequence[PlaneAttention]) -> list[Block]:
-        attended = [looks for looks in shown if looks.words]
+        attended = [attention for attention in shown if attention.words]
         return [_legend(attended)] if attended else []
 
     def terminal(self, width: int, ink: Ink) -> Iterator[Line]:
@@ -102,39 +102,39 @@ class PlaneAttention(SeenAttention):
         return f"{count} points in the plane, and {what} through points {named}{known}."
 
 
-def _draw(looks: PlaneAttention) -> Block:
+def _draw(attention: PlaneAttention) -> Block:
     """The plane, with y upward; its baseline is the upper edge."""
-    side = SMALL_SIDE if looks.small else SIDE
-    top = 24.0 if looks.title else 0.0
-    width, height, places = _laid(looks, side)
+    side = SMALL_SIDE if attention.small else SIDE
+    top = 24.0 if attention.title else 0.0
+    width, height, places = _laid(attention, side)
     places = [(x, y + top) for x, y in places]
-    marks: list[Mark] = [Text(0, 12, looks.title, size=13, bold=True)] if looks.title else []
+    marks: list[Mark] = [Text(0, 12, attention.title, size=13, bold=True)] if attention.title else []
     marks.append(Rect(0.5, top + 0.5, width - 1, height - 1, stroke="faint", radius=4))
-    if looks.true_places is not None and not looks.right:
-        marks += _figure(looks.true_places, looks.form, places, color="truth", dashes=(5.0, 4.0))
-    marks += _figure(looks.places, looks.form, places, color="accent", fill=True)
-    first = looks.places[0] if looks.places and looks.form != "triangles" else None
+    if attention.true_places is not None and not attention.right:
+        marks += _figure(attention.true_places, attention.form, places, color="truth", dashes=(5.0, 4.0))
+    marks += _figure(attention.places, attention.form, places, color="accent", fill=True)
+    first = attention.places[0] if attention.places and attention.form != "triangles" else None
     for number, (x, y) in enumerate(places):
-        share = looks.pointed_at(number)
-        tip = f"point {number + 1}  ({looks.points[number, 0]:g}, {looks.points[number, 1]:g})  {share:.2f}"
-        radius = 4.0 if looks.small else 5.5
+        share = attention.pointed_at(number)
+        tip = f"point {number + 1}  ({attention.points[number, 0]:g}, {attention.points[number, 1]:g})  {share:.2f}"
+        radius = 4.0 if attention.small else 5.5
         marks.append(Circle(x, y, radius, fill=Shade(share), stroke="ink", stroke_width=1.0, tip=tip))
         if number == first:
             marks.append(Circle(x, y, radius + 3.5, fill=None, stroke="accent", stroke_width=1.5))
         beyond = _outwards(places, number)
-        size = 9.5 if looks.small else 12.0
+        size = 9.5 if attention.small else 12.0
         marks.append(
             Text(
                 x + 13 * beyond[0], y + 13 * beyond[1] + size / 3, str(number + 1), size=size, anchor="middle"
             )
         )
-    group = Group(tuple(marks), kind="plane", content=looks)
-    return Block((group,), max(width, text_width(looks.title, 15)), top + height, baseline=top)
+    group = Group(tuple(marks), kind="plane", content=attention)
+    return Block((group,), max(width, text_width(attention.title, 15)), top + height, baseline=top)
 
 
-def _laid(looks: PlaneAttention, side: float) -> tuple[float, float, list[Place]]:
+def _laid(attention: PlaneAttention, side: float) -> tuple[float, float, list[Place]]:
     """Width, height, and the position of each point, with the same scale on both axes."""
-    points = looks.points
+    points = attention.points
     low, high = points.min(0), points.max(0)
     extent = np.maximum(high - low, 1e-12)
     scale = (side - 2 * MARGIN) / float(extent.max())
@@ -189,7 +189,7 @@ def _legend(shown: Sequence[PlaneAttention]) -> Block:
     scale = color_scale(name="pointed at", limit=1.0)
     marks, x = list(scale.marks), scale.width
     lines: list[tuple[str, Color, tuple[float, ...]]] = [("answer", "accent", ())]
-    if any(looks.true_places is not None and not looks.right for looks in shown):
+    if any(attention.true_places is not None and not attention.right for attention in shown):
         lines.append(("truth", "truth", (5.0, 4.0)))
     for name, color, dashes in lines:
         x += 20
@@ -199,20 +199,20 @@ def _legend(shown: Sequence[PlaneAttention]) -> Block:
     return Block(tuple(marks), x, 11.0)
 
 
-def _lines(looks: PlaneAttention, width: int, ink: Ink) -> Iterator[Line]:
+def _lines(attention: PlaneAttention, width: int, ink: Ink) -> Iterator[Line]:
     """The points in lines of at most `width` cells; a character is about twice as high as wide."""
-    if looks.title:
-        yield Line(looks.title, style=ink.style("ink", bold=True))
+    if attention.title:
+        yield Line(attention.title, style=ink.style("ink", bold=True))
     columns, lines = max(8, min(width, WIDEST)), HIGHEST
-    low, high = looks.points.min(0), looks.points.max(0)
+    low, high = attention.points.min(0), attention.points.max(0)
     extent = np.maximum(high - low, 1e-12)
-    room = columns - len(str(len(looks.points))) - 2
+    room = columns - len(str(len(attention.points))) - 2
     scale = min(room / extent[0], 2 * (lines - 1) / extent[1])
     rows: dict[int, dict[int, int]] = {}
-    for number, (x, y) in enumerate(looks.points):
+    for number, (x, y) in enumerate(attention.points):
         line = round((high[1] - y) * scale / 2)
         rows.setdefault(int(line), {})[round(float((x - low[0]) * scale))] = number
-    chosen = set(looks.places)
+    chosen = set(attention.places)
     for line in range(max(rows) + 1):
         drawn, at = Line(no_wrap=True, overflow="crop"), 0
         for column, number in sorted(rows.get(line, {}).items()):
@@ -224,8 +224,10 @@ def _lines(looks: PlaneAttention, width: int, ink: Ink) -> Iterator[Line]:
             drawn.append(name, style=ink.on(1.0) if number in chosen else ink.style("muted"))
         yield drawn
     yield Line()
-    yield Line(f"{looks.form}: {written(looks.places, looks.form)}", overflow="fold")
-    if looks.true_places is not None and not looks.right:
+    yield Line(f"{attention.form}: {written(attention.places, attention.form)}", overflow="fold")
+    if attention.true_places is not None and not attention.right:
         yield Line(
-            f"truth: {written(looks.true_places, looks.form)}", style=ink.style("truth"), overflow="fold"
+            f"truth: {written(attention.true_places, attention.form)}",
+            style=ink.style("truth"),
+            overflow="fold",
         )

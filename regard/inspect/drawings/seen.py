@@ -83,7 +83,7 @@ class SeenAttention(TracedDrawing):
         ]
 
     @staticmethod
-    def looks(trace: Trace, name: str, view: View) -> dict[str, Any]:
+    def weighted(trace: Trace, name: str, view: View) -> dict[str, Any]:
         """The words and their weights, the end of a text left out; empty if the input was not attended to."""
         if name not in trace.attention:
             nothing = np.zeros((0, len(trace.input[name])))

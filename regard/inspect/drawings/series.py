@@ -65,7 +65,7 @@ class SeriesAttention(TimedAttention):
     @classmethod
     def of(cls, trace: Trace, name: str, view: View = PLAIN) -> SeriesAttention:
         what: Any = trace.seen[name]
-        return cls(values=what.values, seconds=what.seconds, **cls.looks(trace, name, view))
+        return cls(values=what.values, seconds=what.seconds, **cls.weighted(trace, name, view))
 
     def block(self) -> Block:
         return _draw(self)
@@ -82,7 +82,7 @@ class SeriesAttention(TimedAttention):
 
     @classmethod
     def legend(cls, shown: Sequence[SeriesAttention]) -> list[Block]:
-        attended = [looks for looks in shown if looks.words]
+        attended = [attention for attention in shown if attention.words]
         return [time_legend(attended)] if attended else []
 
     def terminal(self, width: int, ink: Ink) -> Iterator[Line]:
@@ -93,46 +93,46 @@ class SeriesAttention(TimedAttention):
         return time_notes(shown, width, ink)
 
 
-def _draw(looks: SeriesAttention) -> Block:
+def _draw(attention: SeriesAttention) -> Block:
     """The spectrogram with the rows below; the baseline is its upper edge."""
-    frames = len(looks.values)
-    width = min(WIDEST, max(NARROWEST, 4.0 * frames)) * (0.6 if looks.small else 1.0)
-    high = 64.0 if looks.small else 110.0
-    left = max(label_room(looks), 0.0)
-    top = 24.0 if looks.title else 0.0
-    marks: list[Mark] = [Text(left, 12, looks.title, size=13, bold=True)] if looks.title else []
-    if frames and looks.few:
-        room = curve_room(looks)
+    frames = len(attention.values)
+    width = min(WIDEST, max(NARROWEST, 4.0 * frames)) * (0.6 if attention.small else 1.0)
+    high = 64.0 if attention.small else 110.0
+    left = max(label_room(attention), 0.0)
+    top = 24.0 if attention.title else 0.0
+    marks: list[Mark] = [Text(left, 12, attention.title, size=13, bold=True)] if attention.title else []
+    if frames and attention.few:
+        room = curve_room(attention)
         left = max(left, room)
-        marks += _curves(looks, left, width, top, high)
+        marks += _curves(attention, left, width, top, high)
     elif frames:
-        marks.append(Image(left, top, width, high, png(spectrogram(looks)), smooth=True))
+        marks.append(Image(left, top, width, high, png(spectrogram(attention)), smooth=True))
     else:
         marks.append(Text(left, top + 16, "nothing to show", size=13, color="muted", italic=True))
-    marks += _seconds(looks, left, width, top + high)
-    rows = draw_rows(looks, left, width, top + high + 26)
+    marks += _seconds(attention, left, width, top + high)
+    rows = draw_rows(attention, left, width, top + high + 26)
     marks += rows.marks
-    group = Group(tuple(marks), kind="series", content=looks)
-    height = rows.height if looks.words else top + high + 20
-    return Block((group,), max(rows.width, left + text_width(looks.title, 15)), height, baseline=top)
+    group = Group(tuple(marks), kind="series", content=attention)
+    height = rows.height if attention.words else top + high + 20
+    return Block((group,), max(rows.width, left + text_width(attention.title, 15)), height, baseline=top)
 
 
-def curve_room(looks: SeriesAttention) -> float:
+def curve_room(attention: SeriesAttention) -> float:
     """The width of the numbers beside curves."""
-    return label_room_of(_value_ticks(looks))
+    return label_room_of(_value_ticks(attention))
 
 
-def _value_ticks(looks: SeriesAttention) -> list[float]:
-    finite = looks.values[np.isfinite(looks.values)]
+def _value_ticks(attention: SeriesAttention) -> list[float]:
+    finite = attention.values[np.isfinite(attention.values)]
     return ticks(float(finite.min()), float(finite.max()), count=3) if finite.size else [0.0, 1.0]
 
 
-def _curves(looks: SeriesAttention, left: float, width: float, top: float, high: float) -> list[Mark]:
+def _curves(attention: SeriesAttention, left: float, width: float, top: float, high: float) -> list[Mark]:
     """A curve for each number of the vectors, over the time of its frames, with the values beside the axis."""
-    found = _value_ticks(looks)
-    axes = Axes(left, top + 4, width, high - 8, (0.0, float(len(looks.values))), tuple(found))
+    found = _value_ticks(attention)
+    axes = Axes(left, top + 4, width, high - 8, (0.0, float(len(attention.values))), tuple(found))
     marks: list[Mark] = [*axes.rules()]
-    for order, values in enumerate(looks.values.T):
+    for order, values in enumerate(attention.values.T):
         run: list[tuple[float, float]] = []
         for frame, value in [*_points(values), (0.0, np.nan)]:
             if np.isfinite(value):
@@ -156,20 +156,22 @@ def _points(values: Array) -> list[tuple[float, float]]:
     return found
 
 
-def spectrogram(looks: SeriesAttention) -> np.ndarray:
+def spectrogram(attention: SeriesAttention) -> np.ndarray:
     """(D, F, 3): loud is light; in long audio, neighboring frames are averaged."""
-    values = looks.strengths
+    values = attention.strengths
     if values.shape[1] > FINEST:
         edges = np.linspace(0, values.shape[1], FINEST + 1).astype(int)
         values = np.add.reduceat(values, edges[:-1], axis=1) / np.diff(edges)
     return shaded_pixels(values)
 
 
-def _seconds(looks: SeriesAttention, left: float, width: float, y: float) -> list[Mark]:
+def _seconds(attention: SeriesAttention, left: float, width: float, y: float) -> list[Mark]:
     """The time axis below the spectrogram; in frames if the duration is unknown."""
-    whole, unit = (looks.seconds, "s") if looks.seconds > 0 else (float(len(looks.values)), "frames")
+    whole, unit = (
+        (attention.seconds, "s") if attention.seconds > 0 else (float(len(attention.values)), "frames")
+    )
     marks: list[Mark] = []
-    for tick in ticks(0.0, whole, count=4 if looks.small else 8) if whole > 0 else ():
+    for tick in ticks(0.0, whole, count=4 if attention.small else 8) if whole > 0 else ():
         if tick <= whole * 1.0001:
             x = left + width * tick / whole
             near_end = x > left + width - 24

@@ -31,65 +31,68 @@ class Sizes:
         return self.high + self.gap
 
 
-def sizes(looks: TimedAttention) -> Sizes:
+def sizes(attention: TimedAttention) -> Sizes:
     """Row sizes; the more rows, the lower: words of a caption, or letters of a sentence."""
     for most, fitting in ((16, Sizes(22, 4, 14)), (32, Sizes(15, 3, 12)), (64, Sizes(11, 2, 10))):
-        if len(looks.words) <= most:
-            return Sizes(15, 3, 11) if looks.small else fitting
+        if len(attention.words) <= most:
+            return Sizes(15, 3, 11) if attention.small else fitting
     return Sizes(7, 1, 7)
 
 
-def label_room(looks: TimedAttention) -> float:
+def label_room(attention: TimedAttention) -> float:
     """The width of the words on the left, with padding; 0 if there are no words."""
-    size = sizes(looks).font
-    return max((1.06 * text_width(visible(word), size) for word in looks.words), default=-11.0) + 11
+    size = sizes(attention).font
+    return max((1.06 * text_width(visible(word), size) for word in attention.words), default=-11.0) + 11
 
 
-def draw_rows(looks: TimedAttention, left: float, width: float, top: float) -> Block:
+def draw_rows(attention: TimedAttention, left: float, width: float, top: float) -> Block:
     """The rows from (left, top): words on the left, cells over `width`, probabilities on the right."""
-    shape = sizes(looks)
+    shape = sizes(attention)
     rows = [
-        _row(looks, word, left, width, top + word * shape.pitch, shape) for word in range(len(looks.words))
+        _row(attention, word, left, width, top + word * shape.pitch, shape)
+        for word in range(len(attention.words))
     ]
-    shown = looks.probabilities is not None and not looks.small and bool(looks.words)
+    shown = attention.probabilities is not None and not attention.small and bool(attention.words)
     right = left + width + (10 + BAR + 34 if shown else 0)
     group = Group(tuple(rows), kind="rows")
     return Block((group,), right, top + max(0.0, len(rows) * shape.pitch - shape.gap))
 
 
-def _row(looks: TimedAttention, word: int, left: float, width: float, y: float, shape: Sizes) -> Group:
+def _row(attention: TimedAttention, word: int, left: float, width: float, y: float, shape: Sizes) -> Group:
     # Invisible, but makes the whole row respond to a pointer, gaps included.
     marks: list[Mark] = [Rect(0, y - shape.gap / 2, left + width, shape.pitch, fill="paper", opacity=0)]
-    label = visible(looks.words[word])
-    color = "muted" if is_special(looks.words[word]) else "ink"
+    label = visible(attention.words[word])
+    color = "muted" if is_special(attention.words[word]) else "ink"
     middle = y + shape.high / 2 + shape.font * 0.35
     marks.append(Text(left - 10, middle, label, size=shape.font, anchor="end", color=color))
     marks.append(Rect(left, y, width, shape.high, fill=Shade(0.0), stroke="faint", stroke_width=0.75))
-    marks += _cells(looks, word, left, width, y, shape)
-    for begin, end in looks.true_spans(word):
+    marks += _cells(attention, word, left, width, y, shape)
+    for begin, end in attention.true_spans(word):
         marks.append(
             Rect(left + begin * width, y - 0.5, (end - begin) * width, shape.high + 1, stroke="truth",
                  stroke_width=2 if shape.high > 10 else 1.25, radius=2, tags=(("truth", "1"),))
         )  # fmt: skip
-    if looks.probabilities is not None and not looks.small:
-        marks += _sure(float(looks.probabilities[word]), left + width + 10, y, shape)
-    return Group(tuple(marks), kind="row", tags=(("row", str(word)), ("label", looks.words[word])))
+    if attention.probabilities is not None and not attention.small:
+        marks += _sure(float(attention.probabilities[word]), left + width + 10, y, shape)
+    return Group(tuple(marks), kind="row", tags=(("row", str(word)), ("label", attention.words[word])))
 
 
-def _cells(looks: TimedAttention, word: int, left: float, width: float, y: float, shape: Sizes) -> list[Mark]:
+def _cells(
+    attention: TimedAttention, word: int, left: float, width: float, y: float, shape: Sizes
+) -> list[Mark]:
     """The cells with any shade; the background of the row shows the others."""
-    bounds = looks.bounds
+    bounds = attention.bounds
     overlap = 0.0 if width / max(1, len(bounds) - 1) > 4 else 0.3  # no hairlines between narrow cells
     marks: list[Mark] = []
     for position in range(len(bounds) - 1):
-        shade = Shade(looks.shade(word, position))
+        shade = Shade(attention.shade(word, position))
         if not shade.level:
             continue
         x, end = left + float(bounds[position]) * width, left + float(bounds[position + 1]) * width
-        weight = float(looks.weights[word, position])
+        weight = float(attention.weights[word, position])
         marks.append(
             Rect(x, y, end - x + overlap, shape.high, fill=shade,
-                 tip=f"{visible(looks.words[word])} ← {looks.when(position)}  {weight:.3f}",
+                 tip=f"{visible(attention.words[word])} ← {attention.when(position)}  {weight:.3f}",
                  tags=(("column", str(position)), ("value", f"{weight:.4g}")))
         )  # fmt: skip
     return marks
@@ -108,23 +111,23 @@ def _sure(value: float, x: float, y: float, shape: Sizes) -> list[Mark]:
 
 def time_legend(shown: Sequence[TimedAttention]) -> Block:
     """The scale of the shades, one per drawing, and the meaning of the outline."""
-    limits = {looks.limit for looks in shown}
+    limits = {attention.limit for attention in shown}
     return color_scale(
         name="weight",
         end=f"{limits.pop():g}" if len(limits) == 1 else "its largest",
-        truth=any(looks.known for looks in shown),
+        truth=any(attention.known for attention in shown),
         outlined=shown[0].outlined,
     )
 
 
-def tell_rows(looks: TimedAttention) -> str:
+def tell_rows(attention: TimedAttention) -> str:
     """The most attended time of each word, in words."""
     parts = []
-    for word, weights in enumerate(looks.weights):
+    for word, weights in enumerate(attention.weights):
         if not len(weights):
             continue
-        best, hit = looks.best(word), looks.hits(word)
-        judged = "" if hit is None else f", {'on' if hit else 'beside'} the {looks.outlined}"
-        told = f"{visible(looks.words[word])} looks most at {looks.when(best)} ({weights[best]:.2f}){judged}"
+        best, hit = attention.best(word), attention.hits(word)
+        judged = "" if hit is None else f", {'on' if hit else 'beside'} the {attention.outlined}"
+        told = f"{visible(attention.words[word])} looks most at {attention.when(best)} ({weights[best]:.2f}){judged}"
         parts.append(told)
     return " · ".join(parts)

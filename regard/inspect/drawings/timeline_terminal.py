@@ -38,46 +38,46 @@ HIGH = 6
 """Height of a spectrogram, in lines."""
 
 
-def draw_video(looks: VideoAttention, width: int, ink: Ink) -> Iterator[Text]:
+def draw_video(attention: VideoAttention, width: int, ink: Ink) -> Iterator[Text]:
     """The strip of frames and the rows, in lines of at most `width` cells."""
-    label, room = _rooms(looks, width)
-    yield from _title(looks, width, ink)
-    if not len(looks.frames):
+    label, room = _rooms(attention, width)
+    yield from _title(attention, width, ink)
+    if not len(attention.frames):
         yield Text(shorten("(no frames)", width), style=ink.style("muted"))
         return
-    every = looks.every(max(1, room // THUMB))
-    columns = max(1, room * every // len(looks.frames) - 1)
-    rows = lines_for(columns, looks.frames.shape[2] / looks.frames.shape[1])
+    every = attention.every(max(1, room // THUMB))
+    columns = max(1, room * every // len(attention.frames) - 1)
+    rows = lines_for(columns, attention.frames.shape[2] / attention.frames.shape[1])
     panels = []
-    for frame in looks.shown(max(1, room // THUMB)):
+    for frame in attention.shown(max(1, room // THUMB)):
         number = Text(fit(str(frame + 1), columns), style=ink.style("muted"))
-        panels.append([number, *half_blocks(resized(looks.frames[frame], columns, 2 * rows), ink)])
+        panels.append([number, *half_blocks(resized(attention.frames[frame], columns, 2 * rows), ink)])
     fitting = max(1, (room + 1) // (columns + 1))
     for line in side_by_side(panels[:fitting], gap=1):
         indented = Text(" " * label, no_wrap=True, overflow="crop").append_text(line)
         indented.rstrip()
         yield indented
-    yield from _rows(looks, label, room, ink)
+    yield from _rows(attention, label, room, ink, sure=_sure(attention, width))
 
 
-def draw_series(looks: SeriesAttention, width: int, ink: Ink) -> Iterator[Text]:
+def draw_series(attention: SeriesAttention, width: int, ink: Ink) -> Iterator[Text]:
     """The spectrogram, the seconds and the rows, in lines of at most `width` cells."""
-    label, room = _rooms(looks, width)
-    yield from _title(looks, width, ink)
-    if not len(looks.values):
+    label, room = _rooms(attention, width)
+    yield from _title(attention, width, ink)
+    if not len(attention.values):
         yield Text(shorten("(nothing to show)", width), style=ink.style("muted"))
         return
-    if looks.few:
-        for written in curve_lines(looks.values, room):
+    if attention.few:
+        for written in curve_lines(attention.values, room):
             yield Text(" " * label + written, no_wrap=True, overflow="crop", style=ink.style("accent"))
     else:
-        pixels = resized(shaded_pixels(looks.strengths), room, 2 * HIGH)
+        pixels = resized(shaded_pixels(attention.strengths), room, 2 * HIGH)
         for line in half_blocks(pixels, ink):
             yield Text(" " * label, no_wrap=True, overflow="crop").append_text(line)
-    end = f"{looks.seconds:.2f} s" if looks.seconds > 0 else f"{len(looks.values)} frames"
+    end = f"{attention.seconds:.2f} s" if attention.seconds > 0 else f"{len(attention.values)} frames"
     axis = shorten("0" + fit(end, max(0, room - 1), "right"), room)
     yield Text(" " * label + axis, style=ink.style("muted"))
-    yield from _rows(looks, label, room, ink)
+    yield from _rows(attention, label, room, ink, sure=_sure(attention, width))
 
 
 def curve_lines(values: Array, room: int) -> list[str]:
@@ -104,11 +104,11 @@ def curve_lines(values: Array, room: int) -> list[str]:
 
 def time_notes(shown: Sequence[TimedAttention], width: int, ink: Ink) -> Iterator[Text]:
     """The legend of shades and marks."""
-    drawn = [looks for looks in shown if looks.words]
+    drawn = [attention for attention in shown if attention.words]
     if not drawn:
         return
     line = Text(no_wrap=True, overflow="crop")
-    limits = {looks.limit for looks in drawn}
+    limits = {attention.limit for attention in drawn}
     most = f"{limits.pop():g}" if len(limits) == 1 else "its largest weight"
     if ink.color:
         line.append("0 ", style=ink.style("muted"))
@@ -117,44 +117,49 @@ def time_notes(shown: Sequence[TimedAttention], width: int, ink: Ink) -> Iterato
         line.append(f" {most}", style=ink.style("muted"))
     else:
         line.append(f"9: near {most}   · under a tenth of it")
-    if any(looks.known for looks in drawn):
+    if any(attention.known for attention in drawn):
         line.append(f"   {'▁' if ink.color else '┄'} {drawn[0].outlined}", style=ink.style("truth"))
     line.truncate(width, overflow="ellipsis")
     yield line
 
 
-def _rooms(looks: TimedAttention, width: int) -> tuple[int, int]:
+def _rooms(attention: TimedAttention, width: int) -> tuple[int, int]:
     """The width of the labels, including a blank, and of the time axis."""
-    longest = max((cell_len(visible(word)) for word in looks.words), default=-1)
+    longest = max((cell_len(visible(word)) for word in attention.words), default=-1)
     label = min(longest, max(1, width // 4)) + 1
-    margin = MARGIN if looks.probabilities is not None and looks.words and width >= 40 else 0
+    margin = MARGIN if _sure(attention, width) and attention.words else 0
     room = max(1, min(WIDEST, width - label - margin))
-    positions = looks.weights.shape[1] if looks.words else 0
+    positions = attention.weights.shape[1] if attention.words else 0
     return label, room - room % positions if 0 < positions <= room else room
 
 
-def _title(looks: TimedAttention, width: int, ink: Ink) -> Iterator[Text]:
-    if looks.title:
-        yield Text(shorten_words(looks.title, width), style=ink.style("ink", bold=True))
+def _sure(attention: TimedAttention, width: int) -> bool:
+    """Whether there is room for the probability beside a row: a number that is cut would be wrong."""
+    return attention.probabilities is not None and width >= 40
 
 
-def _rows(looks: TimedAttention, label: int, room: int, ink: Ink) -> Iterator[Text]:
-    columns = _columns(looks, room)
-    for word in range(len(looks.words)):
-        color = "muted" if is_special(looks.words[word]) else "ink"
+def _title(attention: TimedAttention, width: int, ink: Ink) -> Iterator[Text]:
+    if attention.title:
+        yield Text(shorten_words(attention.title, width), style=ink.style("ink", bold=True))
+
+
+def _rows(attention: TimedAttention, label: int, room: int, ink: Ink, *, sure: bool) -> Iterator[Text]:
+    columns = _columns(attention, room)
+    for word in range(len(attention.words)):
+        color = "muted" if is_special(attention.words[word]) else "ink"
         line = Text(no_wrap=True, overflow="crop")
         line.append(
-            fit(visible(looks.words[word]), label - 1, "right") + " ", style=ink.style(color, bold=True)
+            fit(visible(attention.words[word]), label - 1, "right") + " ", style=ink.style(color, bold=True)
         )
-        true = np.array([looks.true(word)[places].any() for places in columns], dtype=bool)
+        true = np.array([attention.true(word)[places].any() for places in columns], dtype=bool)
         if ink.color:
             for places, inside in zip(columns, true, strict=True):
-                share = max(looks.shade(word, place) for place in places)
+                share = max(attention.shade(word, place) for place in places)
                 line.append("▁" if inside else " ", style=_ground(share, ink))
         else:
-            line.append(_tenths(looks, word, columns))
-        if looks.probabilities is not None:
-            line.append(f" {looks.probabilities[word]:.2f}", style=ink.style("muted"))
+            line.append(_tenths(attention, word, columns))
+        if sure and attention.probabilities is not None:
+            line.append(f" {attention.probabilities[word]:.2f}", style=ink.style("muted"))
         yield line
         if not ink.color and true.any():
             yield Text((" " * label + "".join("┄" if inside else " " for inside in true)).rstrip())
@@ -164,10 +169,10 @@ def _ground(share: float, ink: Ink) -> Style:
     return ink.on(share) + ink.style("truth")
 
 
-def _columns(looks: TimedAttention, room: int) -> list[list[int]]:
+def _columns(attention: TimedAttention, room: int) -> list[list[int]]:
     """For each column of characters, the positions it shows: one, or several if there are more positions than
     columns."""
-    bounds = looks.bounds * room
+    bounds = attention.bounds * room
     shown = []
     for column in range(room):
         places = np.flatnonzero((bounds[:-1] < column + 1 - 1e-6) & (bounds[1:] > column + 1e-6))
@@ -177,7 +182,7 @@ def _columns(looks: TimedAttention, room: int) -> list[list[int]]:
     return shown
 
 
-def _tenths(looks: TimedAttention, word: int, columns: Sequence[Sequence[int]]) -> str:
+def _tenths(attention: TimedAttention, word: int, columns: Sequence[Sequence[int]]) -> str:
     """A digit centered in the columns of each position."""
     line = ""
     start = 0
@@ -185,7 +190,7 @@ def _tenths(looks: TimedAttention, word: int, columns: Sequence[Sequence[int]]) 
         end = start + 1
         while end < len(columns) and columns[end] == columns[start]:
             end += 1
-        share = max(looks.shade(word, place) for place in columns[start])
+        share = max(attention.shade(word, place) for place in columns[start])
         line += fit("·" if share < FAINT else str(min(9, int(10 * share))), end - start, "center")
         start = end
     return line

@@ -53,7 +53,7 @@ class VideoAttention(TimedAttention):
     @classmethod
     def of(cls, trace: Trace, name: str, view: View = PLAIN) -> VideoAttention:
         what: Any = trace.seen[name]
-        return cls(frames=what.frames, **cls.looks(trace, name, view))
+        return cls(frames=what.frames, **cls.weighted(trace, name, view))
 
     def block(self) -> Block:
         return _draw(self)
@@ -66,7 +66,7 @@ class VideoAttention(TimedAttention):
 
     @classmethod
     def legend(cls, shown: Sequence[VideoAttention]) -> list[Block]:
-        attended = [looks for looks in shown if looks.words]
+        attended = [attention for attention in shown if attention.words]
         return [time_legend(attended)] if attended else []
 
     def terminal(self, width: int, ink: Ink) -> Iterator[Line]:
@@ -77,38 +77,38 @@ class VideoAttention(TimedAttention):
         return time_notes(shown, width, ink)
 
 
-def _draw(looks: VideoAttention) -> Block:
+def _draw(attention: VideoAttention) -> Block:
     """The strip with the rows below; the baseline is the upper edge of the frames."""
-    count = max(1, len(looks.frames))
-    width = min(WIDEST * (0.7 if looks.small else 1.0), count * LARGEST)
-    least = THUMB * (0.75 if looks.small else 1.0)
-    left = label_room(looks)
-    top = (24.0 if looks.title else 0.0) + 16
-    marks: list[Mark] = [Text(left, 12, looks.title, size=13, bold=True)] if looks.title else []
-    strip, high = _strip(looks, left, width, top, least)
-    rows = draw_rows(looks, left, width, top + high + 8)
+    count = max(1, len(attention.frames))
+    width = min(WIDEST * (0.7 if attention.small else 1.0), count * LARGEST)
+    least = THUMB * (0.75 if attention.small else 1.0)
+    left = label_room(attention)
+    top = (24.0 if attention.title else 0.0) + 16
+    marks: list[Mark] = [Text(left, 12, attention.title, size=13, bold=True)] if attention.title else []
+    strip, high = _strip(attention, left, width, top, least)
+    rows = draw_rows(attention, left, width, top + high + 8)
     marks += [Group(tuple(strip), kind="strip"), *rows.marks]
-    group = Group(tuple(marks), kind="film", content=looks)
-    height = rows.height if looks.words else top + high
-    return Block((group,), max(rows.width, left + text_width(looks.title, 15)), height, baseline=top)
+    group = Group(tuple(marks), kind="film", content=attention)
+    height = rows.height if attention.words else top + high
+    return Block((group,), max(rows.width, left + text_width(attention.title, 15)), height, baseline=top)
 
 
 def _strip(
-    looks: VideoAttention, left: float, width: float, top: float, least: float
+    attention: VideoAttention, left: float, width: float, top: float, least: float
 ) -> tuple[list[Mark], float]:
     """The frames that fit, each at its position in time, numbered from 1; and their height."""
-    count = len(looks.frames)
+    count = len(attention.frames)
     if not count:
         return [Text(left, top + 16, "no frames", size=13, color="muted", italic=True)], 24.0
-    every = looks.every(int(width // least))
+    every = attention.every(int(width // least))
     wide = width * every / count - 3
-    high = round(wide * looks.frames.shape[1] / looks.frames.shape[2])
+    high = round(wide * attention.frames.shape[1] / attention.frames.shape[2])
     marks: list[Mark] = []
-    for frame in looks.shown(int(width // least)):
+    for frame in attention.shown(int(width // least)):
         x = left + width * frame / count + 1.5
         if x + wide > left + width + 0.6 and frame:
             break  # the last one would stand for fewer frames: no room for it
-        pixels = bounded(looks.frames[frame], round(2 * wide))
+        pixels = bounded(attention.frames[frame], round(2 * wide))
         marks.append(Text(x, top - 5, str(frame + 1), size=10.5, color="muted"))
         marks.append(
             Image(x, top, wide, high, png(pixels), smooth=pixels.shape[1] > 1.5 * wide,

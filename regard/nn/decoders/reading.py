@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from regard.nn.attention import Attention
 from regard.nn.memory import Memory
-from regard.nn.selections import Drawing, Given
+from regard.nn.selections import Given, SampledTraining
 from regard.nn.stepping import Constants
 
 
@@ -49,7 +49,7 @@ class Reading(nn.Module):
         self.context_size = sum(attention.value_size for attention in attentions.values())
 
     @property
-    def drawing(self) -> Drawing:
+    def drawing(self) -> SampledTraining:
         """How the selections that sample are trained, the same for all of them."""
         selections = [self.attention(name).select for name in self.names]
         return next(one.drawing for one in selections if one.draws)

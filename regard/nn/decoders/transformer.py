@@ -59,7 +59,7 @@ from regard.nn.transformer_layers import (
 )
 from regard.nn.tying import check_tie
 from regard.parts import Dropout, Mistakes, Plan, register
-from regard.trace import HeadLooks
+from regard.trace import LayerHeads
 from regard.trace.prediction import Prediction
 
 
@@ -331,7 +331,7 @@ class TransformerDecoder(StepwiseDecoder):
                 for name, (over, weights) in layers.items():
                     keys = answer.trace.input[over] if over else ["<s>", *output[:-1]]
                     table = weights[row, :, : len(output), : len(keys)].float().cpu().numpy()
-                    heads[name] = HeadLooks(over, table, output, keys)
+                    heads[name] = LayerHeads(over, table, output, keys)
                 answer = replace(answer, trace=replace(answer.trace, heads=heads))
             shown.append(answer)
         return shown

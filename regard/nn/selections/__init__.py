@@ -17,13 +17,13 @@ A selection is a distribution over where to look; its weights are the marginals 
     oracle       the true alignment
 """
 
-from regard.nn.selections.drawing import Drawing
 from regard.nn.selections.facts import Facts
 from regard.nn.selections.given import GivenHeads
 from regard.nn.selections.hard import Hard, ScoreFunction
 from regard.nn.selections.local import Local
 from regard.nn.selections.oracle import Oracle
 from regard.nn.selections.projective import Projective
+from regard.nn.selections.sampled_training import SampledTraining
 from regard.nn.selections.segments import Segmental
 from regard.nn.selections.selection import (
     NOTHING,
@@ -42,7 +42,6 @@ from regard.nn.selections.uniform import Uniform
 __all__ = [
     "NOTHING",
     "AnySelection",
-    "Drawing",
     "Facts",
     "Given",
     "GivenHeads",
@@ -50,6 +49,7 @@ __all__ = [
     "Local",
     "Oracle",
     "Projective",
+    "SampledTraining",
     "ScoreFunction",
     "Segmental",
     "Selection",

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.nn.packing import Packing
-from regard.nn.selections.drawing import Drawing
+from regard.nn.selections.sampled_training import SampledTraining
 from regard.nn.selections.softmax import Softmax
 from regard.nn.symbols import LookSymbols
 from regard.parts import NotNegative, register
@@ -60,15 +60,17 @@ class Hard(Softmax):
     draws = True
     needs = frozenset({"costs"})
 
-    def __init__(self, *, read: Read = "mode", drawing: Drawing | None = None) -> None:
+    def __init__(self, *, read: Read = "mode", drawing: SampledTraining | None = None) -> None:
         super().__init__()
         if read not in ("mode", "expectation"):
             raise RegardError(f"read must be 'mode' or 'expectation'; received {read!r}.")
-        self.read, self.drawing = read, drawing or Drawing()
+        self.read, self.drawing = read, drawing or SampledTraining()
 
     @classmethod
     def build(cls, options: Any, query_size: int) -> Hard:
-        drawing = Drawing(options.reward, options.entropy, options.expected, options.warmup, options.baseline)
+        drawing = SampledTraining(
+            options.reward, options.entropy, options.expected, options.warmup, options.baseline
+        )
         return cls(read=options.read, drawing=drawing)
 
     @classmethod
@@ -142,7 +144,7 @@ class ScoreFunction(nn.Module):
     baseline: Tensor
     seen: Tensor
 
-    def __init__(self, drawing: Drawing, *, vocabulary: int, lasting: bool = True) -> None:
+    def __init__(self, drawing: SampledTraining, *, vocabulary: int, lasting: bool = True) -> None:
         super().__init__()
         self.drawing, self.lasting = drawing, lasting
         self.register_buffer("baseline", torch.tensor(math.log(vocabulary)))

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from regard import parts
 from regard.nn.letters import Letters
-from regard.nn.selections.drawing import Drawing
+from regard.nn.selections.sampled_training import SampledTraining
 from regard.nn.symbols import LookSymbols
 from regard.parts import find, one_of
 from regard.parts.contract import base, declared, optional, required
@@ -80,7 +80,7 @@ class Selection(nn.Module):
     unguided: ClassVar[str] = ""
     draws: ClassVar[bool] = False
     structured: ClassVar[bool] = False
-    drawing: Drawing = Drawing()
+    drawing: SampledTraining = SampledTraining()
 
     @classmethod
     def declared_wrong(cls) -> str | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Drawing:
+class SampledTraining:
     """Settings of the score-function gradient; the defaults are those of the program of Xu et al. 2015.
 
     reward     λ_r, the weight of the score-function term; 1 is the exact gradient

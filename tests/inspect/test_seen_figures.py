@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawn_sights import answered, canvas, caption, film, glimpsed, spoken
+from drawn_seen import answered, canvas, caption, film, glimpsed, spoken
 from PIL import Image as Pillow
 
 from regard.errors import RegardError
