@@ -21,7 +21,7 @@ from numpy.typing import DTypeLike
 
 from regard.data.ragged import Array, Ragged
 from regard.storage.files import FULL, cannot_write, naming, read_json, sync
-from regard.storage.lock import take
+from regard.storage.lock import claim
 
 VERSION = 2
 """Version of the layout on disk. Caches of other versions are rebuilt."""
@@ -122,7 +122,7 @@ def building(folder: Path) -> Iterator[Path]:
         _sweep(folder.parent)
         temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}{TEMPORARY}", dir=folder.parent))
         handle = os.open(temporary, os.O_RDONLY)
-        take(handle)  # the lock tells this folder from the leftover of a killed process
+        claim(handle)  # the lock tells this folder from the leftover of a killed process
     try:
         try:
             yield temporary
@@ -171,7 +171,7 @@ def _sweep(parent: Path) -> None:
             handle = os.open(path, os.O_RDONLY)
         except OSError:
             continue
-        if take(handle):
+        if claim(handle):
             shutil.rmtree(path, ignore_errors=True)
         os.close(handle)
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import RegardError
-from regard.storage.lock import still_at, take
+from regard.storage.lock import claim, still_at
 
 TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.regard-tmp")
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -142,7 +142,7 @@ def sweep(folder: Path) -> None:
             handle = os.open(leftover, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
         except OSError:  # removed in the meantime, or owned by another user
             continue
-        if take(handle) and still_at(handle, leftover):
+        if claim(handle) and still_at(handle, leftover):
             leftover.unlink(missing_ok=True)
         os.close(handle)
 
@@ -167,7 +167,7 @@ def _create(path: Path) -> tuple[int, Path]:
         name = f".{path.name[:LONGEST_NAME]}.{secrets.token_hex(4)}.regard-tmp"
         temporary = path.with_name(name)
         handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
-        take(handle)
+        claim(handle)
         if still_at(handle, temporary):
             return handle, temporary
         os.close(handle)  # another process removed it before it was locked

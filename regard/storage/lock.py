@@ -1,7 +1,7 @@
 """A lock that one process holds on a file, and that is released when the process ends in any way.
 
-The operating system keeps the lock (`flock`), so a killed process leaves none behind. The file of the lock
-may remain, and the next lock uses it.
+The operating system keeps the lock (`filelock`: flock, or LockFileEx on Windows), so a killed process leaves none
+behind. The file of the lock may remain, and the next lock uses it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import OPEN, Option, RegardError, Text
-
-try:
-    import fcntl
-except ImportError:  # Windows: no locks
-    fcntl = None  # type: ignore[assignment]
 
 
 class Lock:
@@ -36,7 +31,9 @@ class Lock:
         while True:
             handle = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
             if take(handle) is False:
-                holder = os.pread(handle, 1000, 0)
+                holder = b""
+                with suppress(OSError):  # Windows: what is locked cannot be read either
+                    holder = os.read(handle, 1000)
                 os.close(handle)
                 raise self._refusal(holder)
             if still_at(handle, self.path):
@@ -65,22 +62,18 @@ class Lock:
 
 def take(handle: int) -> bool | None:
     """Lock an open file: True on success, False if another process holds it, None if there are no locks."""
-    if fcntl is None:
-        return None
+    from filelock import lock_descriptor  # 30 ms, and most commands lock nothing
+
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+        return lock_descriptor(handle, blocking=False)
     except OSError:
         return None
-    return True
 
 
-def free(handle: int) -> None:
-    """Unlock an open file now. Closing it would not, as long as a fork of this process has it open."""
-    if fcntl is not None:
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_UN)
+def claim(handle: int) -> bool | None:
+    """`take` of a file or folder that others write while it is locked, which Windows forbids: there it is never
+    locked."""
+    return None if os.name == "nt" else take(handle)
 
 
 def still_at(handle: int, path: Path) -> bool:

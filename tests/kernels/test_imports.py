@@ -17,7 +17,6 @@ def test_the_kernels_import_nothing_above():
         for match in re.findall(r"^\s*(?:from|import) (regard[\w.]*)", path.read_text(), re.MULTILINE)
     }
     assert {name for name in found if not name.startswith("regard.structures.kernels")} == {
-        "regard.storage.lock",
         "regard.private",
         "regard.private.onednn",
     }
