@@ -15,7 +15,7 @@ from typing import Any
 from regard.cli.inputs import BadInputs, as_inputs, read_inputs
 from regard.cli.loading import load_together
 from regard.cli.options import HOW_OF, Loading
-from regard.cli.outputs import STANDARD, written
+from regard.cli.outputs import STANDARD, refuse_output_as_file, written
 from regard.cli.unknown import UnknownUnits
 from regard.data import Row
 from regard.errors import RegardError
@@ -43,20 +43,24 @@ def answer(
     n_best: int = 1,
     of: str | None = None,
 ) -> None:
-    from regard.cli.treebanks import annotate, is_treebank
+    from regard.cli.rewriting import replace_fields, replacing_reader
 
     model, ensemble = load_together(run, others, how)
     refuse_output_as_file(model, output)
     names = list(model.spec.outputs) if of is None else [model.output_name(of, HOW_OF)]
     model = model if n_best == 1 else model.searching(n_best=n_best)
-    named = Path(texts[0]) if len(texts) == 1 and is_treebank(texts[0]) else file
-    check_apart({"--output": output, "--json": json_file}, [named])
-    if named is not None and is_treebank(named) and json_file is None:
+    reader = replacing_reader(file or texts[0]) if file or len(texts) == 1 else None
+    if reader is not None and texts:
+        file, texts = Path(texts[0]), []
+    check_apart({"--output": output, "--json": json_file}, [file])
+    if reader is not None and file is not None and json_file is None:
         if of is not None:
             raise RegardError(
-                "a treebank is written back with all predicted columns.", where="--of", fix="Leave it out."
+                f"{reader.about} is written back with all predicted columns.",
+                where="--of",
+                fix="Leave it out.",
             )
-        annotate(model, named, output, ensemble)
+        replace_fields(model, file, reader, output, bad_rows=bad_rows, ensemble=ensemble)
         return
     given = as_inputs(model, texts)
     hint_at_file(model, texts)
@@ -125,16 +129,6 @@ def hint_at_file(model: Model, texts: Sequence[str]) -> None:
 def json_line(given: Any, found: Prediction, output: str, model: Model) -> str:
     named = {"output": output} if len(model.spec.outputs) > 1 else {}
     return json.dumps({"input": given, **named, **found.to_dict()}, ensure_ascii=False)
-
-
-def refuse_output_as_file(model: Model, file: Path | None) -> None:
-    """--output names a file; of a model with several outputs, the name of one of them was meant for --of."""
-    if len(model.spec.outputs) > 1 and str(file) in model.spec.outputs:
-        raise RegardError(
-            f"this is the file to write, and {str(file)!r} is an output of the model.",
-            where=f"--output {file}",
-            fix=f"{HOW_OF.format(file)}, or give the file another name, such as {file}.txt",
-        )
 
 
 def lines_of(found: Prediction, output: str, model: Model, *, named: bool) -> Iterator[str]:

@@ -15,8 +15,7 @@ from regard.cli.loading import load
 from regard.cli.options import Loading
 from regard.cli.outputs import written
 from regard.cli.unknown import UnknownCount
-from regard.data.readers.opening import find
-from regard.data.readers.stream import StreamReader
+from regard.data.sources import open_files
 from regard.errors import RegardError
 from regard.inspect import Scene, save, shaded
 from regard.model import Model
@@ -57,7 +56,7 @@ def generate_text(
 
 def score_text(model: Model, texts: Sequence[str], file: Path | None, output: Path | None) -> None:
     """Print −log p of every token, and the total per token and per character."""
-    given = _Counted([" ".join(texts)] if file is None else _stretches(file))
+    given = _Counted([" ".join(texts)] if file is None else _parts(model, file))
     total, tokens, unknown = 0.0, 0, UnknownCount("token")
     with written(output) as stream:
         for one in model.surprises(given):
@@ -84,9 +83,10 @@ class _Counted:
             yield text
 
 
-def _stretches(file: Path) -> Iterator[str]:
+def _parts(model: Model, file: Path) -> Iterator[str]:
     """A text of any length, read in parts."""
-    return (row["text"] for row in StreamReader().read([find(file)], ["text"]))
+    (field,) = (model.columns[name].field for name in model.spec.outputs)
+    return (row[field] for row in open_files(model.spec, [str(file)]))
 
 
 def show_surprise(model: Model, text: str, output: Path | None) -> None:

@@ -15,11 +15,15 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
 
+from regard.cli.options import HOW_OF
 from regard.errors import RegardError
 from regard.reporting.terminal import TerminalText
 from regard.storage.files import check_apart, read_json, replacing, write_text
+
+if TYPE_CHECKING:
+    from regard.model import Model
 
 STANDARD = Path("-")
 """Stands for standard output or standard input in place of a file."""
@@ -79,6 +83,16 @@ def write_output(path: Path, text: str) -> None:
     """Write a text to a file, or to standard output for `-`."""
     with written(path) as stream:
         stream.write(text)
+
+
+def refuse_output_as_file(model: Model, file: Path | None) -> None:
+    """--output names a file; of a model with several outputs, the name of one of them was meant for --of."""
+    if len(model.spec.outputs) > 1 and str(file) in model.spec.outputs:
+        raise RegardError(
+            f"this is the file to write, and {str(file)!r} is an output of the model.",
+            where=f"--output {file}",
+            fix=f"{HOW_OF.format(file)}, or give the file another name, such as {file}.txt",
+        )
 
 
 def file_of(output: Path, name: str, names: Sequence[str]) -> Path:

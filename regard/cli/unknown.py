@@ -84,8 +84,9 @@ class UnknownUnits:
 
     def _copied_pieces(self, given: Any, output: str) -> set[str]:
         """The pieces of the input that the decoder of an output can copy."""
-        copying = getattr(self.model.network.decoders[output], "copying", None)
-        if copying is None:
+        decoder: Any = self.model.network.decoders[output]
+        source = decoder.copies_from
+        if source is None:
             return set()
-        column = self.model.columns[copying.source]
+        column = self.model.columns[source]
         return set(column.copied(self.model.row(given)[column.field]))

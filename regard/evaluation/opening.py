@@ -48,8 +48,17 @@ def measure(
         model, opened(model), metrics, ensemble=[(other, opened(other)) for other in ensemble], dev=dev
     )
     found.split = "" if files or rows else "+".join(splits)
-    found.remarks[:0] = [*remarks, *remarks_of(open_files(model.spec, files) if files else ())]
+    found.remarks[:0] = [*remarks, *_read_remarks(model.spec, files)]
     return found
+
+
+def _read_remarks(spec: Spec, files: Sequence[str]) -> list[str]:
+    return remarks_of(open_files(spec, files, optional=_truth_fields(spec)) if files else ())
+
+
+def _truth_fields(spec: Spec) -> list[str]:
+    """The fields of truth, which files to be measured need not have."""
+    return [column.field or name for name, column in spec.truth.items()]
 
 
 def usual_split(spec: Spec) -> list[str]:
@@ -68,7 +77,7 @@ def open_dataset(
     spec = data or model.spec
     found: Any = rows
     if files:
-        found = open_files(spec, files)
+        found = open_files(spec, files, optional=_truth_fields(spec))
     elif not rows:
         known = open_splits(spec)
         for split in splits:

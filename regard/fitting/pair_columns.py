@@ -14,7 +14,6 @@ from regard.data.readers.opening import find
 from regard.data.readers.ranges import RANGE
 from regard.data.readers.reader import Field, Reader, joined
 from regard.data.readers.rows import reader_of
-from regard.data.readers.table import TableReader
 from regard.errors import NAME, Command, Option, RegardError, Text, Together
 from regard.fitting.pair_suggestions import suggested, wide_sides
 from regard.parts import names, part
@@ -72,8 +71,7 @@ def choose_columns(path: str, format: Any, source: Sources, target: str | None) 
         field = sides.target if target is None else _named(target, known, path)
         _refuse_twice([*fields, field], path)
         return Chosen(_input_names(fields), field, sides.columns, sides.truth)
-    table = isinstance(opened.reader, TableReader)
-    fields, field = _choice(path, format, found, given, target, table=table)
+    fields, field = _choice(path, format, found, given, target, table=opened.reader.delimited)
     for one in found:
         if one.listed and one.name in (*fields, field):
             raise _lists(one, path, of_targets=one.name == field)

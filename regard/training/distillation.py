@@ -67,5 +67,5 @@ def load_distillation(model: Model) -> Distillation | None:
 
 def _source(decoder: Any) -> str | None:
     """The input from which a decoder copies words."""
-    copying = getattr(decoder, "copying", None)
-    return None if copying is None else str(copying.source)
+    found: str | None = None if decoder is None else decoder.copies_from
+    return found

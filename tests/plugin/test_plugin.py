@@ -256,6 +256,30 @@ def test_a_foreign_drawing_is_shown_compared_and_read_back(installed: Path, run:
     assert python.out.strip() == "[]"
 
 
+def test_a_format_and_a_selection_that_draws_are_used_like_ours(installed: Path, run: Path) -> None:
+    (run.parent / "some.arrows").write_text(
+        f"{SENTENCE} -> 9\nthe blue tank shows two bars -> 2\n", encoding="utf-8"
+    )
+    ran = regard(
+        ["predict", str(run), SENTENCE],
+        ["predict", str(run), "-f", "some.arrows", "--json", "-"],
+        ["predict", str(run), "some.arrows"],
+        ["evaluate", str(run), "--data", "some.arrows"],
+        ["describe", "both"],
+        ["show", "both", "--of", "reading", SENTENCE, "-o", "reading.svg"],
+        path=[installed],
+        folder=run.parent,
+    )
+    assert [one.err for one in ran if one.code] == []
+    alone, as_json, back, measured, described, _ = ran
+    answers = [json.loads(line) for line in as_json.out.splitlines()]
+    assert [one["input"] for one in answers] == [SENTENCE, "the blue tank shows two bars"]
+    assert answers[0]["text"] == alone.out.strip()
+    assert back.out.splitlines() == [f"{one['input']} -> {one['text']}" for one in answers]
+    assert "amount_error: mean absolute error|refs:1" in measured.out
+    assert "in training one is drawn" in described.out and (run.parent / "reading.svg").exists()
+
+
 def _looks(answer: dict[str, Any]) -> list[float]:
     looks: list[float] = answer["trace"]["attention"]["sentence"][0]
     return looks

@@ -131,7 +131,7 @@ class PredictCommand(Command):
         file = None if file == Path("-") else file
         _check_read(texts, file, trace=trace, json_lines=json_file is not None)
         if column is not None or new_column is not None:
-            from regard.cli.tables import add_column
+            from regard.cli.rewriting import add_column
 
             table, column, new_column = _whole_table(
                 file, column, new_column, several=json_file is not None or n_best > 1

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
+from regard.data.readers.entries import Entries, Entry
 from regard.data.readers.opening import opened
 from regard.data.readers.reader import Field, Reader, Sides
 from regard.data.readers.row import Row
@@ -156,6 +157,7 @@ class ConlluReader(Reader):
 
     suffixes: ClassVar[tuple[str, ...]] = (".conllu",)
     about: ClassVar[str] = "a treebank"
+    replaces: ClassVar[tuple[str, ...]] = ("tree", *(name for name in FIELDS if name != "words"))
 
     @classmethod
     def recognizes(cls, path: Path) -> bool:
@@ -185,3 +187,24 @@ class ConlluReader(Reader):
                     yield Row(file=str(path), line=line, problem=reason, source=sentence.text)
                 elif sentence.words:
                     yield Row(sentence.fields(fields), file=str(path), line=sentence.number)
+
+    def entries(self, path: Path, fields: Sequence[str], new: str = "") -> Entries:
+        return Entries(_entries(path, fields))
+
+
+def _entries(path: Path, fields: Sequence[str]) -> Iterator[Entry]:
+    """Every sentence; written back, everything but the new values stays unchanged, byte for byte."""
+    with opened(path) as stream:
+        for sentence in parse_conllu(iter(stream)):
+
+            def written(values: Mapping[str, str], sentence: ConlluSentence = sentence) -> str:
+                return sentence.replaced({name: text.split() for name, text in values.items() if text}).text
+
+            line, problem = sentence.problem or (sentence.number, None)
+            values = sentence.fields(fields) if sentence.words and problem is None else {}
+            lacking = next((name for name in fields if sentence.words and name not in values), None)
+            if problem is None and lacking is not None:
+                problem = f"the sentence has no {lacking}, which this model reads"
+            elif problem is not None:
+                problem = f"the line {problem}"
+            yield Entry(line, values, written, problem)

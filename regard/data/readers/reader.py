@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from regard.data.contents import inside
+from regard.data.readers.entries import Entries
 from regard.data.readers.opening import find, opened
 from regard.data.readers.row import Row
 from regard.errors import RegardError, Words
@@ -61,6 +62,12 @@ class Reader(Options):
     """Whether its rows are lines, with possible blank lines between them."""
     folder: ClassVar[bool] = False
     """Whether it reads a folder."""
+    delimited: ClassVar[bool] = False
+    """Whether its rows are cells between delimiters, with a name or a number for each."""
+    replaces: ClassVar[tuple[str, ...]] = ()
+    """Fields that it can replace: `regard predict RUN FILE` writes the file back with the predicted ones."""
+    adds_column: ClassVar[bool] = False
+    """Whether it can add a field: `regard predict RUN -f FILE --column A --as B` writes the file back with it."""
     several: ClassVar[str] = ""
     """The files it reads, if several: "IMAGES+LABELS"."""
 
@@ -109,6 +116,17 @@ class Reader(Options):
 
         images   the folder or archive of the images that rows name, if given
         """
+
+    @optional("if the class declares `replaces` or `adds_column`")
+    def entries(self, path: Path, fields: Sequence[str], new: str = "") -> Entries:
+        """The pieces of a file, to be written back.
+
+        fields   those that are read
+        new      the field to add, if any
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} declares that it writes files back; write entries()"
+        )
 
     def check(self, fields: Sequence[str], where: str) -> None:
         """Refuse fields that the format lacks."""

@@ -10,17 +10,16 @@ from typing import Any, ClassVar, NamedTuple
 
 from regard.data.contents import inside
 from regard.data.readers.cells import Cells, assign
+from regard.data.readers.entries import Entries
 from regard.data.readers.header import looks_like_header
-from regard.data.readers.layout import Delimiter, Layout, Record, find_layout, records, sample_of
+from regard.data.readers.layout import Delimiter, Layout, find_layout, records, sample_of
 from regard.data.readers.lines import BLANK, read_lines
 from regard.data.readers.ranges import ends_of
 from regard.data.readers.reader import Field, Reader
 from regard.data.readers.row import Row
+from regard.data.readers.table_entries import ROWS_BELOW, is_blank, table_entries
 from regard.errors import RegardError, Setting, Text, Words
 from regard.parts import register
-
-ROWS_BELOW = 200
-"""Number of rows to compare with the first one to see whether it is a header."""
 
 
 class Beginning(NamedTuple):
@@ -40,6 +39,8 @@ class TableReader(Reader):
     suffixes: ClassVar[tuple[str, ...]] = (".txt", ".psv", ".dat", "")
     about: ClassVar[str] = "a table"
     lines: ClassVar[bool] = True
+    delimited: ClassVar[bool] = True
+    adds_column: ClassVar[bool] = True
     usual: ClassVar[Delimiter | None] = None
     """The delimiter to assume if none is found; None: refuse such a file."""
 
@@ -97,6 +98,9 @@ class TableReader(Reader):
             said.append(Text(f"{path}: {'; '.join(told)}. To change that: ", change))
         return said
 
+    def entries(self, path: Path, fields: Sequence[str], new: str = "") -> Entries:
+        return table_entries(path, fields[0], new, self.usual or "tab")
+
     def _change(self, **option: Any) -> Setting:
         return Setting("data.format", {"type": self.type, **option})
 
@@ -120,11 +124,6 @@ class TableReader(Reader):
         state = os.stat(inside(str(path))[0] or path)
         stamp = state.st_size, state.st_mtime_ns
         return _beginning(self, path, fields, stamp)
-
-
-def is_blank(record: Record, width: int) -> bool:
-    """Whether a line is empty or has only delimiters, as editors and spreadsheets leave them."""
-    return not any(record.cells) or (len(record.cells) < width and not record.text.strip())
 
 
 @lru_cache(maxsize=64)

@@ -67,17 +67,36 @@ def open_split(spec: Spec, split: str, files: Sequence[str], *, extra: Sequence[
 
 
 def open_files(
-    spec: Spec, files: Sequence[str], *, extra: Sequence[str] = (), split: str | None = None
+    spec: Spec,
+    files: Sequence[str],
+    *,
+    extra: Sequence[str] = (),
+    split: str | None = None,
+    optional: Sequence[str] = (),
 ) -> Iterable[Row]:
-    """The rows of some files, with the fields of this spec and `extra` ones; images are those of the split."""
+    """The rows of some files, with the fields of this spec and `extra` ones; images are those of the split.
+
+    optional   fields that are left out where the format of a file has none of the name
+    """
     data, fields = spec.data, list(dict.fromkeys([*file_fields(spec), *extra]))
     formats: list[str | Reader | None]
     if is_stream(spec):
         formats = [_stream_reader(files, fields)] * len(files)
     else:
         formats = [format_for(spec, file) for file in files]
+
+    def there(file: str, format: str | Reader | None) -> list[str]:
+        known = reader_of(file, format, fields).fields if optional else ()
+        return [field for field in fields if field not in optional or not known or field in known]
+
     opened = [
-        read_rows(file, fields=fields, format=format, bad_rows=data.bad_rows, images=data.images_of(split))
+        read_rows(
+            file,
+            fields=there(file, format),
+            format=format,
+            bad_rows=data.bad_rows,
+            images=data.images_of(split),
+        )
         for file, format in zip(files, formats, strict=True)
     ]
     return ManyRows([rows for rows in opened if isinstance(rows, FileRows)])

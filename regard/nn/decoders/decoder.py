@@ -121,6 +121,11 @@ class Decoder(nn.Module):
         return replace(words, verbatim=memory.verbatim, override=memory.override)
 
     @property
+    def copies_from(self) -> str | None:
+        """The input whose pieces it can copy into its output; None if it copies nothing."""
+        return None
+
+    @property
     def attended(self) -> tuple[str, ...]:
         """The memories it attends to."""
         return () if self.reading is None else self.reading.names

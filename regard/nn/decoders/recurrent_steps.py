@@ -200,6 +200,10 @@ class RecurrentSteps(StepwiseDecoder):
         places = cast(Tensor, constants.places)
         return copying.log_probabilities(logits, gates, read.weights[copying.source], places)
 
+    @property
+    def copies_from(self) -> str | None:
+        return None if self.copying is None else self.copying.source
+
     def targets(self, memories: Mapping[str, Memory], target: Tokens) -> Tokens:
         """A given output as choices.
         If the decoder copies, words outside the vocabulary become source positions."""
