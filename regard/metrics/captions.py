@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from regard.metrics.translation import SacreBLEU
+from regard.metrics.translation import CorpusBLEU
 from regard.parts import register
 
 WORD = re.compile(r"\w+(?:['’-]\w+)*")
@@ -26,7 +26,7 @@ def caption_words(text: str) -> list[str]:
 
 
 @register("metric", "bleuN")
-class CaptionBLEU(SacreBLEU):
+class CaptionBLEU(CorpusBLEU):
     """Corpus BLEU-`order`, from 0 to 100: the family `bleu1` to `bleu4`."""
 
     def __init__(self, order: int) -> None:
@@ -44,10 +44,11 @@ class CaptionBLEU(SacreBLEU):
     def members(cls) -> tuple[str, ...]:
         return tuple(ORDERS)
 
-    def scorer(self) -> Any:
+    def scorer(self, **options: Any) -> Any:
         from sacrebleu.metrics import bleu
 
-        return bleu.BLEU(max_ngram_order=self.order, tokenize="none", smooth_method="none", force=True)
+        options = {"max_ngram_order": self.order, "tokenize": "none", "smooth_method": "none", **options}
+        return bleu.BLEU(force=True, **options)
 
     def prepare(self, text: str) -> str:
         return " ".join(caption_words(text))

@@ -1,6 +1,7 @@
 """Functions that other packages do not promise, in one place: their use, their trial and their replacement."""
 
 from regard.private.accelerator import forget_accelerator
+from regard.private.chrf import chrf_of, chrf_rows, chrf_unusable
 from regard.private.compilers import binaries_known, compile_in_turns, inside_kernels, triton_works
 from regard.private.feature import Feature, FeatureState, feature_states
 from regard.private.functions import (
@@ -24,6 +25,9 @@ __all__ = [
     "add_to_all",
     "apply",
     "binaries_known",
+    "chrf_of",
+    "chrf_rows",
+    "chrf_unusable",
     "compile_in_turns",
     "copy_all",
     "eager",

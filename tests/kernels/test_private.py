@@ -9,6 +9,7 @@ from pathlib import Path
 import accelerate
 import numba
 import pytest
+import sacrebleu
 import torch
 from accelerate.state import AcceleratorState
 from torch import Tensor
@@ -39,6 +40,7 @@ ANYWHERE = {
     "torch's registration of dataclasses",
     "numba's compilation in turns",
     "numba's compilation of inner functions",
+    "sacrebleu's statistics of chrF",
 }
 
 
@@ -280,9 +282,18 @@ def test_a_gpu_without_a_working_triton_uses_plain_operations(anew, monkeypatch)
     torch.testing.assert_close(found, scores.sigmoid())
 
 
+def test_chrf_without_its_statistics_says_what_to_install(anew, monkeypatch):
+    monkeypatch.setattr(sacrebleu.CHRF, "_compute_score_from_stats", lambda self, sums: sacrebleu.CHRF.BETA)
+    with (
+        pytest.warns(RuntimeWarning, match="chrF cannot be measured"),
+        pytest.raises(regard.RegardError, match="pip install 'sacrebleu"),
+    ):
+        regard.metrics.ChrF()(["a cat"], ["a cat"])
+
+
 def test_they_are_nowhere_else():
     pattern = re.compile(
-        r"torch\._[a-zA-Z]|ops\.aten\._|super\(torch|triton\.(runtime|compiler)|State\._reset|numba\.core"
+        r"torch\._[a-zA-Z]|ops\.aten\._|super\(torch|triton\.(runtime|compiler)|State\._reset|numba\.core|\._extract_corpus"
     )
     home = Path(regard.__file__).parent
     found = {
