@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from regard.errors import RegardError
 from regard.metrics.metric import Metric, OutputMetric
 from regard.parts import nearest
-from regard.parts.registry import names, new_name, part
+from regard.parts.registry import names, part
 
 
 def metric(name: str) -> Metric:
@@ -49,5 +49,4 @@ def unknown_metrics(wrong: Sequence[str], *, where: str = "") -> RegardError:
 
 
 def _instead(name: str) -> str:
-    renamed = new_name("metric", name)
-    return f"It is now called {renamed}." if renamed else nearest(name, metric_names())
+    return nearest(name, metric_names())

@@ -31,7 +31,7 @@ class AbsoluteError(OutputMetric):
         return f"mean absolute error|refs:{count}"
 
 
-@register("metric", "rmse", formerly=["squared_error"])
+@register("metric", "rmse")
 class RMSE(AbsoluteError):
     """The root mean squared error."""
 

@@ -11,8 +11,8 @@ from pydantic import GetCoreSchemaHandler, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from regard.parts.options import Options
-from regard.parts.registry import names, new_name, part
-from regard.parts.saved import current_part, upgraded
+from regard.parts.registry import names, part
+from regard.parts.saved import upgraded
 
 FEW = 6
 """Largest number of names to suggest instead of an unknown one."""
@@ -60,7 +60,7 @@ class OneOf:
             raise _mistake(
                 "part_type", "expected a name or a mapping of options", (), value, self.kind, value
             )
-        found = current_part(self.kind, name) if isinstance(name, str) else None
+        found = part(self.kind, name) if isinstance(name, str) else None
         if found is None:
             raise _mistake("unknown_part", "{name} is not a known {kind}", place, value, self.kind, name)
         chosen: type[Options] = (
@@ -89,9 +89,7 @@ def find(kind: str, name: str) -> Any:
 
 def suggestion(kind: str, name: str) -> str:
     """What to write instead of an unknown name."""
-    renamed, before = new_name(kind, name), name.partition(":")[0]
-    if renamed:
-        return f"It is now called {renamed}."
+    before = name.partition(":")[0]
     if before != name and before in names(kind):  # timm:resnet18
         return f"Write  {{type: {before}, …}}  with its options."
     return nearest(name, names(kind))

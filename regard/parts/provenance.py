@@ -15,7 +15,7 @@ from typing import Any
 
 from regard.errors import RegardError
 from regard.parts.options import Options, Settings
-from regard.parts.registry import KINDS, failure, names, new_name, origin, part
+from regard.parts.registry import KINDS, failure, names, origin, part
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"[A-Za-z0-9.!+_-]+")
@@ -95,7 +95,7 @@ def _parts_in(value: Any) -> Iterator[Options]:
 
 def missing_parts(parts: Sequence[Provenance]) -> list[Provenance]:
     """Those that are not registered."""
-    return [one for one in parts if one.kind not in KINDS or _registered(one) is None]
+    return [one for one in parts if one.kind not in KINDS or part(one.kind, one.name) is None]
 
 
 def check_installed(parts: Sequence[Provenance], *, where: str = "") -> None:
@@ -113,17 +113,10 @@ def check_installed(parts: Sequence[Provenance], *, where: str = "") -> None:
     )
 
 
-def _registered(one: Provenance) -> Any:
-    """The part, under its present name."""
-    found = part(one.kind, one.name)
-    renamed = new_name(one.kind, one.name) if found is None else None
-    return part(one.kind, renamed) if renamed else found
-
-
 def _note_versions(parts: Sequence[Provenance], where: str) -> None:
     """Warn if a distribution has another version than the one that the model was saved with."""
     for one in {one.distribution: one for one in parts if one.distribution}.values():
-        found = origin(_registered(one))
+        found = origin(part(one.kind, one.name))
         if found.distribution and one.version and found.version != one.version:
             place, installed = f"{where}: " if where else "", f"{found.distribution} {found.version}"
             told = f"{place}saved with {one.distribution} {one.version}; {installed} is installed."

@@ -11,7 +11,7 @@ from __future__ import annotations
 import pkgutil
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata
@@ -56,7 +56,6 @@ for _floor in sorted(Path(__file__).parents[1].glob("*/floor.py")):
         _FOLDERS.setdefault(_kind, []).append(_package)
 
 _PARTS: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
-_FORMER: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
 _loaded: set[str] = set()
 _failed: dict[str, str] = {}
 
@@ -79,13 +78,11 @@ class Origin:
         return self.distribution == "regard"
 
 
-def register(kind: str, name: str, *, formerly: Iterable[str] = ()) -> Callable[[Registered], Registered]:
+def register(kind: str, name: str) -> Callable[[Registered], Registered]:
     """Register a class as the part `name` of a kind: `@register("selection", "sparsemax")`.
 
     A class that lacks a method of its kind, or has options that its constructor does not take, is refused
     (`regard.parts.contract`); a method whose name is a letter off from one of its kind is warned of.
-
-    formerly   its earlier names; the error for a spec that uses one shows the new name
     """
     if kind not in KINDS:
         raise RegardError(f"there is no kind of part {kind!r}.", fix=f"The kinds are {', '.join(KINDS)}.")
@@ -115,7 +112,6 @@ def register(kind: str, name: str, *, formerly: Iterable[str] = ()) -> Callable[
                 )
         _own_options(made, kind, name)
         _PARTS[kind][name] = made
-        _FORMER[kind].update(dict.fromkeys(formerly, name))
         return made
 
     return remember
@@ -180,12 +176,6 @@ def registered() -> Iterator[tuple[str, str, Any]]:
     for kind, parts in _PARTS.items():
         for name, made in parts.items():
             yield kind, name, made
-
-
-def new_name(kind: str, name: str) -> str | None:
-    """The current name of a part that was once called `name`; None if there is none."""
-    _load(kind)
-    return _FORMER[kind].get(name)
 
 
 def origin(made: Any) -> Origin:

@@ -18,7 +18,6 @@ from typing import Any
 
 from regard.errors import RegardError
 from regard.parts.options import Options
-from regard.parts.registry import new_name, part
 
 
 @dataclass
@@ -27,7 +26,7 @@ class Saved:
 
     regard     the version of regard
     versions   (kind, name) → the version of the distribution of a part that is not regard's own
-    changed    whether a name or an option was changed since
+    changed    whether an option was changed since
     """
 
     regard: str = ""
@@ -40,21 +39,12 @@ _saved: ContextVar[Saved | None] = ContextVar("saved", default=None)
 
 @contextmanager
 def reading_saved(saved: Saved) -> Iterator[Saved]:
-    """While a saved spec is validated: former names of parts are accepted, and their options upgraded."""
+    """While a saved spec is validated: options of parts are upgraded."""
     token = _saved.set(saved)
     try:
         yield saved
     finally:
         _saved.reset(token)
-
-
-def current_part(kind: str, name: str) -> Any:
-    """The part of this name; in a saved spec also one that was called so formerly. None if there is none."""
-    found, saved = part(kind, name), _saved.get()
-    if found is None and saved is not None and (renamed := new_name(kind, name)) is not None:
-        saved.changed = True
-        return part(kind, renamed)
-    return found
 
 
 def upgraded(options: type[Options], kind: str, name: str, given: dict[str, Any]) -> dict[str, Any]:

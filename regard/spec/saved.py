@@ -10,7 +10,6 @@ from pathlib import Path
 
 from regard.errors import RegardError, Setting
 from regard.parts import Provenance, as_data, check_installed, missing_parts, used_parts
-from regard.parts.registry import new_name
 from regard.parts.saved import Saved, reading_saved
 from regard.spec.changes import Change
 from regard.spec.data import SPLITS
@@ -57,8 +56,6 @@ def load_spec(folder: Path, changes: Sequence[Change] = (), *, to_answer: bool =
         spec = Spec.parse(document, changes)
     if saved.changed:  # written anew, so that it can be changed and saved
         spec = Spec.parse(Document(as_data(spec)))
-    if parts or _version(folder) != __version__:  # else no metric has another name since, and none is loaded
-        spec = _with_present_metrics(spec)
     found = {split: _moved_rows(folder, getattr(spec.data, split)) for split in SPLITS}
     moved = [Setting(f"data.{split}", files) for split, files in found.items() if files]
     return spec.changed(*moved) if moved else spec
@@ -69,20 +66,6 @@ def _version(folder: Path) -> str:
     path = folder / PARTS
     found = read_json(path).get("regard", "") if path.is_file() else ""
     return found if isinstance(found, str) else ""
-
-
-def _with_present_metrics(spec: Spec) -> Spec:
-    """The spec with metrics under their present names."""
-
-    def present(name: str) -> str:
-        output, dot, metric = name.rpartition(".")
-        return f"{output}{dot}{new_name('metric', metric) or metric}"
-
-    renamed = [present(name) for name in spec.metrics]
-    changes = [] if renamed == list(spec.metrics) else [Setting("metrics", renamed)]
-    steering = present(spec.training.metric)
-    changes += [] if steering == spec.training.metric else [Setting("training.metric", steering)]
-    return spec.changed(*changes) if changes else spec
 
 
 def _warn(folder: Path, left: Sequence[tuple[str, str]], absent: Sequence[Provenance]) -> None:

@@ -18,7 +18,6 @@ from typing import Any, get_args, get_origin
 from regard.errors import RegardError
 from regard.parts import Settings, names, part
 from regard.parts.choice import OneOf
-from regard.parts.saved import current_part
 from regard.parts.section import Section
 from regard.spec.attending import expand_attention
 from regard.spec.document import Document, Place
@@ -31,7 +30,7 @@ SECTIONS: Mapping[str, type[Section]] = {"search": SearchSpec, "training": Train
 
 def usual(column: Mapping[str, Any], what: str) -> str | None:
     """The default encoder (decoder) of a column; None if it has none."""
-    kind = current_part("column", str(column.get("type")))
+    kind = part("column", str(column.get("type")))
     return None if kind is None else getattr(kind, what)
 
 
@@ -82,13 +81,13 @@ def expand(document: Document) -> tuple[dict[str, Any], dict[Place, Place]]:
 
 
 def _is_unread(column: Mapping[str, Any]) -> bool:
-    kind = current_part("column", str(column.get("type")))
+    kind = part("column", str(column.get("type")))
     return kind is not None and "inputs" in kind.roles and kind.encoder is None
 
 
 def _is_alone(column: Mapping[str, Any]) -> bool:
     """Whether the output has no inputs."""
-    kind = current_part("column", str(column.get("type")))
+    kind = part("column", str(column.get("type")))
     return kind is not None and bool(kind.alone)
 
 
@@ -152,12 +151,7 @@ def _per_name(
 
 def _spelled_out(name: str, options: Any, kind: str, names: list[str]) -> Any:
     """A part without options is its name: {question: bag} → {question: {type: bag}}."""
-    named = (
-        isinstance(options, str)
-        and name in names
-        and name != "type"
-        and current_part(kind, options) is not None
-    )
+    named = isinstance(options, str) and name in names and name != "type" and part(kind, options) is not None
     return {"type": options} if named else options
 
 

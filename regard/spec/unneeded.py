@@ -10,7 +10,6 @@ from typing import Any, get_args
 
 from regard.parts import Provenance, Settings, part
 from regard.parts.choice import OneOf
-from regard.parts.registry import new_name
 from regard.parts.section import Section
 from regard.spec.data import DataSpec
 from regard.spec.document import Document
@@ -60,7 +59,7 @@ def needed(missing: Sequence[Provenance]) -> bool:
 
 def _is_missing(choice: OneOf, value: Any, found: list[tuple[str, str]]) -> bool:
     name = value.get("type", choice.default) if isinstance(value, Mapping) else value
-    if not isinstance(name, str) or part(choice.kind, name) is not None or new_name(choice.kind, name):
+    if not isinstance(name, str) or part(choice.kind, name) is not None:
         return False
     found.append((choice.kind, name))
     return True

@@ -21,11 +21,9 @@ def only_here() -> Iterator[None]:
     for kind in KINDS:
         names(kind)
     before = {kind: dict(known) for kind, known in registry._PARTS.items()}
-    former = {kind: dict(known) for kind, known in registry._FORMER.items()}
     yield
     for kind in KINDS:
         registry._PARTS[kind] = before[kind]
-        registry._FORMER[kind] = former[kind]
 
 
 @pytest.mark.parametrize("kind", KINDS)

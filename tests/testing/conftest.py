@@ -14,8 +14,6 @@ def only_here() -> Iterator[None]:
     for kind in KINDS:
         names(kind)
     parts = {kind: dict(known) for kind, known in registry._PARTS.items()}
-    former = {kind: dict(known) for kind, known in registry._FORMER.items()}
     yield
     for kind in KINDS:
         registry._PARTS[kind] = parts[kind]
-        registry._FORMER[kind] = former[kind]

@@ -8,13 +8,12 @@ from typing import Any
 from regard.data.columns.column import Column
 from regard.errors import RegardError
 from regard.parts import names, part
-from regard.parts.registry import new_name
 
 
 def column_from_state(state: Mapping[str, Any]) -> Column:
     """The column that returned this `state()`."""
     name = str(state.get("type", ""))
-    kind = part("column", name) or part("column", new_name("column", name) or "")
+    kind = part("column", name)
     if kind is None:
         raise RegardError(
             f"the type of a column is {state.get('type')!r}, expected one of {', '.join(names('column'))}.",

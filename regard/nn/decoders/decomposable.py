@@ -51,7 +51,7 @@ def feed_forward(inputs: int, size: int, *, dropout: float) -> nn.Sequential:
     )
 
 
-@register("decoder", "decomposable", formerly=["align"])
+@register("decoder", "decomposable")
 class DecomposableDecoder(TwoTextsDecoder):
     """p(y | a, b) = softmax(V H([Σ_i v_i; Σ_j w_j]) + c),
     from the compared words v_i = G([a_i; β_i]) and w_j = G([b_j; α_j]).

@@ -49,7 +49,7 @@ class Supported(Labels):
     over: str
 
 
-@register("decoder", "memory-network", formerly=["facts"])
+@register("decoder", "memory-network")
 class MemoryNetworkDecoder(Decoder):
     """p(answer | story, question) = softmax(V r + b), r from K reads of the story's memory (m_i, c_i).
 

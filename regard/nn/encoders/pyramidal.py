@@ -19,7 +19,7 @@ from regard.nn.packing import Packing
 from regard.parts import Depth, Dropout, Mistakes, Options, Plan, Size, register
 
 
-@register("encoder", "pyramidal", formerly=["pyramid"])
+@register("encoder", "pyramidal")
 class PyramidalEncoder(Encoder):
     """The listener of Listen, Attend and Spell (Chan, Jaitly, Le, Vinyals 2015).
 
