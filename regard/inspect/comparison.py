@@ -76,11 +76,13 @@ def _panel(drawing: type[TracedDrawing], trace: Trace, name: str, titled: str) -
 def _compare_attention(
     panels: Sequence[tuple[str, Trace]], name: str, truth: str, title: str, across: int | None
 ) -> Scene:
-    shown: list[tuple[str, Trace | Matrix]] = []
+    shown: list[tuple[str, Matrix]] = []
     for named, trace in panels:
+        if name not in trace.attention:
+            raise RegardError(f"the trace of panel {named!r} has no attention over {name!r}.")
         only = replace(trace, attention={name: trace.attention[name]})
         shown.append((named, heatmap_of(only)[0]))
-    known = next((one for _, one in shown if isinstance(one, Matrix) and one.truth is not None), None)
+    known = next((one for _, one in shown if one.truth is not None), None)
     if truth and known is not None and known.truth is not None:
         shown.insert(0, (truth, replace(known, values=known.truth, truth=None)))
     return heatmap_panels(shown, title=title, across=across)

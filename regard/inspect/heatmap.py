@@ -113,7 +113,7 @@ def _signs(shown: Sequence[Matrix]) -> dict[str, Any]:
 
 
 def _single(figure: Trace | Matrix) -> Matrix:
-    if isinstance(figure, Matrix):
+    if not isinstance(figure, Trace):
         return figure
     found = matrices(figure)
     if len(found) != 1:

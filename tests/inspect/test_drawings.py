@@ -17,6 +17,7 @@ import regard
 from regard.errors import RegardError
 from regard.inspect import PLAIN, Block, TracedDrawing, compare, figure
 from regard.inspect.scene import Circle, Group
+from regard.nn.selections.segments import Segmental
 from regard.parts import names, registry
 from regard.testing import check_part, failures
 from regard.trace import Arcs, Trace, TracedStructure
@@ -27,10 +28,9 @@ WORDS = ["the", "dog", "ran"]
 
 @pytest.fixture(autouse=True)
 def only_here() -> Iterator[None]:
-    names("drawing")
-    before = dict(registry._PARTS["drawing"])
+    before = {kind: dict(registry._PARTS[kind]) for kind in ("drawing", "selection") if names(kind)}
     yield
-    registry._PARTS["drawing"] = before
+    registry._PARTS.update(before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +115,27 @@ def test_it_is_read_back_from_json() -> None:
     assert again.plot().svg() == trace.plot().svg()
 
 
+def test_a_selection_of_others_puts_it_into_the_trace() -> None:
+    """Through `predict`: the selection returns the structure, and the figure of the trace draws it."""
+    regard.register("drawing", "beats")(BeatsDrawing)
+
+    @regard.register("selection", "beating")
+    class Beating(Segmental):
+        def traced(self, trace: Trace, name: str, best: Any, samples: Any) -> Any:
+            return Beats(trace.attention[name].mean(0))
+
+    spec = regard.Spec(
+        inputs={"source": {"type": "text"}},
+        outputs={"target": {"type": "text"}},
+        encoder={"size": 4, "embedding": 4},
+        decoder={"size": 4, "embedding": 4, "attention": {"select": "beating"}},
+    )
+    rows = [{"source": "a b c", "target": "c b a"}, {"source": "c a", "target": "a c"}]
+    trace = regard.Model.build(spec, rows=rows).predict("a b c").trace
+    assert trace is not None and type(trace.structures["source"]) is Beats
+    assert trace.plot().description.startswith("3 beats. Attention over source:")
+
+
 def test_a_structure_without_its_drawing_is_not_drawn_and_not_read() -> None:
     trace = beaten()
     assert printed(figure(trace)).startswith("the dog ran → er lief")
@@ -134,6 +155,13 @@ def test_a_panel_that_lacks_it_is_named() -> None:
         RegardError, match="panel 'two' has nothing of this kind over 'a', but another one does"
     ):
         compare([("one", trace), ("two", bare)], over="a")
+
+
+def test_a_structure_without_a_drawing_is_compared_by_its_attention() -> None:
+    trace = beaten()
+    assert compare([("one", trace), ("two", trace)], over="a").description == "2 heatmaps: one, two."
+    with pytest.raises(RegardError, match="the trace of panel 'one' has no attention over 'b'"):
+        compare([("one", trace), ("two", trace)], over="b")
 
 
 def test_declarations_that_cannot_be_are_refused() -> None:
