@@ -80,9 +80,8 @@ def test_a_change_in_what_a_kernel_inlines_is_compiled_anew(tmp_path):
     waits and then loads from the cache."""
     home, copy = Path(regard.__file__).parent, tmp_path / "regard"
     without = shutil.ignore_patterns("__pycache__")
-    for name in ("structures/kernels", "fast", "private", "storage"):
+    for name in ("structures/kernels", "fast", "private", "storage", "errors"):
         shutil.copytree(home / name, copy / name, ignore=without)
-    shutil.copy(home / "errors.py", copy)
     for name in ("__init__.py", "structures/__init__.py"):
         (copy / name).touch()
     (value, folder, hits), second = sorted(run(tmp_path, processes=2), key=lambda found: found[2])

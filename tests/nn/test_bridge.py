@@ -44,7 +44,7 @@ def cells() -> Iterator[None]:
         "three-rings": type("ThreeRings", (Rings,), {"states": 3}),
         "four-rings": type("FourRings", (Rings,), {"states": 4}),
         "wrong-rings": type("WrongRings", (Rings,), {"__init__": _wrongly, "states": 2}),
-        "bent-input": type("BentInput", (Rings,), {"states": 2, "project": _bent}),
+        "bent-input": type("BentInput", (Rings,), {"states": 2, "projects": True, "project": _bent}),
     }
     for name, cell in made.items():
         regard.register("cell", name)(cell)
