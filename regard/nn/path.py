@@ -58,7 +58,7 @@ class Path:
 
     @required("if it takes the call")
     def run(self, *given: Any, **more: Any) -> Any:
-        """The result of the call, never None."""
+        """The result of the call; None if it turns out that the path cannot compute it."""
         raise NotImplementedError
 
     @optional("by `regard describe --paths`")
@@ -178,5 +178,7 @@ def faster(call: str, *given: Any, **more: Any) -> Any:
         return _asked.instead(call, given, more)
     for path in paths(call):
         if path.takes(*given, **more):
-            return path.run(*given, **more)
+            found = path.run(*given, **more)
+            if found is not None:
+                return found
     return None

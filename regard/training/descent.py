@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
-import torch
 from torch import Tensor, nn
-from torch.optim import Adam, AdamW, Optimizer
+from torch.optim import Optimizer
 
-from regard.private import add_to_all, norm_of_all, step_hooks
-from regard.structures.kernels.availability import triton_takes
+from regard.nn.path import faster
 from regard.training.ema import MovingAverage
+
+
+class QuickDescent(Protocol):
+    """A faster way to do all of `Descent` in one step; the state stays in the optimizer."""
+
+    def ready(self) -> bool:
+        """Whether it can take the next step."""
+
+    def __call__(self, clip: float, step: int) -> Tensor:
+        """As `Descent`."""
 
 
 class Descent:
@@ -19,7 +27,7 @@ class Descent:
     def __init__(self, optimizer: Optimizer, clip: float, average: MovingAverage | None = None) -> None:
         self.optimizer, self.clip, self.average = optimizer, clip, average
         self.parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-        self.quick = QuickAdam(optimizer, average) if QuickAdam.knows(optimizer) else None
+        self.quick: QuickDescent | None = faster("optimizer.steps", optimizer, average)
 
     def __call__(self, step: int) -> Tensor:
         """Clip the gradients to the norm `clip` and make update `step` = 1, 2, …; returns the norm before."""
@@ -38,86 +46,3 @@ class Descent:
         """Release the gradients."""
         for parameter in self.parameters:
             parameter.grad = None
-
-
-class QuickAdam:
-    """Steps of Adam and AdamW on CUDA in one kernel, with the clipping before and the average after. Separate
-    kernels read the weights three times and need so much of the host that the device waits.
-
-    The first step is the optimizer's own, because it creates the optimizer's state, in which the moments
-    stay.
-    """
-
-    def __init__(self, optimizer: Optimizer, average: MovingAverage | None) -> None:
-        self.optimizer, self.average = optimizer, average
-        self.group = optimizer.param_groups[0]
-        self.parameters: list[nn.Parameter] = self.group["params"]
-        own = {id(parameter) for parameter in self.parameters}
-        names = {} if average is None else {id(weight): name for name, weight in average.weights.items()}
-        self.names = [names[id(one)] for one in self.parameters] if average is not None else []
-        self.others = [name for place, name in names.items() if place not in own]
-        self.tensors: Any = None
-        self.steps: list[Tensor] = []
-        self.taken = 0
-
-    @staticmethod
-    def knows(optimizer: Optimizer) -> bool:
-        parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-        return (
-            type(optimizer) in (Adam, AdamW)
-            and len(optimizer.param_groups) == 1
-            and not any(optimizer.param_groups[0].get(name) for name in ("amsgrad", "maximize"))
-            and len({parameter.device for parameter in parameters}) == 1
-            and triton_takes(parameters[0])
-        )
-
-    def ready(self) -> bool:
-        """Whether every weight has a gradient and the same number of optimizer steps."""
-        if "step" in vars(self.optimizer) or step_hooks(self.optimizer):
-            self.tensors = None  # the steps that others take are counted anew
-            return False
-        if not self.optimizer.state or any(parameter.grad is None for parameter in self.parameters):
-            return False
-        first = self.optimizer.state[self.parameters[0]]["exp_avg"]
-        if self.tensors is None or self.tensors.kept[1][0] is not first:  # another state was loaded
-            self.tensors = self._tensors()
-        return self.tensors is not None
-
-    def __call__(self, clip: float, step: int) -> Tensor:
-        from regard.fast.cuda import descent
-
-        self.taken += 1
-        gradients: list[Any] = [parameter.grad for parameter in self.parameters]
-        group, share = self.group, 0.0 if self.average is None else self.average.share(step)
-        adam = descent.Adam(
-            rate=group["lr"],
-            betas=group["betas"],
-            epsilon=group["eps"],
-            decay=group["weight_decay"],
-            decoupled=isinstance(self.optimizer, AdamW),
-            average=share,
-        )
-        with torch.no_grad():
-            norm = norm_of_all(gradients)
-            add_to_all(self.steps, 1)
-            scale = ((norm + 1e-6) / clip).clamp(min=1.0)
-            descent.descend(self.tensors, gradients, scale, self.taken, adam)
-        if self.others and self.average is not None:
-            self.average.update(step, self.others)
-        return norm
-
-    def _tensors(self) -> Any:
-        from regard.fast.cuda.descent import Tensors
-
-        states = [self.optimizer.state[parameter] for parameter in self.parameters]
-        if any(len(state) != 3 for state in states):
-            return None
-        firsts, seconds, self.steps = (
-            [state[name] for state in states] for name in ("exp_avg", "exp_avg_sq", "step")
-        )
-        averages = None if self.average is None else [self.average.averages[name] for name in self.names]
-        taken = set(torch.stack([one.to(firsts[0].device) for one in self.steps]).tolist())
-        if len(taken) > 1 or not Tensors.suit([*self.parameters, *firsts, *seconds, *(averages or ())]):
-            return None
-        self.taken = int(taken.pop())
-        return Tensors(self.parameters, firsts, seconds, averages)

@@ -15,15 +15,15 @@ from regard.data.batch import BEGIN, END, PAD, UNKNOWN, Tokens
 from regard.data.columns.verbatim import verbatim
 from regard.errors import RegardError
 from regard.fast.paths import fused
+from regard.fast.paths.recorded_beam import beam_in_chunks
+from regard.fast.paths.recorded_tokens import written_in_chunks
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.repetition import repetition_total
 from regard.nn.scores import History
 from regard.nn.search import Beam, Ensemble, Greedy, Hypotheses, Limits, Sample, Stepper, score
-from regard.nn.search.beam_strides import beam_in_strides
 from regard.nn.search.greedy import MostProbable
-from regard.nn.search.strides import walk_in_strides
 from regard.nn.targets import forced
 from regard.spec import Spec
 
@@ -362,7 +362,7 @@ def test_the_first_input_with_words_is_copied_from() -> None:
 
 
 @pytest.mark.parametrize("options", [PATHS[0], PATHS[1]], ids=str)
-def test_a_search_in_strides_copies_the_same(options: dict[str, Any]) -> None:
+def test_a_search_in_chunks_copies_the_same(options: dict[str, Any]) -> None:
     """As on CUDA: rows and positions are padded to a bucket, and one call makes several steps."""
     encoder, decoder = make(seed=2, **options)
     with torch.no_grad():
@@ -371,8 +371,8 @@ def test_a_search_in_strides_copies_the_same(options: dict[str, Any]) -> None:
     bounds = limits.of(stepper)
     beam = Beam(size=3, limits=limits)
     for found, plain in (
-        (walk_in_strides(stepper, MostProbable(), bounds), Greedy(limits=limits)(stepper)),
-        (beam_in_strides(beam, stepper, bounds), beam.step_by_step(stepper, bounds)),
+        (written_in_chunks(stepper, MostProbable(), bounds), Greedy(limits=limits)(stepper)),
+        (beam_in_chunks(beam, stepper, bounds), beam.step_by_step(stepper, bounds)),
     ):
         assert found is not None
         torch.testing.assert_close(found.scores, plain.scores)

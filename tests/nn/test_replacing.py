@@ -12,7 +12,9 @@ from torch import Tensor, nn
 from regard.fast import recurrence_cuda
 from regard.fast.cells import kernel_of
 from regard.fast.paths import fused, graphed, recorded_encoder, recorded_network
+from regard.fast.paths.adam_cuda import QuickAdam
 from regard.fast.paths.fused_step import SEARCHED
+from regard.fast.paths.recorded_beam import BEAMS
 from regard.fast.paths.recorded_loss import LOSSES
 from regard.fast.recording.recordable import recordable, state_of
 from regard.nn import Attention, GRUCell, LSTMCell, RNNCell
@@ -22,9 +24,7 @@ from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
 from regard.nn.replacing import Replaces, without_fast_paths
 from regard.nn.search import Beam, Greedy
-from regard.nn.search.beam import BEAMS
 from regard.nn.selections import Sigmoid, Softmax
-from regard.training.descent import QuickAdam
 
 from .conftest import SOURCE, TARGET, model
 

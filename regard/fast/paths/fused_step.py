@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.fast.cells import kernel_of
+from regard.fast.outputs import OUTPUTS
 from regard.fast.paths.fused import (
     CHANGED,
     StackWeights,
@@ -22,7 +23,6 @@ from regard.fast.paths.fused import (
     score_kind,
     score_weights,
 )
-from regard.nn.decoders.output import OUTPUTS
 from regard.nn.decoders.recurrent_steps import STEPS, RecurrentSteps
 from regard.nn.embedding import EMBEDDINGS
 from regard.nn.memory import Memory

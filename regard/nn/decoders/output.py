@@ -8,14 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.embedding import Embedding
-from regard.nn.replacing import Replaces
-from regard.private import eager, triton_works
-from regard.structures.kernels.availability import within_reach
-
-
-def on_cuda(rows: Tensor, weight: Tensor) -> bool:
-    """Whether the CUDA kernels support these tensors."""
-    return rows.is_cuda and weight.dtype in (torch.float32, torch.float64) and eager() and triton_works()
+from regard.nn.path import faster
 
 
 class Output(nn.Module):
@@ -34,15 +27,8 @@ class Output(nn.Module):
         self.bias = nn.Parameter(torch.zeros(vocabulary))
 
     def forward(self, rows: Tensor) -> Tensor:
-        if rows.dtype == torch.float32 and on_cuda(rows, self.weight) and not torch.is_grad_enabled():
-            from regard.fast.cuda.product import multiply, serves
-
-            flat = rows.flatten(0, -2)
-            logits = flat.new_empty(len(flat), len(self.weight))
-            if serves(flat, logits):
-                multiply(flat, self.weight.t(), logits, bias=self.bias)
-                return logits.view(*rows.shape[:-1], -1)
-        return nn.functional.linear(rows, self.weight, self.bias)
+        found: Tensor | None = None if torch.is_grad_enabled() else faster("output.logits", self, rows)
+        return nn.functional.linear(rows, self.weight, self.bias) if found is None else found
 
     def distilled(self, rows: Tensor, probabilities: Tensor) -> Tensor:
         """rows (N, O), another model's probabilities p (N, V) → −Σ_n Σ_v p log q, with q from this layer."""
@@ -58,17 +44,11 @@ class Output(nn.Module):
 
         With smoothing ε, the target distribution is (1 − ε)·one-hot + ε/V.
         """
-        replaced = torch.is_grad_enabled() and OUTPUTS(self)
-        if replaced and within_reach(rows, self.weight, rows=len(rows)):
-            from regard.fast.cpu.cost import PackedCost
-
-            costs: tuple[Tensor, Tensor] = PackedCost.apply(rows, self.weight, self.bias, targets, smoothing)
-            return costs
-        if replaced and on_cuda(rows, self.weight):
-            from regard.fast.cuda.cost import ChunkedCost
-
-            total, likelihood = ChunkedCost.apply(rows, self.weight, self.bias, targets, smoothing)
-            return total, likelihood
+        found: tuple[Tensor, Tensor] | None = None
+        if torch.is_grad_enabled():
+            found = faster("output.loss", self, rows, targets, smoothing)
+        if found is not None:
+            return found
         logits = self(rows)
         likelihood = nn.functional.cross_entropy(logits, targets, reduction="sum")
         if smoothing == 0:
@@ -78,11 +58,10 @@ class Output(nn.Module):
 
     def loss_of_some(self, rows: Tensor, targets: Tensor, *, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
         """`loss`, without the rows whose target is negative."""
-        if torch.is_grad_enabled() and OUTPUTS(self) and on_cuda(rows, self.weight):
-            return self.loss(rows, targets, smoothing=smoothing)
+        found: tuple[Tensor, Tensor] | None = None
+        if torch.is_grad_enabled():
+            found = faster("output.loss_of_some", self, rows, targets, smoothing)
+        if found is not None:
+            return found
         real = targets >= 0
         return self.loss(rows[real], targets[real], smoothing=smoothing)
-
-
-OUTPUTS = Replaces(Output, methods=("forward",))
-"""The layers whose logits a fast path computes."""

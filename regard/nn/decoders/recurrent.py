@@ -70,7 +70,7 @@ class RecurrentDecoder(RecurrentSteps):
                 of read from the target (scheduled sampling, Bengio 2015)
     """
 
-    in_strides = True
+    recordable_steps = True
     small = {"cell": "gru", "size": 256, "embedding": 128, "dropout": 0.2}
 
     class Options(StepwiseDecoder.Options, EmbeddingOptions):

@@ -50,14 +50,14 @@ class StepwiseDecoder(Decoder):
     To add one, write `build`, `board`, `board_loss`, `start`, `step` and `forced_cost`; `distribution` and
     `repeat` if it is to be distilled or shows structures.
 
-    in_strides   whether a search on CUDA may capture several steps as one graph. A step must then not read
+    recordable_steps   whether a search on CUDA may capture several steps as one graph. A step must then not read
                  numbers back from the device, and masked positions of a memory must have no effect
     timeless     whether a step depends on the number of earlier steps only through the state's tensors
     """
 
     writes = ("text",)
     stepwise = True
-    in_strides: ClassVar[bool] = False
+    recordable_steps: ClassVar[bool] = False
     from_vocabulary = True
 
     @property

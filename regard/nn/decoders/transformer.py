@@ -67,7 +67,7 @@ from regard.trace.prediction import Prediction
 class TransformerDecoder(StepwiseDecoder):
     """p(y_t | y_<t, x) = softmax(V x_t + b); with `tied`, V is the embedding."""
 
-    in_strides = True
+    recordable_steps = True
     small = SMALL
     warmup = WARMUP
 

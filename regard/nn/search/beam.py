@@ -11,9 +11,8 @@ from pydantic import Field
 from torch import Tensor
 
 from regard.errors import RegardError
-from regard.nn.replacing import Replaces
+from regard.nn.path import faster
 from regard.nn.search.back_pointers import BackPointers
-from regard.nn.search.beam_strides import beam_in_strides
 from regard.nn.search.candidates import best_continuations, normalizers, top
 from regard.nn.search.checks import all_finite, check_outputs, check_scores
 from regard.nn.search.finished import Finished
@@ -21,7 +20,6 @@ from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Bounds, Limits
 from regard.nn.search.search import Request, Search
 from regard.nn.search.stepper import Stepper
-from regard.nn.search.strides import serves
 from regard.nn.search.unfinished import Unfinished
 from regard.parts import Depth, register
 
@@ -89,11 +87,8 @@ class Beam(Search):
 
     def __call__(self, stepper: Stepper) -> Hypotheses:
         bounds = self.limits.of(stepper)
-        if BEAMS(self) and serves(stepper, bounds):
-            found = beam_in_strides(self, stepper, bounds)
-            if found is not None:
-                return found
-        return self.step_by_step(stepper, bounds)
+        found: Hypotheses | None = faster("search.beam", self, stepper, bounds)
+        return self.step_by_step(stepper, bounds) if found is None else found
 
     @torch.no_grad()
     def step_by_step(self, stepper: Stepper, bounds: Bounds) -> Hypotheses:
@@ -173,10 +168,6 @@ class Beam(Search):
         """The K best candidates that continue. At most K of the 2K candidates end, so there are K of them."""
         live, order = scores.masked_fill(tokens == end, -torch.inf).topk(self.size, 1)
         return live, parents.gather(1, order), tokens.gather(1, order)
-
-
-BEAMS = Replaces(Beam)
-"""The search whose steps a kernel computes."""
 
 
 def _without_dead_ends(gained: Tensor, logits: Tensor, dead: Tensor) -> Tensor:

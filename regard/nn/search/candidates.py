@@ -5,47 +5,25 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard.nn.search.limits import Bounds
-from regard.structures.kernels.availability import triton_takes, within_reach
+from regard.nn.path import faster
 
 
 def normalizers(logits: Tensor) -> Tensor:
     """log Σ exp of the logits (B, K, V) → (B, K)."""
-    if within_reach(logits, rows=len(logits)):
-        from regard.fast.cpu import best
-
-        return best.normalisers(logits)
-    return logits.logsumexp(-1)
+    found: Tensor | None = faster("search.normalizers", logits)
+    return logits.logsumexp(-1) if found is None else found
 
 
 def top(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The `count` highest logits (B, K, V) → (B, K, count) and their words."""
-    if within_reach(logits, rows=len(logits)):
-        from regard.fast.cpu import best
-
-        return best.top(logits, count)
+    compiled: tuple[Tensor, Tensor] | None = faster("search.top", logits, count)
+    if compiled is not None:
+        return compiled
     if count == 1:
         highest, words = logits.max(-1, keepdim=True)
         return highest, words
     found = logits.topk(count, -1)
     return found.values, found.indices
-
-
-def limited_top(
-    logits: Tensor, bounds: Bounds, at: Tensor, count: int, *, late: bool
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Normalizers (B, K), and the `count` highest logits that the limits allow at step `at` (), as in `top`.
-
-    late   whether an output may have to end at this step
-    """
-    if triton_takes(logits):
-        from regard.fast.cuda import best
-
-        if best.serves(logits, count, bounds.forbidden):
-            end, minimum, forbidden = bounds.end, bounds.minimum, bounds.forbidden
-            return best.best(logits, bounds.last, at, count, end=end, minimum=minimum, forbidden=forbidden)
-    normalizer = normalizers(logits)
-    return normalizer, *top(bounds.apply_on_device(logits, at, late=late), count)
 
 
 def best_continuations(

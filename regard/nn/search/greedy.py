@@ -12,7 +12,7 @@ from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Limits
 from regard.nn.search.search import Request, Search
 from regard.nn.search.stepper import Stepper
-from regard.nn.search.strides import walk_fast
+from regard.nn.search.token_by_token import written
 from regard.nn.search.unfinished import Unfinished
 from regard.parts import register
 
@@ -31,7 +31,7 @@ class Greedy(Search):
         return cls(limits=request.limits)
 
     def __call__(self, stepper: Stepper) -> Hypotheses:
-        return walk_fast(stepper, MostProbable(), self.limits.of(stepper))
+        return written(stepper, MostProbable(), self.limits.of(stepper))
 
 
 @dataclass(frozen=True)

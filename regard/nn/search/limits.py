@@ -80,22 +80,6 @@ class Bounds:
         """(B) whether an output must end at this step."""
         return self.last <= step
 
-    def apply_on_device(self, logits: Tensor, step: Tensor, *, late: bool) -> Tensor:
-        """`apply` at a step () that only the device knows, without a prefix.
-
-        late   whether an output may have to end at this step
-        """
-        for token in self.forbidden:
-            if 0 <= token < logits.shape[-1]:
-                logits[..., token] = -torch.inf
-        if self.minimum:
-            logits[..., self.end].masked_fill_(step < self.minimum, -torch.inf)
-        if late:
-            end = logits[..., self.end].clone()
-            logits.masked_fill_(self.ended(step)[:, None, None], -torch.inf)
-            logits[..., self.end] = end
-        return logits
-
     def apply(self, logits: Tensor, step: int, allowed: Tensor | None = None) -> Tensor:
         """Set the tokens that are not allowed at this step to −inf, in place; logits (B, K, V).
 

@@ -16,7 +16,7 @@ from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Limits
 from regard.nn.search.search import Request, Search
 from regard.nn.search.stepper import Stepper
-from regard.nn.search.strides import walk_fast
+from regard.nn.search.token_by_token import written
 from regard.nn.search.unfinished import Unfinished
 from regard.parts import Positive, Share, register
 
@@ -89,7 +89,7 @@ class Sample(Search):
         generators = [np.random.default_rng([seed, key]) for key in keys]
 
         drawn = Drawn(self.samples, self.temperature, self.top_k, self.top_p, generators)
-        return _best_first(walk_fast(stepper, drawn, bounds, hypotheses=self.samples))
+        return _best_first(written(stepper, drawn, bounds, hypotheses=self.samples))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import PAD
+from regard.nn.path import faster
 from regard.nn.search.candidates import normalizers
 from regard.nn.search.checks import all_finite, check_choices, check_scores
 from regard.nn.search.hypotheses import Hypotheses
@@ -34,6 +35,14 @@ class TokenChoice(Protocol):
         (B', K) → tokens (B', K)."""
 
 
+def written(stepper: Stepper, choice: TokenChoice, bounds: Bounds, hypotheses: int = 1) -> Hypotheses:
+    """Write until every hypothesis has ended, as `token_by_token`, faster if there is a way."""
+    found: Hypotheses | None = faster("search.tokens", stepper, choice, bounds, hypotheses)
+    if found is not None:
+        return found
+    return token_by_token(stepper, choice, steps=bounds.steps, bounds=bounds, hypotheses=hypotheses)
+
+
 @torch.no_grad()
 def token_by_token(
     stepper: Stepper, choice: TokenChoice, *, steps: int, bounds: Bounds | None = None, hypotheses: int = 1
@@ -49,7 +58,7 @@ def token_by_token(
     if hypotheses > 1:
         state = state.reorder(torch.zeros_like(words))
     done = torch.zeros_like(words, dtype=torch.bool)
-    written: list[tuple[Unfinished, Tensor]] = []
+    words_written: list[tuple[Unfinished, Tensor]] = []
     scores: list[tuple[Unfinished, Tensor]] = []
     looks: dict[str, list[tuple[Unfinished, Tensor]]] = {}
     for t in range(steps):
@@ -68,7 +77,7 @@ def token_by_token(
         done = done | (words == end)
         finished = done.all(1)
         ended = int(finished.sum())
-        written.append((unfinished, words[None]))
+        words_written.append((unfinished, words[None]))
         scores.append((unfinished, score[None]))
         for name, look in step.looks.items():
             looks.setdefault(name, []).append((unfinished, look[None]))
@@ -79,7 +88,7 @@ def token_by_token(
             unfinished, stepper, state = unfinished.select(kept), stepper.select(kept), state.select(kept)
             words, done = words.index_select(0, kept), done.index_select(0, kept)
             bounds = None if bounds is None else bounds.select(kept)
-    return joined_steps(written, scores, looks, end)
+    return joined_steps(words_written, scores, looks, end)
 
 
 def joined_steps(

@@ -20,13 +20,11 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from regard.nn.letters import Letters
+from regard.nn.path import faster
 from regard.nn.products import weighted_sums
-from regard.nn.replacing import Replaces
 from regard.nn.stores.content import WRITTEN_EPSILON, content_line, content_weights
 from regard.nn.stores.store import Bias, Store, StoreStep, interface_letters, number, vector
 from regard.parts import Depth, Size, register
-from regard.private import apply
-from regard.structures.kernels.availability import within_reach
 
 EMPTY = 1e-6
 """Every number of an empty slot: a model learns sooner from a small constant than from random numbers
@@ -119,16 +117,12 @@ class NTMStore(Store):
 
     def step(self, controller: Tensor, state: NTMState) -> StoreStep:
         said = self.interface(controller)
-        if STEPS(self) and within_reach(said, *state, rows=len(said)):
-            from regard.fast.cpu.ntm import NTMStep
-
-            slots, write, read, reads = apply(NTMStep, said, *state)
-        else:
-            slots, write, read, reads = self._plain(said, state)
+        found: tuple[Tensor, Tensor, Tensor, Tensor] | None = faster("ntm.step", self, said, state)
+        slots, write, read, reads = self._plain(said, state) if found is None else found
         return StoreStep(reads.flatten(1), NTMState(slots, write, read), {"write": write, "read": read})
 
     def _plain(self, said: Tensor, state: NTMState) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """`NTMStep` with operations of torch."""
+        """The slots, weights and reads after a step, from the interface and the state before it."""
         keys, gates, powers, shifts, erase, add = self._bent(said)
         heads = self.heads
         content = content_weights(keys[:, :heads], powers[:, :heads], state.slots)
@@ -150,10 +144,6 @@ class NTMStore(Store):
         gates, erase = torch.sigmoid(gated).split((2 * heads, heads * width), -1)
         shifts = shifts.unflatten(-1, (2 * heads, 3)).softmax(-1)
         return keys, gates, softplus(positive), shifts, erase.unflatten(-1, (heads, width)), add
-
-
-STEPS = Replaces(NTMStore, methods=("_plain", "_bent"))
-"""The methods that the kernel replaces."""
 
 
 def _moves(mark: str, j: str, state: str, slot: str) -> list[str]:

@@ -1,36 +1,59 @@
-"""Beam search in strides: several steps of `Beam` captured as one graph (see `strides`)."""
+"""Beam search on CUDA: several steps captured as one graph (see `chunks`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from regard.data.batch import PAD
+from regard.fast import chunks
+from regard.fast.allowed import allowed_top
+from regard.fast.chunks import Key, SearchedRows, by_step, chunks_of, padded_rows
 from regard.fast.recording.replay import recorder_of
 from regard.nn.memory import Memory
+from regard.nn.path import Path
+from regard.nn.replacing import Replaces
 from regard.nn.search.back_pointers import BackPointers
-from regard.nn.search.candidates import limited_top
+from regard.nn.search.beam import Beam
 from regard.nn.search.checks import check_outputs
 from regard.nn.search.finished import Finished
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.limits import Bounds
 from regard.nn.search.stepper import Stepper
-from regard.nn.search.strides import Key, SearchedRows, by_step, padded_rows, strides_of
 from regard.nn.search.unfinished import Unfinished
+from regard.parts import register
 from regard.structures.kernels.availability import triton_takes
 
-if TYPE_CHECKING:
-    from regard.nn.search.beam import Beam
+BEAMS = Replaces(Beam)
+"""The search whose steps the path computes."""
+
+
+@register("path", "recorded-beam")
+class RecordedBeam(Path):
+    """Beam search on CUDA: several steps captured as one graph, their bookkeeping in one kernel."""
+
+    serves = "search.beam"
+    devices = ("cuda",)
+    rank = 20
+
+    def takes(self, beam: Beam, stepper: Stepper, bounds: Bounds) -> bool:
+        return BEAMS(beam) and chunks.takes(stepper, bounds)
+
+    def why_not(self, beam: Beam, stepper: Stepper, bounds: Bounds) -> str:
+        return chunks.lacks(stepper, bounds) if BEAMS(beam) else "The search was changed."
+
+    def run(self, beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
+        return beam_in_chunks(beam, stepper, bounds)
 
 
 @dataclass(frozen=True)
 class Searching:
-    """The state of a beam search between two strides; `at` () is the number of steps taken."""
+    """The state of a beam search between two chunks; `at` () is the number of steps taken."""
 
     state: Any
     words: Tensor
@@ -58,8 +81,8 @@ class Searching:
         return Searching(self.state.select(rows), words, live, done, self.finished.select(rows), self.at)
 
 
-def beam_in_strides(beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
-    """`Beam.step_by_step` in strides; None if a score was not finite."""
+def beam_in_chunks(beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
+    """`Beam.step_by_step` in chunks; None if a score was not finite."""
     decoder: Any = stepper.decoder
     recorder = recorder_of(decoder)
     with torch.inference_mode(False), torch.no_grad(), recorder.lock:
@@ -70,9 +93,9 @@ def beam_in_strides(beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses 
         finals: list[tuple[Tensor, Finished]] = []
         kept: list[dict[str, Any]] = []
         key = Key.of(stepper, bounds, beam)
-        for first, length in strides_of(bounds.steps):
+        for first, length in chunks_of(bounds.steps):
             late = first + length > bounds.extent[0]
-            run = partial(_stride, beam, stepper, bounds, length, late)
+            run = partial(_chunk, beam, stepper, bounds, length, late)
             given = (searched_rows.memories, searched_rows.last, search)
             here = key.at(search.state, length, late=late)
             search, found, flags = recorder.replays(here, run, given)
@@ -98,7 +121,7 @@ def beam_in_strides(beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses 
         return outputs.narrowed(rows=count).cut().copied(searched_rows.widths)
 
 
-def _stride(
+def _chunk(
     beam: Beam,
     stepper: Stepper,
     bounds: Bounds,
@@ -117,7 +140,7 @@ def _stride(
     for _ in range(length):
         step = decoder.step(search.words, search.state, memories)
         count = min(2 * beam.size, step.logits.shape[-1])
-        normalizer, best, words = limited_top(step.logits, bounds, search.at, count, late=late)
+        normalizer, best, words = allowed_top(step.logits, bounds, search.at, count, late=late)
         live, parents, words, finished, done = _advance(beam, best, words, normalizer, search, bounds, sound)
         state = step.state.reorder(parents)
         search = Searching(state, words, live, done, finished, search.at + 1)
@@ -176,7 +199,7 @@ def _places(like: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _restored(unfinished: Unfinished, found: Mapping[str, Any]) -> dict[str, Any]:
-    """Expand what a stride kept of its rows, (n, B', …), to all rows, as a copy."""
+    """Expand what a chunk kept of its rows, (n, B', …), to all rows, as a copy."""
 
     def all_rows(tensor: Tensor) -> Tensor:
         if len(unfinished) == unfinished.total:
@@ -189,12 +212,12 @@ def _restored(unfinished: Unfinished, found: Mapping[str, Any]) -> dict[str, Any
 
 
 def _follow(best: int, end: int, given: tuple[Finished, Sequence[Mapping[str, Any]]]) -> Hypotheses:
-    """Build whole hypotheses from what all strides kept, with the total number of steps."""
-    finished, strides = given
+    """Build whole hypotheses from what all chunks kept, with the total number of steps."""
+    finished, parts = given
     words, parents, live = (
-        torch.cat([kept[name] for kept in strides]) for name in ("words", "parents", "live")
+        torch.cat([kept[name] for kept in parts]) for name in ("words", "parents", "live")
     )
-    looks = {name: torch.cat([kept["looks"][name] for kept in strides]) for name in strides[0]["looks"]}
+    looks = {name: torch.cat([kept["looks"][name] for kept in parts]) for name in parts[0]["looks"]}
     if not triton_takes(words):
         by_time = [{name: look[t] for name, look in looks.items()} for t in range(len(words))]
         paths = BackPointers(end, list(words), list(parents), list(live), by_time)

@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from regard.data.batch import END
+from regard.fast.paths.recorded_beam import beam_in_chunks
+from regard.fast.paths.recorded_tokens import written_in_chunks
 from regard.fast.recording.replay import recorder_of
 from regard.nn import Embedding, MeanEncoder
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.search import Beam, Greedy, Limits, Sample, Stepper
-from regard.nn.search.beam_strides import beam_in_strides
 from regard.nn.search.greedy import MostProbable
-from regard.nn.search.strides import walk_in_strides
 from regard.nn.search.token_by_token import token_by_token
 
 from .conftest import VOCABULARY, model, tokens
@@ -58,12 +58,12 @@ def same(found, expected) -> None:
 
 @pytest.mark.parametrize("limits", LIMITS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_strides_find_what_single_steps_find(kind: str, limits: str) -> None:
+def test_chunks_find_what_single_steps_find(kind: str, limits: str) -> None:
     stepper, beam = stepper_of(kind), Beam(size=3, best=2, limits=LIMITS[limits])
     bounds = beam.limits.of(stepper)
     with torch.inference_mode():
-        greedy = walk_in_strides(stepper, MostProbable(), bounds)
-        several = beam_in_strides(beam, stepper, bounds)
+        greedy = written_in_chunks(stepper, MostProbable(), bounds)
+        several = beam_in_chunks(beam, stepper, bounds)
     same(greedy, token_by_token(stepper, MostProbable(), steps=bounds.steps, bounds=bounds))
     same(several, beam.step_by_step(stepper, bounds))
 
@@ -73,8 +73,8 @@ def test_a_score_that_is_not_finite_is_left_to_single_steps() -> None:
     with torch.no_grad():
         stepper.decoder.output.bias.fill_(torch.nan)
     bounds = Limits().of(stepper)
-    assert walk_in_strides(stepper, MostProbable(), bounds) is None
-    assert beam_in_strides(Beam(size=2), stepper, bounds) is None
+    assert written_in_chunks(stepper, MostProbable(), bounds) is None
+    assert beam_in_chunks(Beam(size=2), stepper, bounds) is None
 
 
 SEARCHES = {
@@ -94,8 +94,7 @@ def test_graphs_find_what_single_steps_find(kind: str, name: str, monkeypatch) -
     search = SEARCHES[name]
     found = [search(stepper) for stepper in steppers * 3]  # the third time, everything is a replay
     assert recorder_of(first.decoder).replays.recordings.known
-    monkeypatch.setattr("regard.nn.search.strides.serves", lambda *_: False)
-    monkeypatch.setattr("regard.nn.search.beam.serves", lambda *_: False)
+    monkeypatch.setattr("regard.fast.chunks.takes", lambda *_: False)
     expected = [search(stepper) for stepper in steppers]
     for place, one in enumerate(found):
         same(one, expected[place % len(expected)])
