@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["exercises", "lab", "lectures", "lettering", "matrix"]
+__all__ = ["exercises", "lab", "lectures", "matrix"]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,11 +7,12 @@ parts; the drawing (`draw`) is derived from the lines and the network.
 from typing import TYPE_CHECKING, Any
 
 from regard.describe.board import answers, board
+from regard.describe.lettering import Lettered, Weight, has_letters, lettered
 
 if TYPE_CHECKING:
     from regard.describe.drawing import draw
 
-__all__ = ["answers", "board", "draw"]
+__all__ = ["Lettered", "Weight", "answers", "board", "draw", "has_letters", "lettered"]
 
 
 def __getattr__(name: str) -> Any:

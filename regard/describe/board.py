@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.errors import RegardError
 from regard.model.counting import parameter_counts
 from regard.nn.search import Sample
 from regard.nn.symbols import MemorySymbols
 from regard.notation import primed
 from regard.parts import as_data
-from regard.parts.registry import floor_offer
 from regard.spec import Spec, TrainingSpec
 from regard.spec.training import SPAN, STREAMS
 
@@ -149,13 +147,8 @@ def _places(weights: Sequence[tuple[str, str, str]]) -> RenderableType:
 
 def _in_letters(spec: Spec, what: str, deck: str) -> tuple[dict[str, Answer], list[tuple[str, str, str]]]:
     """The answers in the notation of a lecture, and each parameter: letter, shape, location."""
-    lettered = floor_offer("LETTERED")
-    if lettered is None:
-        raise RegardError(
-            "the letters of the lectures belong to the folder regard/course, which is not here.",
-            where="--as",
-            fix="Install the whole of regard, or leave --as out.",
-        )
+    from regard.describe.lettering import lettered
+
     known = Path(what) / "columns.json"
     found = lettered(spec, deck, known if known.is_file() else None)
     weights = [(one.letter, " × ".join(one.sides), one.place) for one in found.weights]

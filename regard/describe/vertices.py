@@ -96,7 +96,7 @@ class Inside:
 class GraphPart:
     """An encoder or a decoder: its title, its options in words, and its index of steps.
 
-    fixed   the indices on which its matrices depend
+    fixed   the indices on which its weights depend
     """
 
     key: str

@@ -50,12 +50,8 @@ KINDS = {
 GROUP = "regard.parts"
 
 _FOLDERS = {kind: [package] for kind, package in KINDS.items()}
-_FLOORS = [
-    import_module(f"regard.{file.parent.name}.floor")
-    for file in sorted(Path(__file__).parents[1].glob("*/floor.py"))
-]
-for _floor in _FLOORS:
-    for _kind, _package in _floor.FOLDERS.items():
+for _floor in sorted(Path(__file__).parents[1].glob("*/floor.py")):
+    for _kind, _package in import_module(f"regard.{_floor.parent.name}.floor").FOLDERS.items():
         KINDS.setdefault(_kind, _package)
         _FOLDERS.setdefault(_kind, []).append(_package)
 
@@ -180,16 +176,6 @@ def registered() -> Iterator[tuple[str, str, Any]]:
     for kind, parts in _PARTS.items():
         for name, made in parts.items():
             yield kind, name, made
-
-
-def floor_offer(name: str) -> Any:
-    """What a floor that is here offers under a name, as `module.object`; None without such a floor."""
-    for floor in _FLOORS:
-        path = getattr(floor, name, None)
-        if path is not None:
-            module, _, found = path.rpartition(".")
-            return getattr(import_module(module), found)
-    return None
 
 
 def origin(made: Any) -> Origin:

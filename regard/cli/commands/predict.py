@@ -121,12 +121,7 @@ class PredictCommand(Command):
         from regard.cli.answering import answer
 
         how = Loading(spec_changes(overrides, beam=beam, seed=seed), device)
-        if beam is not None and beam < n_best:
-            raise RegardError(
-                f"a beam of {beam} cannot give {n_best} answers.",
-                where="--n-best",
-                fix=f"Use --beam {n_best} or more.",
-            )
+        _check_beam(beam, n_best)
         texts = [] if texts == ["-"] else texts or []
         file = None if file == Path("-") else file
         _check_read(texts, file, trace=trace, json_lines=json_file is not None)
@@ -163,6 +158,15 @@ class PredictCommand(Command):
                 n_best=n_best,
                 of=of,
             )
+
+
+def _check_beam(beam: int | None, n_best: int) -> None:
+    if beam is not None and beam < n_best:
+        raise RegardError(
+            f"a beam of {beam} cannot give {n_best} answers.",
+            where="--n-best",
+            fix=f"Use --beam {n_best} or more.",
+        )
 
 
 def _check_read(texts: list[str], file: Path | None, *, trace: bool, json_lines: bool) -> None:

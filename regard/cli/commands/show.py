@@ -138,12 +138,16 @@ class ShowCommand(Command):
         with outputs(_files(run, output, of), overwrite=overwrite):
             if not by_head:
                 show_trace(run, request, of=of, grid=grid, output=output, how=how)
-            elif grid:
-                raise RegardError(
-                    "attention heads are not drawn over images.", where="--grid", fix="Leave out --grid."
-                )
             else:
+                _check_heads(grid=grid)
                 show_heads(run, request, layer or None, of=of, output=output, how=how)
+
+
+def _check_heads(*, grid: bool) -> None:
+    if grid:
+        raise RegardError(
+            "attention heads are not drawn over images.", where="--grid", fix="Leave out --grid."
+        )
 
 
 def _check_gallery(*, chosen: bool, samples: int, by_head: bool) -> None:

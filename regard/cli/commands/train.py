@@ -9,6 +9,7 @@ import typer
 
 from regard.cli.command import Command
 from regard.cli.options import BadRows, Device, Overrides, Seed, a_number, spec_changes
+from regard.errors import RegardError
 from regard.parts.registry import register
 
 
@@ -106,7 +107,6 @@ class TrainCommand(Command):
         quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     ) -> None:
         from regard.cli.wording import COMMAND_LINE
-        from regard.errors import RegardError
         from regard.fitting.experiment import Experiment
         from regard.fitting.pairs import parallel
 
@@ -119,15 +119,9 @@ class TrainCommand(Command):
             overrides, seed=seed, bad_rows=bad_rows, epochs=epochs, lr=lr, batch=batch, model=model
         )
         if resume is not None:
-            if source or target is not None:
-                raise RegardError("a resumed run keeps its columns.", fix="Leave out --source and --target.")
-            if output is not None or overwrite:
-                raise RegardError(
-                    "a resumed run continues in its own folder.",
-                    where="--resume",
-                    fix="Leave out --output and --overwrite. To start a new run from its weights: "
-                    f"--set training.start_from={resume} -o NEW",
-                )
+            _check_resumed(
+                resume, columns=bool(source) or target is not None, folder=output is not None or overwrite
+            )
             experiment = Experiment.resume(
                 resume, overrides=changes, device=device, quiet=quiet, front=COMMAND_LINE
             )
@@ -144,3 +138,16 @@ class TrainCommand(Command):
                 front=COMMAND_LINE,
             )
         experiment.train()
+
+
+def _check_resumed(run: Path, *, columns: bool, folder: bool) -> None:
+    """Refuse what a resumed run has already: columns, a folder."""
+    if columns:
+        raise RegardError("a resumed run keeps its columns.", fix="Leave out --source and --target.")
+    if folder:
+        raise RegardError(
+            "a resumed run continues in its own folder.",
+            where="--resume",
+            fix="Leave out --output and --overwrite. To start a new run from its weights: "
+            f"--set training.start_from={run} -o NEW",
+        )

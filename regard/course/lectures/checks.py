@@ -9,18 +9,14 @@ import ast
 import re
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from regard import zoo
+from regard.course.lectures.boards import board
 from regard.course.lectures.truth import Truth, settled
 from regard.parts import Settings
-
-RESULTS = Path(__file__).parents[3] / "docs" / "results.md"
-"""The results page; it exists only in a clone of the repository."""
-
 
 PREAMBLE = """\
 import itertools, math
@@ -162,7 +158,7 @@ class ZooCheck(Settings):
 
 
 class TrainedCheck(Truth):
-    """A figure of a longer training, read from docs/results.md and not recomputed."""
+    """A figure of a longer training, as the results page has it, and not recomputed."""
 
     trained: str
     """The trained system of the zoo, or recipe."""
@@ -178,14 +174,6 @@ class TrainedCheck(Truth):
     def value(self) -> Any:
         (number,) = re.findall(r"-?\d[\d.]*", self.figure.replace(",", "").replace("−", "-"))
         return float(number)
-
-    @property
-    def on_record(self) -> bool | None:
-        """Whether the results page has the figure; None if there is no such page."""
-        if not RESULTS.is_file():
-            return None
-        sections = _sections()
-        return any(self.under in title and self.figure in text for title, text in sections.items())
 
 
 def _missing(wanted: tuple[str, ...], found: Any) -> str:
@@ -222,12 +210,14 @@ Check = Annotated[
 def evaluated(code: str) -> Any:
     """Run Python code and return the value of its last line, an expression."""
     tree = ast.parse(code.strip())
-    last = tree.body.pop()
+    last = tree.body[-1]
     if not isinstance(last, ast.Expr):
         raise ValueError("the last line is no expression")
+    value = ast.Assign([ast.Name("__value__", ast.Store())], last.value)
+    tree.body[-1] = ast.fix_missing_locations(ast.copy_location(value, last))
     known = dict(_names())
     exec(compile(tree, "<entry>", "exec"), known)  # our own code, from the deck
-    return eval(compile(ast.Expression(last.value), "<entry>", "eval"), known)
+    return known["__value__"]
 
 
 @cache
@@ -236,14 +226,6 @@ def _names() -> dict[str, Any]:
     known: dict[str, Any] = {}
     exec(PREAMBLE, known)
     return known
-
-
-@cache
-def board(name: str, *settings: str) -> list[str]:
-    """All lines that `regard describe` prints for a system, except the parameters."""
-    from regard.describe import answers
-
-    return [line for lines in answers(zoo.find(name, settings)).values() for line in lines]
 
 
 class _Held:
@@ -264,18 +246,6 @@ def _lab(name: str, key: str, held: _Held) -> Any:
     from regard.course.lab import run
 
     return run(name, **held.settings)
-
-
-@cache
-def _sections() -> dict[str, str]:
-    """{heading: the text below it}."""
-    found: dict[str, str] = {}
-    title = ""
-    for line in RESULTS.read_text(encoding="utf-8").splitlines():
-        if line.startswith("#"):
-            title = line.lstrip("# ")
-        found[title] = f"{found.get(title, '')}\n{line}"
-    return found
 
 
 def _quoted(text: str) -> str:

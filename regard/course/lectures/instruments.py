@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard import zoo
-from regard.course.lectures.checks import board
+from regard.course.lectures.boards import board
 from regard.model import Model
 from regard.model.counting import parameter_counts
 from regard.nn import Attention, Cell, Memory

@@ -181,10 +181,10 @@ class PartBoard:
         return tuple(item.base for item in target.items if self.lines.is_index(item))
 
     def fixed(self) -> frozenset[str]:
-        """The indices on which matrices depend."""
-        used = [one for equation in self.equations for one in symbols(equation.body)]
-        weights = [one for one in used if one.base[0].isupper() and self.is_weight(one)]
-        return frozenset(item.base for one in weights for item in one.items if self.lines.is_index(item))
+        """The indices on which weights depend."""
+        letters = [one for weight in self.weights if not weight.whole for one in weight.letters]
+        items = [item for one in letters if not self.is_value(one) for item in one.items]
+        return frozenset(item.base for item in items if self.lines.is_index(item))
 
     def goes_over_places(self, index: str) -> bool:
         """Whether an index ranges over positions, as opposed to a fixed number of values."""

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from regard.describe.board import NOTE, answers
-from regard.errors import Option, RegardError, Text
+from regard.errors import Option, RegardError, Text, Words
 from regard.model.building import build_network
 from regard.model.counting import fitted_to_nothing
 from regard.model.store import read_columns
@@ -138,7 +138,11 @@ def lettered(spec: Spec, deck: str, columns_file: Path | None = None) -> Lettere
 
 def has_letters(spec: Spec, deck: str) -> bool:
     """Whether a lecture has letters for every part of a model."""
-    return deck in LECTURES and not _without_letters(spec)
+    try:
+        _check(spec, deck)
+    except RegardError:
+        return False
+    return True
 
 
 def _check(spec: Spec, deck: str) -> None:
@@ -146,58 +150,44 @@ def _check(spec: Spec, deck: str) -> None:
     if deck not in LECTURES:
         raise RegardError(
             f"lecture {deck!r} has no notation for weights.",
-            where="--as",
+            where=NOTATION,
             fix=f"Use one of {', '.join(sorted(LECTURES))}.",
         )
-    if missing := _without_letters(spec):
-        raise RegardError(
-            f"lecture {deck} has no notation for {missing}.",
-            where="--as",
-            fix="Leave --as out: `regard describe` prints any model in its own notation.",
-        )
 
+    def refuse(what: str, fix: Words = WITHOUT) -> None:
+        raise RegardError(f"lecture {deck} has no notation for {what}.", where=NOTATION, fix=fix)
 
-def _without_letters(spec: Spec) -> str:
-    """The first thing of a model that lectures have no letters for; empty if they have all."""
     if len(spec.encoder) != 1 or len(spec.outputs) != 1:
-        return "several inputs or outputs"
+        refuse("several inputs or outputs")
     encoder, decoder = next(iter(spec.encoder.values())), next(iter(spec.decoder.values()))
     if encoder.type not in ("recurrent", "image") or getattr(encoder, "parents", None) is not None:
-        return f"the encoder {encoder.type}"
-    if encoder.type == "recurrent" and (layered := _of_layers(encoder, "an encoder")):
-        return layered
+        refuse(f"the encoder {encoder.type}")
+    if encoder.type == "recurrent" and (encoder.layers > 1 or encoder.cell.type not in CELLS):
+        refuse("an encoder of several layers" if encoder.layers > 1 else f"the cell {encoder.cell.type}")
     if decoder.type == "recurrent":
-        return _of_layers(decoder, "a decoder") or _of_decoder(decoder)
-    more = getattr(decoder, "attention", None) or getattr(decoder, "hidden", None)
-    return (
-        f"the decoder {decoder.type} with these options"
-        if more or decoder.type not in ("label", "tags")
-        else ""
-    )
-
-
-def _of_layers(options: Any, what: str) -> str:
-    if options.layers > 1:
-        return f"{what} of several layers"
-    return "" if options.cell.type in CELLS else f"the cell {options.cell.type}"
-
-
-def _of_decoder(options: Any) -> str:
-    if options.tie != "none" or options.deep:
-        return "tied weights or a deep output"
-    looks = options.attention
-    if len(looks) > 1 or any(one.select.type != "softmax" for one in looks):
-        return f"the selection {looks[0].select.type}"
-    if any(one.score.type not in ("additive", "general", "dot") for one in looks):
-        return f"the score {looks[0].score.type}"
-    if any(one.guide or one.coverage or one.repetition for one in looks):
-        return "a guide or a penalty of the attention"
-    if any(one.gate or one.level != "positions" for one in looks):
-        return "a gate of the attention, or attention over words of sentences"
-    if options.copy_ is not None:
-        return "copying"
-    others = set(options.ways) - {"start", "every-step", "attention"}
-    return f"the condition {', '.join(sorted(others))}" if others else ""
+        looks = decoder.attention
+        if decoder.layers > 1 or decoder.cell.type not in CELLS:
+            refuse("a decoder of several layers" if decoder.layers > 1 else f"the cell {decoder.cell.type}")
+        if decoder.tie != "none" or decoder.deep:
+            refuse("tied weights or a deep output")
+        if len(looks) > 1 or any(one.select.type != "softmax" for one in looks):
+            refuse(f"the selection {looks[0].select.type}")
+        if any(one.score.type not in ("additive", "general", "dot") for one in looks):
+            refuse(f"the score {looks[0].score.type}")
+        if any(one.guide or one.coverage or one.repetition for one in looks):
+            refuse("a guide or a penalty of the attention")
+        if any(one.gate or one.level != "positions" for one in looks):
+            refuse("a gate of the attention, or attention over words of sentences")
+        if decoder.copy_ is not None:
+            refuse("copying")
+        if others := set(decoder.ways) - {"start", "every-step", "attention"}:
+            refuse(f"the condition {', '.join(sorted(others))}")
+    elif (
+        decoder.type not in ("label", "tags")
+        or getattr(decoder, "attention", None)
+        or getattr(decoder, "hidden", None)
+    ):
+        refuse(f"the decoder {decoder.type} with these options")
 
 
 def _line(line: str, letters: Letters, spec: Spec, side: str) -> str:

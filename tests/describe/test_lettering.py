@@ -11,9 +11,9 @@ import torch
 from rich.console import Console
 
 from regard import zoo
-from regard.course.lettering import LECTURES, has_letters, lettered
 from regard.data.batch import BEGIN, END
-from regard.describe import board
+from regard.describe import board, has_letters, lettered
+from regard.describe.lettering import LECTURES
 from regard.errors import RegardError
 from regard.nn.targets import forced
 from regard.testing.board import Board, Family
