@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.fast.recording.replay import Recordings, Replays, plain_parts, tensors_of, with_tensors
-from regard.fast.recording.replayed_gradient import Shelf, replayed, replays_of
+from regard.fast.recording.replayed_gradient import RecordingPool, replayed, replays_of
 from regard.nn import Embedding
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.encoders.transformer import TransformerEncoder
@@ -40,22 +40,22 @@ def test_off_cuda_everything_simply_runs() -> None:
     assert replays("key", lambda given: given * 2, torch.ones(2)).sum() == 4
     layer = nn.Linear(2, 2)
     replayed(layer, lambda x: (layer(x),), torch.ones(1, 2))[0].sum().backward()
-    assert layer.weight.grad is not None and not replays_of(layer).shelves
+    assert layer.weight.grad is not None and not replays_of(layer).pools
 
 
 def test_memory_that_was_lent_is_free_again_when_all_who_look_at_it_are_gone() -> None:
-    shelf, memory = Shelf(), [torch.arange(6.0), torch.arange(4.0)]
-    assert shelf.free
-    first, second = shelf.lend(memory) or []
+    pool, memory = RecordingPool(), [torch.arange(6.0), torch.arange(4.0)]
+    assert pool.free
+    first, second = pool.lend(memory) or []
     weight = nn.Parameter(torch.zeros(3))
     weight.grad = first[3:]
-    assert not shelf.free and weight.grad.tolist() == [3.0, 4.0, 5.0]
+    assert not pool.free and weight.grad.tolist() == [3.0, 4.0, 5.0]
     del first, second
-    assert not shelf.free
+    assert not pool.free
     memory[0].zero_()
     assert weight.grad.tolist() == [0.0, 0.0, 0.0]
     weight.grad = None
-    assert shelf.free
+    assert pool.free
 
 
 def test_what_comes_often_is_recorded_and_kept_while_it_is_used() -> None:
@@ -72,7 +72,7 @@ def test_what_comes_often_is_recorded_and_kept_while_it_is_used() -> None:
     assert [get("a") for _ in range(4)] == [None, None, 97, 97]
     for key in "bcd" * 3:
         get(key)
-    assert made == ["a", "b", "c"]  # no room for d, because a was used recently
+    assert made == ["a", "b", "c"]  # no workspace for d, because a was used recently
     for _ in range(12):
         get("b")
         get("c")
@@ -159,7 +159,7 @@ def test_a_recording_in_use_is_left_alone() -> None:
 
 @needs_cuda
 def test_recordings_of_other_shapes_are_left_alone_too() -> None:
-    """Recordings of a shelf share memory: one of another shape must not overwrite pending results."""
+    """Recordings of a pool share memory: one of another shape must not overwrite pending results."""
     torch.manual_seed(0)
     layers = nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 4)).cuda().double()
     one = torch.randn(3, 4, device="cuda", dtype=torch.float64)
@@ -176,7 +176,7 @@ def test_recordings_of_other_shapes_are_left_alone_too() -> None:
         layers.zero_grad()
         (layers(one).sum() * layers(two).sum()).backward()
         torch.testing.assert_close(found, [weight.grad for weight in layers.parameters()])
-    assert len(replays_of(layers).recordings) == 2 and len(replays_of(layers).shelves) == 2
+    assert len(replays_of(layers).recordings) == 2 and len(replays_of(layers).pools) == 2
 
 
 @needs_cuda

@@ -11,7 +11,7 @@ from regard.data.batch import Batch, Span, Tokens
 from regard.fast.cuda.recurrence.graphs import forget
 from regard.fast.paths import recorded_encoder as recorded
 from regard.fast.paths import recorded_loss, recorded_network
-from regard.fast.recording.grounds import grounds
+from regard.fast.recording.buffers import buffers
 from regard.fast.recording.replayed_gradient import replays_of
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
 from regard.nn.decoders.language import LanguageDecoder
@@ -82,11 +82,11 @@ def test_what_ran_before_it_was_recorded_gives_its_memory_back() -> None:
     source, target = (batch(one, seed) for seed, one in enumerate(SHAPES[0]))
     forget()
     once = learned(models, (source, target))
-    assert grounds()  # a batch seen once runs in the shared workspace
+    assert buffers()  # a batch seen once runs in the shared workspace
     for _ in range(4):
         again = learned(models, (source, target))
         torch.testing.assert_close(again, once, atol=1e-10, rtol=1e-8)
-    assert not grounds()
+    assert not buffers()
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -117,7 +117,7 @@ def test_gradients_add_up_over_recordings(
     for _ in range(5):
         network(batches[0])["target"].mean.backward()
         models.zero_grad()
-    assert len(replays_of(network).shelves) == 1  # gradients that were freed do not prevent a replay
+    assert len(replays_of(network).pools) == 1  # gradients that were freed do not prevent a replay
     found = [summed() for _ in range(4)]
     assert replays_of(network).recordings and not replays_of(network).refused
     monkeypatch.setattr(recorded_network, "knows", lambda *given: False)

@@ -53,6 +53,13 @@ class DescribeCommand(Command):
                 help="Draw the network here: rolled, unrolled, and inside its cells (.svg .png .pdf .html).",
             ),
         ] = None,
+        paths: Annotated[
+            bool,
+            typer.Option(
+                "--paths",
+                help="Print which kernels and recordings serve its calls on CPU and CUDA, and why others do not.",
+            ),
+        ] = False,
         overwrite: Overwrite = False,
         overrides: Overrides = None,
         seed: Seed = None,
@@ -69,6 +76,11 @@ class DescribeCommand(Command):
         with outputs({"--output": output}, overwrite=overwrite):
             changes = spec_changes(overrides, seed=seed)
             spec = pairs_spec(what, changes) if is_data_file(what) else zoo.find(what, changes)
+            if paths:
+                from regard.model.paths import report
+
+                safe_console().print(report(spec), highlight=False, markup=False, soft_wrap=True)
+                return
             safe_console().print(board(spec, what, letters=letters))
             if output is not None:
                 from regard.describe import draw

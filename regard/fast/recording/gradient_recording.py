@@ -1,8 +1,8 @@
 """A function of tensors and its gradient on CUDA, both recorded as graphs for inputs of one shape.
 
-All recordings of a shelf share the memory in which the forward pass leaves its values for the backward pass.
+All recordings of a pool share the memory in which the forward pass leaves its values for the backward pass.
 The memory may be used again only after the backward pass has run or has become impossible, and after the
-gradients of the weights, which are not copied, have been freed. `replayed_gradient` chooses the shelf.
+gradients of the weights, which are not copied, have been freed. `replayed_gradient` chooses the pool.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.fast.recording.grounds import Grounds, apart, furnished, vacate
+from regard.fast.recording.buffers import Buffers, free_shared, using_buffers, workspaces_of
 from regard.fast.recording.replay import Recordings, on_the_side, recording
 from regard.private import apply, copy_all, lent, unflattened
 from regard.structures.kernels.batching import once
 
 KEPT = 256
-"""Maximum number of recordings of one shelf."""
+"""Maximum number of recordings of one pool."""
 OFTEN = 2
 """Number of calls with the same shapes before they are recorded."""
 ALIGNED = 256
@@ -59,15 +59,15 @@ class Asked:
         )
 
 
-class Shelf:
+class RecordingPool:
     """Recordings that share their memory: only one of them at a time may have a pending backward pass."""
 
     def __init__(self) -> None:
         self.recordings: Recordings[GradientRecording] = Recordings(OFTEN, KEPT)
-        self.pool: Any = None
+        self.graph_pool: Any = None
         self.side: torch.cuda.Stream | None = None
-        self.grounds: Grounds = {}
-        self.desk: Tensor | None = None
+        self.buffers: Buffers = {}
+        self.staging: Tensor | None = None
         self.holder: weakref.ref[PendingGradient] | None = None
         self.returned: Callable[[], bool] = lambda: True
 
@@ -91,32 +91,34 @@ class Shelf:
         return self.recordings.get(key, lambda: self._record(asked))
 
     def _record(self, asked: Asked) -> GradientRecording | str:
-        if self.pool is None:
+        if self.graph_pool is None:
             # one stream for all, because a pool reuses memory only on the stream it was used on
-            self.pool, self.side = torch.cuda.graph_pool_handle(), torch.cuda.Stream()
+            self.graph_pool, self.side = torch.cuda.graph_pool_handle(), torch.cuda.Stream()
         try:
             # autocast must not cache converted weights beyond a recording
             with (
-                apart(self.grounds),
+                using_buffers(self.buffers),
                 torch.autocast("cuda", asked.narrow, enabled=asked.narrow is not None, cache_enabled=False),
-                stand_ins(asked.owner, asked.weights) as others,
+                substituted(asked.owner, asked.weights) as others,
             ):
                 found = GradientRecording(asked.function, asked.inputs, others, self)
         except RuntimeError as error:  # the function cannot be recorded
             torch.cuda.synchronize()
-            self.pool = None  # it may still count as in use
+            self.graph_pool = None  # it may still count as in use
             return str(error)
-        vacate(self.grounds)
+        free_shared(self.buffers)
         return found
 
     def places(self, like: Sequence[Tensor]) -> list[Tensor]:
-        """Tensors like these on the desk, a buffer that all recordings share. If it is too small, a larger
+        """Tensors like these in `staging`, a buffer that all recordings share. If it is too small, a larger
         one replaces it; earlier recordings keep the old one."""
         sizes = [-(-tensor.numel() * tensor.element_size() // ALIGNED) * ALIGNED for tensor in like]
         needed = max(sum(sizes), 1)
-        if self.desk is None or len(self.desk) < needed:
-            self.desk = torch.zeros(1 << (needed - 1).bit_length(), dtype=torch.uint8, device=like[0].device)
-        parts = self.desk[: sum(sizes)].split(sizes)
+        if self.staging is None or len(self.staging) < needed:
+            self.staging = torch.zeros(
+                1 << (needed - 1).bit_length(), dtype=torch.uint8, device=like[0].device
+            )
+        parts = self.staging[: sum(sizes)].split(sizes)
         return [
             # `.data`, because autograd would count a copy into one as a change of all
             part[: tensor.numel() * tensor.element_size()].view(tensor.dtype).view(tensor.shape).data
@@ -125,7 +127,7 @@ class Shelf:
 
 
 @contextmanager
-def stand_ins(owner: nn.Module, weights: Sequence[nn.Parameter]) -> Iterator[list[nn.Parameter]]:
+def substituted(owner: nn.Module, weights: Sequence[nn.Parameter]) -> Iterator[list[nn.Parameter]]:
     """Replace the weights by other parameters that share their memory. A gradient that waits on another
     stream may hold autograd nodes of the weights, which a recording must not touch."""
     others = {id(weight): nn.Parameter(weight.detach()) for weight in weights}
@@ -145,39 +147,39 @@ def stand_ins(owner: nn.Module, weights: Sequence[nn.Parameter]) -> Iterator[lis
 
 
 class GradientRecording:
-    """Forward and backward pass of a function, for inputs of one shape. The desk of the shelf holds the
+    """Forward and backward pass of a function, for inputs of one shape. The staging buffer of the pool holds the
     inputs, the results, the gradients of both, and in `flat` the gradients of the weights. Gradients that a
-    layer has written to its ground stay there."""
+    layer has written to its buffer stay there."""
 
     def __init__(
-        self, function: Function, inputs: Sequence[Tensor], weights: Sequence[Tensor], shelf: Shelf
+        self, function: Function, inputs: Sequence[Tensor], weights: Sequence[Tensor], pool: RecordingPool
     ) -> None:
         self.forth, self.back = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
-        with on_the_side(shelf.side), torch.enable_grad():
-            found, left = self._try(function, inputs, weights, shelf)
+        with on_the_side(pool.side), torch.enable_grad():
+            found, left = self._try(function, inputs, weights, pool)
             self.learned = [tensor.requires_grad for tensor in found]
             self.left = [place for place, stays in enumerate(left) if stays]
             others = [weight for weight, stays in zip(weights, left, strict=True) if not stays]
             # each is padded to a multiple of 64 numbers, so that the next is aligned like a separate
             # allocation
             self.like = [part for weight in others for part in (weight.detach(), _rest(weight))]
-            self._furnish(inputs, found, weights, shelf)
+            self._allocate(inputs, found, weights, pool)
             del found
-            with recording(self.forth, shelf.pool):
+            with recording(self.forth, pool.graph_pool):
                 made = function(*self.inputs)
                 copy_all(self.found, [tensor.detach() for tensor in made])
-            with recording(self.back, shelf.pool):
+            with recording(self.back, pool.graph_pool):
                 self._go_back(made, weights)
-        self.rooms = furnished(shelf.grounds)
-        storages = {one.untyped_storage().data_ptr() for one in self.on_grounds}
-        flats = {room.ground.flat.data_ptr(): room.ground.flat for room in self.rooms}
-        self.grounds = [flat for place, flat in flats.items() if place in storages]
+        self.workspaces = workspaces_of(pool.buffers)
+        storages = {one.untyped_storage().data_ptr() for one in self.in_buffers}
+        flats = {workspace.buffer.flat.data_ptr(): workspace.buffer.flat for workspace in self.workspaces}
+        self.buffers = [flat for place, flat in flats.items() if place in storages]
 
     def _try(
-        self, function: Function, inputs: Sequence[Tensor], weights: Sequence[Tensor], shelf: Shelf
+        self, function: Function, inputs: Sequence[Tensor], weights: Sequence[Tensor], pool: RecordingPool
     ) -> tuple[Found, list[bool]]:
         """Run once without recording, so that all persistent memory is allocated. Returns the results, and
-        which gradients of weights lie on a ground."""
+        which gradients of weights lie in a buffer."""
         given = [tensor.detach().requires_grad_(tensor.requires_grad) for tensor in inputs]
         with torch.random.fork_rng(devices=[weights[0].device]):
             found = function(*given)
@@ -185,16 +187,18 @@ class GradientRecording:
             wanted = [*(tensor for tensor in given if tensor.requires_grad), *weights]
             ones = [torch.ones_like(tensor) for tensor in learned]
             gradients = torch.autograd.grad(learned, wanted, ones, allow_unused=True)[-len(weights) :]
-        grounds = {room.ground.flat.untyped_storage().data_ptr() for room in furnished(shelf.grounds)}
-        return found, [one is not None and one.untyped_storage().data_ptr() in grounds for one in gradients]
+        buffers = {
+            workspace.buffer.flat.untyped_storage().data_ptr() for workspace in workspaces_of(pool.buffers)
+        }
+        return found, [one is not None and one.untyped_storage().data_ptr() in buffers for one in gradients]
 
-    def _furnish(
-        self, inputs: Sequence[Tensor], found: Found, weights: Sequence[Tensor], shelf: Shelf
+    def _allocate(
+        self, inputs: Sequence[Tensor], found: Found, weights: Sequence[Tensor], pool: RecordingPool
     ) -> None:
         learned = [tensor for tensor in found if tensor.requires_grad]
         wanted = [tensor for tensor in inputs if tensor.requires_grad]
         flat = torch.empty(sum(one.numel() for one in self.like), device="meta", dtype=weights[0].dtype)
-        places = iter(shelf.places([*inputs, *found, *learned, *wanted, flat]))
+        places = iter(pool.places([*inputs, *found, *learned, *wanted, flat]))
         self.inputs = [next(places).copy_(tensor).requires_grad_(tensor.requires_grad) for tensor in inputs]
         self.found = [next(places) for _ in found]
         self.d_found = [next(places).zero_() for _ in learned]
@@ -208,7 +212,7 @@ class GradientRecording:
         gradients = torch.autograd.grad(learned, [*wanted, *weights], self.d_found, allow_unused=True)
         of_inputs = [place for place in self.d_inputs if place is not None]
         of_weights = list(gradients[len(of_inputs) :])
-        self.on_grounds = [of_weights[number].detach() for number in self.left]
+        self.in_buffers = [of_weights[number].detach() for number in self.left]
         for number in reversed(self.left):
             del of_weights[number]
         places = [*of_inputs, *unflattened(self.flat, self.like)[::2]]
@@ -220,21 +224,21 @@ class GradientRecording:
             if one is None:
                 place.zero_()
 
-    def weight_gradients(self, shelf: Shelf) -> list[Tensor]:
+    def weight_gradients(self, pool: RecordingPool) -> list[Tensor]:
         """The gradients of the weights, without a copy if their memory can be lent."""
-        on_grounds, pieces = self.on_grounds, shelf.lend([self.flat, *self.grounds])
+        in_buffers, pieces = self.in_buffers, pool.lend([self.flat, *self.buffers])
         if pieces is None:
-            flat, on_grounds = self.flat.clone(), [one.clone() for one in on_grounds]
+            flat, in_buffers = self.flat.clone(), [one.clone() for one in in_buffers]
         else:
             flat, bases = pieces[0], {piece.data_ptr(): piece for piece in pieces[1:]}
-            on_grounds = [
+            in_buffers = [
                 bases[one.untyped_storage().data_ptr()].as_strided(
                     one.shape, one.stride(), one.storage_offset()
                 )
-                for one in on_grounds
+                for one in in_buffers
             ]
         found = list(unflattened(flat, self.like)[::2])
-        for place, one in zip(self.left, on_grounds, strict=True):
+        for place, one in zip(self.left, in_buffers, strict=True):
             found.insert(place, one)
         return found
 
@@ -249,9 +253,9 @@ class PendingGradient:
     used = False
 
 
-def replay(shelf: Shelf, recording: GradientRecording, asked: Asked) -> Found:
+def replay(pool: RecordingPool, recording: GradientRecording, asked: Asked) -> Found:
     """Compute a request by replaying a recording."""
-    found: Found = apply(_Replayed, shelf, recording, *asked.inputs, *asked.weights)
+    found: Found = apply(_Replayed, pool, recording, *asked.inputs, *asked.weights)
     return found
 
 
@@ -259,11 +263,11 @@ class _Replayed(torch.autograd.Function):
     """The inputs and the weights are arguments, so that both get their gradients."""
 
     @staticmethod
-    def forward(ctx: Any, shelf: Shelf, recording: GradientRecording, *tensors: Tensor) -> Found:
+    def forward(ctx: Any, pool: RecordingPool, recording: GradientRecording, *tensors: Tensor) -> Found:
         copy_all([tensor.detach() for tensor in recording.inputs], tensors[: len(recording.inputs)])
         recording.forth.replay()
-        ctx.shelf, ctx.recording, ctx.pending = shelf, recording, PendingGradient()
-        shelf.holder = weakref.ref(ctx.pending)
+        ctx.pool, ctx.recording, ctx.pending = pool, recording, PendingGradient()
+        pool.holder = weakref.ref(ctx.pending)
         found = tuple(tensor.clone() for tensor in recording.found)
         fixed = [tensor for tensor, learns in zip(found, recording.learned, strict=True) if not learns]
         ctx.mark_non_differentiable(*fixed)
@@ -280,4 +284,4 @@ class _Replayed(torch.autograd.Function):
         recording.back.replay()
         ctx.pending.used = True
         of_inputs = [None if gradient is None else gradient.clone() for gradient in recording.d_inputs]
-        return None, None, *of_inputs, *recording.weight_gradients(ctx.shelf)
+        return None, None, *of_inputs, *recording.weight_gradients(ctx.pool)

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
-from regard.fast.recording.grounds import Grounds, apart, furnished
+from regard.fast.recording.buffers import Buffers, using_buffers, workspaces_of
 from regard.private import copy_all, eager
 
 KEPT = 48
@@ -138,16 +138,16 @@ def _end_well() -> None:
 class Recording:
     """One graph. Arguments are copied into `inputs`; the result lies in `found` until the next replay.
 
-    rooms   memory of the graph that its grounds may replace by larger memory
+    workspaces   memory of the graph that its buffers may replace by larger memory
     """
 
-    def __init__(self, function: Callable[[Any], Any], given: Any, pool: Any, grounds: Grounds) -> None:
+    def __init__(self, function: Callable[[Any], Any], given: Any, pool: Any, buffers: Buffers) -> None:
         self.inputs = [tensor.clone() for tensor in tensors_of(given)]
         self.graph = torch.cuda.CUDAGraph()
         copied = with_tensors(given, iter(self.inputs))
         with on_the_side(), recording(self.graph, pool):
             self.found = function(copied)
-        self.rooms = furnished(grounds)
+        self.workspaces = workspaces_of(buffers)
 
     def replay(self, tensors: list[Tensor]) -> Any:
         copy_all(self.inputs, tensors)
@@ -205,7 +205,7 @@ class Replays:
     def __init__(self) -> None:
         self.recordings: Recordings[Recording] = Recordings(often=1, most=KEPT)
         self.pool: Any = None
-        self.grounds: Grounds = {}
+        self.buffers: Buffers = {}
 
     def __call__(self, key: Hashable, function: Callable[[Any], Any], given: Any) -> Any:
         """function(given). Equal keys must mean equal functions; shapes, dtypes and precision are added."""
@@ -217,7 +217,7 @@ class Replays:
             return function(given)
         shapes = tuple((tensor.shape, tensor.dtype) for tensor in tensors)
         key = (key, shapes, tensors[0].device, torch.get_float32_matmul_precision(), autocast_dtype())
-        with apart(self.grounds):
+        with using_buffers(self.buffers):
             known = self.recordings.get(key, lambda: self._recorded(function, given))
             return function(given) if known is None else known.replay(tensors)
 
@@ -225,7 +225,7 @@ class Replays:
         if self.pool is None:
             self.pool = torch.cuda.graph_pool_handle()
         try:
-            return Recording(function, given, self.pool, self.grounds)
+            return Recording(function, given, self.pool, self.buffers)
         except RuntimeError as error:  # the function cannot be recorded
             torch.cuda.synchronize()
             self.pool = None  # it may still count as in use

@@ -1,8 +1,8 @@
 """A function of tensors and its gradient on CUDA, both recorded as graphs for each shape of the inputs.
 
 The equivalent of `replay` for training: one launch replays the forward pass and one the backward pass. Only
-one recording of a shelf at a time may have a pending backward pass (`gradient_recording`). A call that finds
-it pending uses the next shelf. If all shelves are in use, the function runs without a graph.
+one recording of a pool at a time may have a pending backward pass (`gradient_recording`). A call that finds
+it pending uses the next pool. If all pools are in use, the function runs without a graph.
 """
 
 from __future__ import annotations
@@ -13,12 +13,19 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
-from regard.fast.recording.gradient_recording import Asked, Found, Function, GradientRecording, Shelf, replay
+from regard.fast.recording.gradient_recording import (
+    Asked,
+    Found,
+    Function,
+    GradientRecording,
+    RecordingPool,
+    replay,
+)
 from regard.fast.recording.recordable import state_of
 from regard.fast.recording.replay import autocast_dtype
 from regard.private import eager
 
-SHELVES = 4
+POOLS = 4
 """Maximum number of pending backward passes of one owner, each with its own memory."""
 
 
@@ -43,10 +50,10 @@ def replayed(owner: nn.Module, function: Function, *inputs: Tensor, key: Hashabl
 
 
 class GradientReplays:
-    """The recordings of one owner, on shelves."""
+    """The recordings of one owner, on pools."""
 
     def __init__(self) -> None:
-        self.shelves: list[Shelf] = []
+        self.pools: list[RecordingPool] = []
         self.dropouts: list[nn.Dropout] = []
         self._places: list[tuple[nn.Module, str, nn.Parameter]] = []
 
@@ -62,31 +69,31 @@ class GradientReplays:
         return [one for _, _, one in self._places if one.requires_grad]
 
     def __call__(self, asked: Asked, key: Hashable) -> Found:
-        shelf = self._free()
-        known = None if shelf is None else shelf.recorded((key, asked.key), asked)
-        if shelf is None or known is None:
+        pool = self._free()
+        known = None if pool is None else pool.recorded((key, asked.key), asked)
+        if pool is None or known is None:
             return asked.function(*asked.inputs)
-        return replay(shelf, known, asked)
+        return replay(pool, known, asked)
 
     @property
     def refused(self) -> list[str]:
         """Reasons why functions could not be recorded."""
-        kept = [one for shelf in self.shelves for one in shelf.recordings.known.values()]
+        kept = [one for pool in self.pools for one in pool.recordings.known.values()]
         return [one for one in kept if isinstance(one, str)]
 
     @property
     def recordings(self) -> list[GradientRecording]:
-        kept = [one for shelf in self.shelves for one in shelf.recordings.known.values()]
+        kept = [one for pool in self.pools for one in pool.recordings.known.values()]
         return [one for one in kept if isinstance(one, GradientRecording)]
 
-    def _free(self) -> Shelf | None:
-        for shelf in self.shelves:
-            if shelf.free:
-                return shelf
-        if len(self.shelves) == SHELVES:
+    def _free(self) -> RecordingPool | None:
+        for pool in self.pools:
+            if pool.free:
+                return pool
+        if len(self.pools) == POOLS:
             return None
-        self.shelves.append(Shelf())
-        return self.shelves[-1]
+        self.pools.append(RecordingPool())
+        return self.pools[-1]
 
 
 def _own(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:

@@ -1,12 +1,12 @@
 """Recurrences with attention over whole outputs: forward, and a handwritten backward pass through time.
 
 plan.py       the computation, its sizes, and the layout of the gates
-room.py       the memory of a computation, taken from a buffer that all plans share
+workspace.py  the memory of a computation, taken from a buffer that all plans share
 gates.py      the cells, after their matrix products                            (Triton)
 selecting.py  from scores to weights, and back                                  (Triton)
 looks.py      score, select and read in one kernel, backward in another         (Triton)
 keys.py       the gradient of additive keys, summed over time                   (Triton)
-launches.py   launches of the kernels on the tensors of a room
+launches.py   launches of the kernels on the tensors of a workspace
 forth.py      the forward steps
 back.py       the backward steps
 gathered.py   the gradients of weights and inputs, as single products

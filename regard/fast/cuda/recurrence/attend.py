@@ -3,8 +3,8 @@
 Inputs and results are packed: N positions at index = t·B + b of time and row. In between all tensors have the
 plan's rounded sizes. Padding is zero or has no effect, since no gradient enters there.
 
-The backward pass starts from the values that the forward pass leaves in the room. If another computation has
-used the room in the meantime (another model, a second backward pass), the forward pass runs again from the
+The backward pass starts from the values that the forward pass leaves in the workspace. If another computation has
+used the workspace in the meantime (another model, a second backward pass), the forward pass runs again from the
 saved inputs.
 """
 
@@ -21,8 +21,8 @@ from regard.fast.cuda.recurrence.back import back
 from regard.fast.cuda.recurrence.forth import forth
 from regard.fast.cuda.recurrence.graphs import Recorded, recorded, unnarrowed
 from regard.fast.cuda.recurrence.plan import UnrollPlan
-from regard.fast.cuda.recurrence.room import Hold, UnrollRoom, fill, shapes
-from regard.fast.recording.grounds import apart, grounds
+from regard.fast.cuda.recurrence.workspace import Hold, UnrollWorkspace, fill, shapes
+from regard.fast.recording.buffers import buffers, using_buffers
 from regard.private import apply, copy_all
 from regard.structures.kernels.batching import once
 from regard.structures.kernels.cuda.launching import on_device_of
@@ -95,17 +95,17 @@ class _Recurrence(torch.autograd.Function):
         inputs = Inputs.of(flat, plan)
         device = inputs.words.device
         with on_device_of(inputs.words), unnarrowed(inputs.words):
-            entry = recorded(plan, shapes, UnrollRoom, device)
+            entry = recorded(plan, shapes, UnrollWorkspace, device)
             _forward(entry, given, inputs)
-            room = entry.room
-            said = room["out"] if plan.after else room["states", plan.layers - 1]
+            workspace = entry.workspace
+            said = workspace["out"] if plan.after else workspace["states", plan.layers - 1]
             found = [_packed(said[1:], given.index)]
             for m, mask in enumerate(given.masks if given.looks else ()):
-                found.append(_packed(room["weights", m], given.index)[:, : mask.shape[1]])
+                found.append(_packed(workspace["weights", m], given.index)[:, : mask.shape[1]])
             if given.contexts:
-                found.append(_packed(room["context"][1:], given.index))
-        ctx.given, ctx.hold, ctx.grounds = given, Hold(), grounds()
-        room.ground.holder = ctx.hold
+                found.append(_packed(workspace["context"][1:], given.index))
+        ctx.given, ctx.hold, ctx.buffers = given, Hold(), buffers()
+        workspace.buffer.holder = ctx.hold
         ctx.save_for_backward(*flat)
         ctx.set_materialize_grads(False)
         return tuple(found)
@@ -116,88 +116,88 @@ class _Recurrence(torch.autograd.Function):
         given: UnrollGiven = ctx.given
         inputs = Inputs.of(ctx.saved_tensors, given.plan)
         device = inputs.words.device
-        with on_device_of(inputs.words), unnarrowed(inputs.words), apart(ctx.grounds):
-            entry = recorded(given.plan, shapes, UnrollRoom, device)
-            room = entry.room
-            if room.ground.holder is not ctx.hold:
+        with on_device_of(inputs.words), unnarrowed(inputs.words), using_buffers(ctx.buffers):
+            entry = recorded(given.plan, shapes, UnrollWorkspace, device)
+            workspace = entry.workspace
+            if workspace.buffer.holder is not ctx.hold:
                 _forward(entry, given, inputs)
-            room.ground.holder = None  # the backward pass overwrites the values of the forward pass
+            workspace.buffer.holder = None  # the backward pass overwrites the values of the forward pass
             looks = len(given.plan.looks)
             d_weights: tuple[Tensor | None, ...] = gradients[:looks] if given.looks else (None,) * looks
             d_context = gradients[looks:] if given.looks else gradients
-            _enter(room, given, d_said, d_weights, d_context[0] if d_context else None)
+            _enter(workspace, given, d_said, d_weights, d_context[0] if d_context else None)
             outside = tuple(gradient is not None for gradient in d_weights)
-            entry.run(("back", outside), lambda: back(room, outside))
-            return None, *_gradients(room, given, inputs).flat(given.plan)
+            entry.run(("back", outside), lambda: back(workspace, outside))
+            return None, *_gradients(workspace, given, inputs).flat(given.plan)
 
 
 def _packed(padded: Tensor, index: Tensor) -> Tensor:
     return padded.flatten(0, 1)[index]
 
 
-def _forward(entry: Recorded[UnrollRoom], given: UnrollGiven, inputs: Inputs) -> None:
-    """Copy all inputs into the room and run the steps."""
-    room, plan = entry.room, entry.room.plan
-    H, words = plan.size, room["words"].flatten(0, 1)
-    copy_all(room.parameters, list(inputs.weights.values()))
+def _forward(entry: Recorded[UnrollWorkspace], given: UnrollGiven, inputs: Inputs) -> None:
+    """Copy all inputs into the workspace and run the steps."""
+    workspace, plan = entry.workspace, entry.workspace.plan
+    H, words = plan.size, workspace["words"].flatten(0, 1)
+    copy_all(workspace.parameters, list(inputs.weights.values()))
     if len(given.index) < len(words):
         words.zero_()
     words.index_copy_(0, given.index, inputs.words)
     if len(given.index) < len(words):
-        room.alive.zero_().view(-1).index_fill_(0, given.index, 1)
+        workspace.alive.zero_().view(-1).index_fill_(0, given.index, 1)
     else:
-        room.alive.fill_(1)
+        workspace.alive.fill_(1)
     if inputs.summary is not None:
-        fill(room["summary"], inputs.summary)
+        fill(workspace["summary"], inputs.summary)
     for layer, first in enumerate(inputs.first):
-        fill(room["states", layer][0], first[:, :H])
+        fill(workspace["states", layer][0], first[:, :H])
         if plan.cell == "lstm":
-            fill(room["carries", layer][0], first[:, H:])
+            fill(workspace["carries", layer][0], first[:, H:])
     for layer, drop in enumerate(given.drops):
-        fill(room["masks", layer][1:], drop)
+        fill(workspace["masks", layer][1:], drop)
     for m, mask in enumerate(given.masks):
-        fill(room.masks[m], mask)
-        fill(room["keys", m], inputs.keys[m])
-        fill(room["values", m], inputs.values[m])
-    entry.run("forth", lambda: forth(room))
+        fill(workspace.masks[m], mask)
+        fill(workspace["keys", m], inputs.keys[m])
+        fill(workspace["values", m], inputs.values[m])
+    entry.run("forth", lambda: forth(workspace))
 
 
 def _enter(
-    room: UnrollRoom,
+    workspace: UnrollWorkspace,
     given: UnrollGiven,
     d_said: Tensor | None,
     d_weights: tuple[Tensor | None, ...],
     d_context: Tensor | None,
 ) -> None:
     """Copy in the gradients from outside. The forward pass has set their places to zero."""
-    said = room["d_out"] if room.plan.after else room["d_states", room.plan.layers - 1]
-    places = [(said[1:], d_said), (room["d_context"][1:], d_context)]
+    said = workspace["d_out"] if workspace.plan.after else workspace["d_states", workspace.plan.layers - 1]
+    places = [(said[1:], d_said), (workspace["d_context"][1:], d_context)]
     for m, gradient in enumerate(d_weights):
         if gradient is not None:
-            places.append((room["d_weights", m][..., : gradient.shape[1]], gradient))
+            places.append((workspace["d_weights", m][..., : gradient.shape[1]], gradient))
     for padded, gradient in places:
         if gradient is not None:
             padded.flatten(0, 1).index_copy_(0, given.index, gradient)
 
 
-def _gradients(room: UnrollRoom, given: UnrollGiven, inputs: Inputs) -> Inputs:
+def _gradients(workspace: UnrollWorkspace, given: UnrollGiven, inputs: Inputs) -> Inputs:
     """Copies of the gradients of all inputs."""
-    plan, rows = room.plan, len(inputs.first[0])
+    plan, rows = workspace.plan, len(inputs.first[0])
 
     def first(layer: int) -> Tensor:
-        d_state = room["d_states", layer][0, :rows]
+        d_state = workspace["d_states", layer][0, :rows]
         if plan.cell != "lstm":
             return d_state.clone()
-        return torch.cat([d_state, room["d_carry", layer][:rows]], -1)
+        return torch.cat([d_state, workspace["d_carry", layer][:rows]], -1)
 
     def cut(name: str, m: int, like: Tensor) -> Tensor:
-        return room[name, m][:rows, : like.shape[1]].clone()
+        return workspace[name, m][:rows, : like.shape[1]].clone()
 
     return Inputs(
-        words=_packed(room["words"], given.index),
-        summary=None if inputs.summary is None else room["d_summary"][:rows].clone(),
+        words=_packed(workspace["words"], given.index),
+        summary=None if inputs.summary is None else workspace["d_summary"][:rows].clone(),
         first=tuple(first(layer) for layer in range(plan.layers)),
         keys=tuple(cut("keys", m, keys) for m, keys in enumerate(inputs.keys)),
         values=tuple(cut("values", m, values) for m, values in enumerate(inputs.values)),
-        weights=room.gradients(),
+        weights=workspace.gradients(),
     )

@@ -12,31 +12,35 @@ from __future__ import annotations
 
 from regard.fast.cuda.product import multiply
 from regard.fast.cuda.recurrence.launches import cell_forth, combine_forth, look_forth
-from regard.fast.cuda.recurrence.room import UnrollRoom
+from regard.fast.cuda.recurrence.workspace import UnrollWorkspace
 
 
-def forth(room: UnrollRoom) -> None:
+def forth(workspace: UnrollWorkspace) -> None:
     """The whole forward pass; `attend` has copied in the inputs."""
-    for layer in range(room.plan.layers):
-        _arrange(room, layer)
-    _words(room)
-    _clear(room)
-    _steps(room)
+    for layer in range(workspace.plan.layers):
+        _arrange(workspace, layer)
+    _words(workspace)
+    _clear(workspace)
+    _steps(workspace)
 
 
-def _arrange(room: UnrollRoom, layer: int) -> None:
+def _arrange(workspace: UnrollWorkspace, layer: int) -> None:
     """Concatenate the weights that multiply the state, and write the biases to all rows of Z."""
-    plan, H = room.plan, room.plan.size
-    hidden, row, lead = room["hidden", layer], room["row", layer], plan.lead(layer)
-    weight, bias, second = room["weight_hh", layer], room["bias_ih", layer], room["bias_hh", layer]
+    plan, H = workspace.plan, workspace.plan.size
+    hidden, row, lead = workspace["hidden", layer], workspace["row", layer], plan.lead(layer)
+    weight, bias, second = (
+        workspace["weight_hh", layer],
+        workspace["bias_ih", layer],
+        workspace["bias_hh", layer],
+    )
     row.zero_()
     if layer == plan.layers - 1:
         for m, at in enumerate(plan.query_places):
             if at >= 0:
-                hidden[at : at + plan.looks[m].features].copy_(room["query", m])
+                hidden[at : at + plan.looks[m].features].copy_(workspace["query", m])
         if plan.after:
-            hidden[plan.combined].copy_(room["combine"][:, :H])
-            row[plan.combined].copy_(room["combine_bias"])
+            hidden[plan.combined].copy_(workspace["combine"][:, :H])
+            row[plan.combined].copy_(workspace["combine_bias"])
     if plan.cell == "gru":
         hidden[lead : lead + H].copy_(weight[2 * H :])
         hidden[lead + H :].copy_(weight[: 2 * H])
@@ -46,64 +50,66 @@ def _arrange(room: UnrollRoom, layer: int) -> None:
     else:
         hidden[lead:].copy_(weight)
         row[lead:].copy_(bias).add_(second)
-    room["z", layer].copy_(row.expand_as(room["z", layer]))
+    workspace["z", layer].copy_(row.expand_as(workspace["z", layer]))
 
 
-def _words(room: UnrollRoom) -> None:
+def _words(workspace: UnrollWorkspace) -> None:
     """Products known before the first step: words and summary in the gates, words in p."""
-    plan, E = room.plan, room.plan.words
-    words, weight = room["words"].flatten(0, 1), room["weight_ih", 0]
-    multiply(words, weight[:, :E].t(), room.gates(0), add=True)
+    plan, E = workspace.plan, workspace.plan.words
+    words, weight = workspace["words"].flatten(0, 1), workspace["weight_ih", 0]
+    multiply(words, weight[:, :E].t(), workspace.gates(0), add=True)
     if plan.summary:
         known = slice(E, E + plan.summary)
-        share = room["shares"].zero_().addmm_(room["summary"], weight[:, known].t())
-        room["z", 0][: plan.steps][..., plan.from_input(0)].add_(share)
+        share = workspace["shares"].zero_().addmm_(workspace["summary"], weight[:, known].t())
+        workspace["z", 0][: plan.steps][..., plan.from_input(0)].add_(share)
     if plan.after and plan.deep:
-        multiply(words, room["combine"][:, plan.size + plan.context :].t(), room.combined(), add=True)
+        multiply(
+            words, workspace["combine"][:, plan.size + plan.context :].t(), workspace.combined(), add=True
+        )
 
 
-def _clear(room: UnrollRoom) -> None:
+def _clear(workspace: UnrollWorkspace) -> None:
     """Set the gradients to zero, because those from outside fill only some places."""
-    for name, tensor in room.tensors.items():
+    for name, tensor in workspace.tensors.items():
         if name.startswith(("d_states", "d_carry", "d_below", "d_context", "d_out", "d_weights")):
             tensor.zero_()
 
 
-def _steps(room: UnrollRoom) -> None:
-    plan, top = room.plan, room.plan.layers - 1
+def _steps(workspace: UnrollWorkspace) -> None:
+    plan, top = workspace.plan, workspace.plan.layers - 1
     for layer in range(plan.layers):
-        _onwards(room, layer, 0)
+        _onwards(workspace, layer, 0)
     for step in range(1, plan.steps + 1):
         if not plan.after:
             for m in range(len(plan.looks)):
-                look_forth(room, m, step, step - 1)
-        entering = room["out"][step - 1] if plan.after else room["context"][step]
+                look_forth(workspace, m, step, step - 1)
+        entering = workspace["out"][step - 1] if plan.after else workspace["context"][step]
         for layer in range(plan.layers):
-            below = room.below(layer)[step] if layer else entering
+            below = workspace.below(layer)[step] if layer else entering
             if layer or step > 1 or not plan.after:  # the first step has no feedback
                 part = plan.from_input(layer)
-                multiply(below, room.inputs(layer).t(), room.z(layer, step - 1, part), add=True)
-            cell_forth(room, layer, step)
-            _onwards(room, layer, step)
+                multiply(below, workspace.inputs(layer).t(), workspace.z(layer, step - 1, part), add=True)
+            cell_forth(workspace, layer, step)
+            _onwards(workspace, layer, step)
         if plan.after:
             for m in range(len(plan.looks)):
-                look_forth(room, m, step, step)
-            combine = room["combine"][:, plan.size : plan.size + plan.context]
-            multiply(room["context"][step], combine.t(), room.z(top, step, plan.combined), add=True)
-            combine_forth(room, step)
+                look_forth(workspace, m, step, step)
+            combine = workspace["combine"][:, plan.size : plan.size + plan.context]
+            multiply(workspace["context"][step], combine.t(), workspace.z(top, step, plan.combined), add=True)
+            combine_forth(workspace, step)
 
 
-def _onwards(room: UnrollRoom, layer: int, time: int) -> None:
+def _onwards(workspace: UnrollWorkspace, layer: int, time: int) -> None:
     """The product of a state with all weights that multiply it."""
-    part = reached(room, layer, time)
+    part = reached(workspace, layer, time)
     if part.start < part.stop:
-        weight = room["hidden", layer][part]
-        multiply(room["states", layer][time], weight.t(), room.z(layer, time, part), add=True)
+        weight = workspace["hidden", layer][part]
+        multiply(workspace["states", layer][time], weight.t(), workspace.z(layer, time, part), add=True)
 
 
-def reached(room: UnrollRoom, layer: int, time: int) -> slice:
+def reached(workspace: UnrollWorkspace, layer: int, time: int) -> slice:
     """The slice to which state h_time contributes: no q, p before the first step, no gates after the last."""
-    plan = room.plan
+    plan = workspace.plan
     whole, lead = plan.from_state(layer), plan.lead(layer)
     if time == plan.steps:
         return slice(0, lead if plan.after else 0)

@@ -1,7 +1,7 @@
 """Graphs: the steps of a plan, recorded once and replayed, so that a thousand launches cost one.
 
 The first run of a plan goes kernel by kernel, which compiles the kernels. The second run is recorded. Sizes
-are rounded, so that many batches share a plan. All plans of one kind, device and precision lie on one ground;
+are rounded, so that many batches share a plan. All plans of one kind, device and precision lie on one buffer;
 when it must grow, they are recorded again. At most `KEPT` plans are kept, and the least recently used one is
 dropped. Only one stream at a time may use them.
 """
@@ -18,24 +18,24 @@ from typing import Any, Generic, TypeVar, cast
 import torch
 from torch import Tensor
 
-from regard.fast.cuda.recurrence.room import Ground, Named, needed
-from regard.fast.recording.grounds import grounds, shared
+from regard.fast.cuda.recurrence.workspace import Buffer, Named, needed
+from regard.fast.recording.buffers import buffers, shared
 
 KEPT = 128
-Furnished = TypeVar("Furnished", bound=Named)
+Allocated = TypeVar("Allocated", bound=Named)
 SPARE = 1.1
-"""A ground that must grow is allocated larger than requested by this factor."""
+"""A buffer that must grow is allocated larger than requested by this factor."""
 
 
-class Recorded(Generic[Furnished]):
-    """One plan: its room, and its graphs by name; None for steps that have run but are not recorded."""
+class Recorded(Generic[Allocated]):
+    """One plan: its workspace, and its graphs by name; None for steps that have run but are not recorded."""
 
-    def __init__(self, room: Furnished) -> None:
-        self.room = room
+    def __init__(self, workspace: Allocated) -> None:
+        self.workspace = workspace
         self.graphs: dict[Any, torch.cuda.CUDAGraph | None] = {}
 
     def run(self, name: Any, steps: Callable[[], None]) -> None:
-        flat = self.room.ground.flat
+        flat = self.workspace.buffer.flat
         if not flat.is_cuda or torch.cuda.is_current_stream_capturing():
             steps()
             return
@@ -51,23 +51,23 @@ class Recorded(Generic[Furnished]):
 
 
 class Graphs:
-    """The plans of one kind, device, precision and place, and their ground."""
+    """The plans of one kind, device, precision and place, and their buffer."""
 
     def __init__(self) -> None:
-        self.ground: Ground | None = None
+        self.buffer: Buffer | None = None
         self.plans: OrderedDict[Hashable, Recorded[Any]] = OrderedDict()
 
     @property
     def free(self) -> bool:
-        return self.ground is None or self.ground.holder is None
+        return self.buffer is None or self.buffer.holder is None
 
     def of(self, plan: Hashable, size: int, device: torch.device, dtype: torch.dtype) -> Recorded[Any] | None:
         """The record of a plan that needs `size` numbers, or None."""
-        if self.ground is None or len(self.ground.flat) < size:
-            grown = int(size * SPARE) if self.ground is not None else size
+        if self.buffer is None or len(self.buffer.flat) < size:
+            grown = int(size * SPARE) if self.buffer is not None else size
             self.plans.clear()
-            self.ground = None
-            self.ground = Ground(device, dtype, grown)
+            self.buffer = None
+            self.buffer = Buffer(device, dtype, grown)
         found = self.plans.get(plan)
         if found is not None:
             self.plans.move_to_end(plan)
@@ -85,26 +85,26 @@ _SIDE: dict[torch.device, tuple[torch.cuda.Stream, torch.cuda.CUDAGraph, Tensor]
 def recorded(
     plan: Any,
     shapes: Callable[[Any], Mapping[str, tuple[int, ...]]],
-    furnish: Callable[[Any, Ground], Furnished],
+    allocate: Callable[[Any, Buffer], Allocated],
     device: torch.device,
     place: int = 0,
-) -> Recorded[Furnished]:
-    """The room of a plan, with tensors of `shapes`, and its graphs, on the ground of its kind and place."""
-    graphs: Graphs = grounds().setdefault(_kind(plan, device, place), Graphs())
+) -> Recorded[Allocated]:
+    """The workspace of a plan, with tensors of `shapes`, and its graphs, in the buffer of its kind and place."""
+    graphs: Graphs = buffers().setdefault(_kind(plan, device, place), Graphs())
     found = graphs.of(plan, _size(plan, shapes), device, plan.dtype)
     if found is None:
-        found = Recorded(furnish(plan, cast(Ground, graphs.ground)))
+        found = Recorded(allocate(plan, cast(Buffer, graphs.buffer)))
         graphs.remember(plan, found)
     return found
 
 
 def free_place(plan: Any, device: torch.device) -> int:
     """The first place whose values no backward pass waits for, so that each layer of a recording has its own.
-    Shared grounds have a single place: running a forward pass again costs less than that much memory."""
+    Shared buffers have a single place: running a forward pass again costs less than that much memory."""
     if shared():
         return 0
     kinds = (_kind(plan, device, place) for place in itertools.count())
-    found = (grounds().get(kind) for kind in kinds)
+    found = (buffers().get(kind) for kind in kinds)
     return next(at for at, known in enumerate(found) if known is None or known.free)
 
 
@@ -125,7 +125,7 @@ def unnarrowed(tensor: Tensor) -> AbstractContextManager[Any]:
 
 def forget() -> None:
     """Free all graphs and their memory."""
-    grounds().clear()
+    buffers().clear()
 
 
 def _precision() -> str:

@@ -1,7 +1,7 @@
 """A recurrent layer over packed sequences as one autograd function, for all directions at once.
 
-As in `attend`, the backward pass starts from the values that the forward pass leaves in the room. If another
-computation has used the room in the meantime, the forward pass runs again.
+As in `attend`, the backward pass starts from the values that the forward pass leaves in the workspace. If another
+computation has used the workspace in the meantime, the forward pass runs again.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from regard.fast.cuda.recurrence.graphs import Recorded, free_place, recorded, unnarrowed
-from regard.fast.cuda.recurrence.room import Hold, fill
 from regard.fast.cuda.recurrence.rows import put, take
-from regard.fast.cuda.recurrence.sweeps import Sweep, SweepRoom, back, forth, shapes
-from regard.fast.recording.grounds import apart, grounds, shared
+from regard.fast.cuda.recurrence.sweeps import Sweep, SweepWorkspace, back, forth, shapes
+from regard.fast.cuda.recurrence.workspace import Hold, fill
+from regard.fast.recording.buffers import buffers, shared, using_buffers
 from regard.private import apply
 from regard.structures.kernels.batching import once
 from regard.structures.kernels.cuda.launching import on_device_of
@@ -57,15 +57,15 @@ class _Sweeping(torch.autograd.Function):
     ) -> Any:
         with on_device_of(inputs), unnarrowed(inputs):
             place = free_place(sweep, inputs.device)
-            entry = recorded(sweep, shapes, SweepRoom, inputs.device, place)
+            entry = recorded(sweep, shapes, SweepWorkspace, inputs.device, place)
             _forward(entry, orders, inputs, first, weights)
-            states = entry.room.read("states")
+            states = entry.workspace.read("states")
             outputs = states.new_empty(len(inputs), sweep.directions * sweep.size)
             take(states.flatten(0, 2), orders.states, outputs.view(-1, sweep.size))
-            last = entry.room["states"].flatten(1, 2)[:, orders.last]
+            last = entry.workspace["states"].flatten(1, 2)[:, orders.last]
             last = last.transpose(0, 1).flatten(1)
-        ctx.sweep, ctx.orders, ctx.hold, ctx.grounds, ctx.place = sweep, orders, Hold(), grounds(), place
-        entry.room.ground.holder = ctx.hold
+        ctx.sweep, ctx.orders, ctx.hold, ctx.buffers, ctx.place = sweep, orders, Hold(), buffers(), place
+        entry.workspace.buffer.holder = ctx.hold
         ctx.save_for_backward(inputs, first, *weights)
         ctx.set_materialize_grads(False)
         return outputs, last
@@ -75,47 +75,53 @@ class _Sweeping(torch.autograd.Function):
     def backward(ctx: Any, d_outputs: Tensor | None, d_last: Tensor | None) -> Any:
         sweep, orders = ctx.sweep, ctx.orders
         inputs, first, *weights = ctx.saved_tensors
-        with on_device_of(inputs), unnarrowed(inputs), apart(ctx.grounds):
-            entry = recorded(sweep, shapes, SweepRoom, inputs.device, ctx.place)
-            room = entry.room
-            if room.ground.holder is not ctx.hold:
+        with on_device_of(inputs), unnarrowed(inputs), using_buffers(ctx.buffers):
+            entry = recorded(sweep, shapes, SweepWorkspace, inputs.device, ctx.place)
+            workspace = entry.workspace
+            if workspace.buffer.holder is not ctx.hold:
                 _forward(entry, orders, inputs, first, tuple(weights))
-            room.ground.holder = None
-            _enter(room, orders, d_outputs, d_last)
-            entry.run("back", lambda: back(room))
+            workspace.buffer.holder = None
+            _enter(workspace, orders, d_outputs, d_last)
+            entry.run("back", lambda: back(workspace))
             d_inputs = torch.empty_like(inputs)
-            take(room["words"].flatten(0, 2), orders.words, d_inputs)
-            d_first = room["d_states"][:, 0]
+            take(workspace["words"].flatten(0, 2), orders.words, d_inputs)
+            d_first = workspace["d_states"][:, 0]
             if sweep.cell == "lstm":
-                d_first = torch.cat([d_first, room["d_carries"][:, 0]], -1)
-            # a copy, because the next use of the room overwrites it
+                d_first = torch.cat([d_first, workspace["d_carries"][:, 0]], -1)
+            # a copy, because the next use of the workspace overwrites it
             d_first = d_first[:, : first.shape[1]].clone() if first.ndim == 3 else d_first.sum(1)
-            return None, None, d_inputs, d_first, *room.gradients(copied=shared())
+            return None, None, d_inputs, d_first, *workspace.gradients(copied=shared())
 
 
 def _forward(
-    entry: Recorded[SweepRoom], orders: Orders, inputs: Tensor, first: Tensor, weights: tuple[Tensor, ...]
+    entry: Recorded[SweepWorkspace],
+    orders: Orders,
+    inputs: Tensor,
+    first: Tensor,
+    weights: tuple[Tensor, ...],
 ) -> None:
-    room = entry.room
-    sweep, H = room.sweep, room.sweep.size
-    room.arrange(weights)
-    words = room["words"].flatten(1, 2)
+    workspace = entry.workspace
+    sweep, H = workspace.sweep, workspace.sweep.size
+    workspace.arrange(weights)
+    words = workspace["words"].flatten(1, 2)
     if len(inputs) < words.shape[1]:
         words.zero_()
     for d, index in enumerate(orders.index):
         put(words[d], index, inputs)
     each = first if first.ndim == 3 else first[:, None].expand(-1, sweep.rows, -1)
-    fill(room["states"][:, 0], each[..., :H])
+    fill(workspace["states"][:, 0], each[..., :H])
     if sweep.narrow:
-        fill(room["slim_states"][:, 0], each[..., :H])
+        fill(workspace["slim_states"][:, 0], each[..., :H])
     if sweep.cell == "lstm":
-        fill(room["carries"][:, 0], each[..., H:])
-    entry.run("forth", lambda: forth(room))
+        fill(workspace["carries"][:, 0], each[..., H:])
+    entry.run("forth", lambda: forth(workspace))
 
 
-def _enter(room: SweepRoom, orders: Orders, d_outputs: Tensor | None, d_last: Tensor | None) -> None:
+def _enter(
+    workspace: SweepWorkspace, orders: Orders, d_outputs: Tensor | None, d_last: Tensor | None
+) -> None:
     """Copy in the gradients from outside, with zeros elsewhere."""
-    sweep, d_states = room.sweep, room["d_states"]
+    sweep, d_states = workspace.sweep, workspace["d_states"]
     if d_outputs is not None and len(d_outputs) == sweep.steps * sweep.rows:
         d_states[:, 0].zero_()
     else:

@@ -23,8 +23,8 @@ from torch import Tensor
 
 from regard.fast.cuda.recurrence import gates
 from regard.fast.cuda.recurrence.plan import GATES, Cell
-from regard.fast.cuda.recurrence.room import Ground, Named
 from regard.fast.cuda.recurrence.rows import sum_rows
+from regard.fast.cuda.recurrence.workspace import Buffer, Named
 from regard.private import copy_all
 
 BLOCK = 256
@@ -72,9 +72,9 @@ def shapes(sweep: Sweep) -> dict[str, tuple[int, ...]]:
     return found
 
 
-class SweepRoom(Named):
-    def __init__(self, sweep: Sweep, ground: Ground) -> None:
-        super().__init__(ground, shapes(sweep))
+class SweepWorkspace(Named):
+    def __init__(self, sweep: Sweep, buffer: Buffer) -> None:
+        super().__init__(buffer, shapes(sweep))
         self.sweep = sweep
         self.from_state = slice(0, sweep.width - sweep.extra)
         self.from_input = slice(sweep.extra, sweep.width)
@@ -113,7 +113,7 @@ class SweepRoom(Named):
             self["row"][d, extra : extra + kept].add_(second[:kept])
 
     def gradients(self, *, copied: bool) -> list[Tensor]:
-        """Gradients of W, U, b, c of each direction; copies if the room may be reused before."""
+        """Gradients of W, U, b, c of each direction; copies if the workspace may be reused before."""
         extra, names = self.sweep.extra, ("d_entry", "d_hidden", "d_row")
         entry, hidden, row = self.copies(*names) if copied else [self[name] for name in names]
         found: list[Tensor] = []
@@ -131,33 +131,39 @@ class SweepRoom(Named):
         return of.flatten(1, 2)[:, : self.sweep.steps * self.sweep.rows]
 
 
-def forth(room: SweepRoom) -> None:
+def forth(workspace: SweepWorkspace) -> None:
     """The whole forward pass; inputs, first states and weights have been copied in."""
-    sweep, z, entry, hidden = room.sweep, room["z"], room["entry"], room["hidden"]
-    put_product(room.steps(z)[..., room.from_input], room["words"].flatten(1, 2), entry.transpose(1, 2))
+    sweep, z, entry, hidden = workspace.sweep, workspace["z"], workspace["entry"], workspace["hidden"]
+    put_product(
+        workspace.steps(z)[..., workspace.from_input], workspace["words"].flatten(1, 2), entry.transpose(1, 2)
+    )
     if sweep.extra:
         z[..., : sweep.extra].zero_()
     for step in range(1, sweep.steps + 1):
-        gates_ = z[:, step - 1, :, room.from_state]
-        add_product(gates_, room.read("states")[:, step - 1], hidden.transpose(1, 2))
-        _cell(room, step, forward=True)
+        gates_ = z[:, step - 1, :, workspace.from_state]
+        add_product(gates_, workspace.read("states")[:, step - 1], hidden.transpose(1, 2))
+        _cell(workspace, step, forward=True)
 
 
-def back(room: SweepRoom) -> None:
+def back(workspace: SweepWorkspace) -> None:
     """The whole backward pass; `d_states` holds the gradients from outside."""
-    sweep = room.sweep
+    sweep = workspace.sweep
     if sweep.cell == "lstm":
-        room["d_carries"][:, 0].zero_()
-    z, d_states, hidden = room.read("z"), room["d_states"], room["hidden"]
+        workspace["d_carries"][:, 0].zero_()
+    z, d_states, hidden = workspace.read("z"), workspace["d_states"], workspace["hidden"]
     for step in range(sweep.steps, 0, -1):
-        _cell(room, step, forward=False)
-        add_product(d_states[:, step - 1], z[:, step - 1, :, room.from_state], hidden)
-    flat, states, words = room.steps(z), room.steps(room.read("states")), room["words"].flatten(1, 2)
-    gates_ = flat[..., room.from_input]
-    put_product(room["d_hidden"], flat[..., room.from_state].transpose(1, 2), states)
-    put_product(room["d_entry"], gates_.transpose(1, 2), words)
-    put_product(words, gates_, room["entry"])
-    sum_rows(flat, room["d_row"])
+        _cell(workspace, step, forward=False)
+        add_product(d_states[:, step - 1], z[:, step - 1, :, workspace.from_state], hidden)
+    flat, states, words = (
+        workspace.steps(z),
+        workspace.steps(workspace.read("states")),
+        workspace["words"].flatten(1, 2),
+    )
+    gates_ = flat[..., workspace.from_input]
+    put_product(workspace["d_hidden"], flat[..., workspace.from_state].transpose(1, 2), states)
+    put_product(workspace["d_entry"], gates_.transpose(1, 2), words)
+    put_product(words, gates_, workspace["entry"])
+    sum_rows(flat, workspace["d_row"])
 
 
 def add_product(out: Tensor, left: Tensor, right: Tensor) -> None:
@@ -180,44 +186,48 @@ def put_product(out: Tensor, left: Tensor, right: Tensor) -> None:
         torch.bmm(left.to(out.dtype), right.to(out.dtype), out=out)
 
 
-def _cell(room: SweepRoom, step: int, *, forward: bool) -> None:
+def _cell(workspace: SweepWorkspace, step: int, *, forward: bool) -> None:
     """One kernel for the cells of all directions; the tensors are those of the first direction at `step`."""
-    sweep = room.sweep
+    sweep = workspace.sweep
     count, apart = sweep.rows * sweep.size, (sweep.steps + 1) * sweep.rows
     grid = (-(-count // BLOCK), sweep.directions)
     options: dict[str, Any] = {"H": sweep.size, "W": sweep.width, "AT": 0, "DROPS": False, "BLOCK": BLOCK}
     options |= {"ZD": apart * sweep.width, "SD": apart * sweep.size}
     if sweep.cell == "rnn":
         options["ACTIVATION"] = sweep.activation
-    kept = room.read("z")[0, step - 1]
+    kept = workspace.read("z")[0, step - 1]
     if forward:
-        _cell_forth(room, step, kept, grid, count, options | {"BIAS": True, "NARROW": sweep.narrow})
+        _cell_forth(workspace, step, kept, grid, count, options | {"BIAS": True, "NARROW": sweep.narrow})
     else:
-        _cell_back(room, step, kept, grid, count, options)
+        _cell_back(workspace, step, kept, grid, count, options)
 
 
-def _cell_forth(room: SweepRoom, step: int, kept: Tensor, grid: Any, count: int, options: Any) -> None:
-    z, row, states = room["z"][0, step - 1], room["row"], room["states"][0]
-    slim = room["slim_states"][0, step] if room.sweep.narrow else None
-    if room.sweep.cell == "gru":
+def _cell_forth(
+    workspace: SweepWorkspace, step: int, kept: Tensor, grid: Any, count: int, options: Any
+) -> None:
+    z, row, states = workspace["z"][0, step - 1], workspace["row"], workspace["states"][0]
+    slim = workspace["slim_states"][0, step] if workspace.sweep.narrow else None
+    if workspace.sweep.cell == "gru":
         given = (z, kept, row, states[step - 1], states[step])
         gates.gru_forth[grid](*given, None, None, slim, count, **options)
-    elif room.sweep.cell == "lstm":
-        carries = room["carries"][0]
+    elif workspace.sweep.cell == "lstm":
+        carries = workspace["carries"][0]
         given = (z, kept, row, carries[step - 1], carries[step])
         gates.lstm_forth[grid](*given, states[step], None, None, slim, count, **options)
     else:
         gates.rnn_forth[grid](z, row, states[step], None, None, slim, count, **options)
 
 
-def _cell_back(room: SweepRoom, step: int, kept: Tensor, grid: Any, count: int, options: Any) -> None:
-    states, d_states = room["states"][0], room["d_states"][0]
-    if room.sweep.cell == "gru":
+def _cell_back(
+    workspace: SweepWorkspace, step: int, kept: Tensor, grid: Any, count: int, options: Any
+) -> None:
+    states, d_states = workspace["states"][0], workspace["d_states"][0]
+    if workspace.sweep.cell == "gru":
         given = (kept, states[step - 1], d_states[step], d_states[step - 1])
         gates.gru_back[grid](*given, None, None, count, **options)
-    elif room.sweep.cell == "lstm":
-        carries = room["carries"][0]
-        given = (kept, carries[step - 1], carries[step], room["d_carries"][0, 0])
+    elif workspace.sweep.cell == "lstm":
+        carries = workspace["carries"][0]
+        given = (kept, carries[step - 1], carries[step], workspace["d_carries"][0, 0])
         gates.lstm_back[grid](*given, d_states[step], None, None, count, **options)
     else:
         gates.rnn_back[grid](kept, states[step], d_states[step], None, None, count, **options)

@@ -1,6 +1,6 @@
-"""UnrollRoom: the memory of a recurrence, at fixed addresses, so that graphs can be recorded over it.
+"""UnrollWorkspace: the memory of a recurrence, at fixed addresses, so that graphs can be recorded over it.
 
-All plans of one kind, device and precision share one buffer (`Ground`): each run overwrites the values of the
+All plans of one kind, device and precision share one buffer (`Buffer`): each run overwrites the values of the
 last one, and `holder` says whose values are there. Tensors have T+1 rows of time: row 0 is the first state,
 row t is step t. Tensors that exist only for steps have T rows. The weights are copied in, and their gradients
 are adjacent, so that one launch copies them out.
@@ -22,10 +22,10 @@ ALIGNED = 64
 
 
 class Hold:
-    """Token of the computation whose values lie on a ground; alive while its backward pass may still run."""
+    """Token of the computation whose values lie in a buffer; alive while its backward pass may still run."""
 
 
-class Ground:
+class Buffer:
     """One flat buffer, large enough for the largest plan so far."""
 
     def __init__(self, device: torch.device, dtype: torch.dtype, size: int) -> None:
@@ -85,15 +85,15 @@ def _taken(shape: tuple[int, ...]) -> int:
 
 
 class Named:
-    """Tensors by name, as views of the ground: `room["states", 0]`."""
+    """Tensors by name, as views of the buffer: `workspace["states", 0]`."""
 
-    def __init__(self, ground: Ground, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        self.ground = ground
+    def __init__(self, buffer: Buffer, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        self.buffer = buffer
         self.tensors: dict[str, Tensor] = {}
         self.places: dict[str, int] = {}
         at = 0
         for name, shape in shapes.items():
-            self.tensors[name] = ground.flat[at : at + math.prod(shape)].view(shape)
+            self.tensors[name] = buffer.flat[at : at + math.prod(shape)].view(shape)
             self.places[name] = at
             at += _taken(shape)
 
@@ -103,23 +103,23 @@ class Named:
     def copies(self, *names: str) -> list[Tensor]:
         """Copies of adjacent tensors, in one launch."""
         tensors, places = [self.tensors[name] for name in names], [self.places[name] for name in names]
-        flat = self.ground.flat[places[0] : places[-1] + tensors[-1].numel()].clone()
+        flat = self.buffer.flat[places[0] : places[-1] + tensors[-1].numel()].clone()
         return [
             flat[place - places[0] :][: tensor.numel()].view(tensor.shape)
             for tensor, place in zip(tensors, places, strict=True)
         ]
 
 
-class UnrollRoom(Named):
+class UnrollWorkspace(Named):
     """The tensors of one plan.
 
     alive   (T, B) nonzero where a row has a step
     masks   (B, S) of each look, nonzero at unmasked positions
     """
 
-    def __init__(self, plan: UnrollPlan, ground: Ground) -> None:
-        super().__init__(ground, shapes(plan))
-        self.plan, device = plan, ground.flat.device
+    def __init__(self, plan: UnrollPlan, buffer: Buffer) -> None:
+        super().__init__(buffer, shapes(plan))
+        self.plan, device = plan, buffer.flat.device
         self.parameters = [self.tensors[name] for name in plan.parameters]
         self.alive = torch.zeros(plan.steps, plan.rows, device=device, dtype=torch.int8)
         self.masks = [
