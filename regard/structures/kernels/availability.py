@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -20,19 +21,28 @@ FEW = 4
 _WIDEST_CHAIN_ON_CUDA = 128  # states: a C × C tile must fit into registers
 
 
-_plainly = 0
-"""Number of open `plainly` contexts."""
+class _Switch(threading.local):
+    """Number of open `plainly` contexts of a thread."""
+
+    open = 0
+
+
+_switch = _Switch()
 
 
 @contextmanager
 def plainly() -> Iterator[None]:
-    """Use plain torch code instead of kernels, for work that takes less time than compiling them."""
-    global _plainly
-    _plainly += 1
+    """Use plain torch code instead of kernels in this thread, for work that takes less time than compiling them."""
+    _switch.open += 1
     try:
         yield
     finally:
-        _plainly -= 1
+        _switch.open -= 1
+
+
+def _plain() -> bool:
+    # a compiler cannot trace what belongs to a thread; to it a kernel is one operator
+    return not torch.compiler.is_compiling() and _switch.open > 0
 
 
 _NUMBA = find_spec("numba") is not None  # a constant, because a compiler cannot trace the search for a module
@@ -45,7 +55,7 @@ def available(name: str, tensor: Tensor) -> bool:
     name   "chain" or "projective" (log_partition and marginals), "segments" (marginals), "chain_mode" or
            "projective_mode"
     """
-    if _plainly or tensor.dtype not in (torch.float32, torch.float64) or tensor.numel() == 0:
+    if _plain() or tensor.dtype not in (torch.float32, torch.float64) or tensor.numel() == 0:
         return False
     if tensor.device.type == "cpu":
         return name in _ON_CPU and _NUMBA and _seen_whole()
@@ -70,7 +80,7 @@ def _has_triton() -> bool:
 
 def triton_takes(tensor: Tensor) -> bool:
     """Whether kernels in Triton may be launched on this tensor."""
-    return tensor.is_cuda and not _plainly and eager() and triton_works()
+    return tensor.is_cuda and not _plain() and eager() and triton_works()
 
 
 def within_reach(*tensors: Tensor, rows: int) -> bool:
@@ -81,7 +91,7 @@ def within_reach(*tensors: Tensor, rows: int) -> bool:
     """
     kinds = {(tensor.device.type, tensor.dtype) for tensor in tensors}
     return (
-        not _plainly
+        not _plain()
         and kinds in ({("cpu", torch.float32)}, {("cpu", torch.float64)})
         and _NUMBA
         and eager()
