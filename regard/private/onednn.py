@@ -5,9 +5,9 @@ library: 600 and 28 µs for a product of 64 × 64 matrices; 144 and 27 ms for a 
 (32 × 20 positions, forward and backward); 22 and 10 ms for an image convolution. One-dimensional convolutions
 take half the time with oneDNN. Large products take about the same time.
 
-torch has one switch for the whole process (`torch.backends.mkldnn.enabled`), and none for a thread. So all open contexts
-are counted, and the setting from before the first is restored after the last, in whichever thread it ends. Meanwhile
-other threads compute without oneDNN too: the same results to rounding.
+torch has one switch for the whole process (`torch.backends.mkldnn.enabled`) and none for a thread. So all open
+contexts are counted, and the setting from before the first is restored after the last, in whichever thread it ends.
+Meanwhile other threads compute without oneDNN too: the same results to rounding.
 """
 
 from __future__ import annotations

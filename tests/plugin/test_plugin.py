@@ -285,6 +285,50 @@ def _looks(answer: dict[str, Any]) -> list[float]:
     return looks
 
 
+PATHS = """
+import torch
+import regard.parts
+from regard.data.batch import Tokens
+from regard.nn import Embedding, GRUCell, RecurrentEncoder, without_fast_paths
+made = regard.parts.part("path", "torch-gru")
+torch.manual_seed(0)
+encoder = RecurrentEncoder(Embedding(9, 5), size=4)
+tokens = Tokens(torch.randint(4, 9, (6, 7)), torch.tensor([7, 3, 5, 7, 1, 2]))
+found = encoder(tokens).values
+with without_fast_paths():
+    torch.testing.assert_close(found, encoder(tokens).values)
+assert made.ran == 1, made.ran
+class Halved(GRUCell):
+    def advance(self, projected, state):
+        return 0.5 * super().advance(projected, state)
+for cell in encoder.layers[0].each():
+    cell.__class__ = Halved
+changed = encoder(tokens).values
+assert made.ran == 1 and not torch.allclose(changed, found)
+with without_fast_paths():
+    torch.testing.assert_close(changed, encoder(tokens).values)
+"""
+
+
+def test_a_foreign_path_serves_what_it_takes_and_no_subclass(installed: Path, tmp_path: Path) -> None:
+    small = ["--set", "data.world={type: reverse, train: 20, dev: 4, test: 4}"]
+    used, described, lstm, listed = regard(
+        ["-c", PATHS],
+        ["describe", "reverse", "--paths", *small],
+        ["describe", "reverse", "--paths", *small, "--set", "encoder.cell=lstm"],
+        ["list", "parts", "path", "torch-gru"],
+        path=[installed],
+        folder=tmp_path,
+    )
+    assert used.code == 0, used.err
+    for shown, serving in ((described.out, "torch-gru, then layer-cpu"), (lstm.out, "layer-cpu")):
+        (line,) = [one for one in shown.splitlines() if one.startswith("layer.run")]
+        assert line.split(None, 1)[1].startswith(serving), shown
+    assert "torch-gru: The cell is no GRU, or was changed." in lstm.out
+    assert "torch-gru: " not in described.out
+    assert "from regard-minimal 0.3.1: regard_minimal.path.TorchGRU" in listed.out
+
+
 def test_a_foreign_command_is_used_like_ours(installed: Path, tmp_path: Path) -> None:
     helped, ran, wrong, broken, listed = regard(
         ["--help"],
