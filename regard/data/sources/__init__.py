@@ -12,7 +12,7 @@ from regard.data.readers.source import remarks_of
 from regard.data.sources.datasets import build_dataset
 from regard.data.sources.grouping import with_group
 from regard.data.sources.inputs import InputFile, open_inputs
-from regard.data.sources.memory import changes, digests, with_absolute_paths
+from regard.data.sources.record import changes, digests, with_absolute_paths
 from regard.data.sources.repeated import repeated_inputs
 from regard.data.sources.splits import (
     Splits,
