@@ -13,7 +13,7 @@ from regard.data.readers.opening import kind
 from regard.data.readers.reader import joined
 from regard.data.readers.rows import reader_of
 from regard.data.sources.hold_out import hold_out
-from regard.data.sources.stretches import parted
+from regard.data.sources.stream_split import parted
 from regard.errors import FILE, RegardError, Setting
 from regard.parts import names, part
 from regard.spec import Spec

@@ -41,7 +41,7 @@ def parted(rows: Iterable[Row], spec: Spec) -> dict[str, Iterable[Row]]:
     change = (dev, " or ", Setting("data.hold_out", 0.1))
     remark = Text(f"the text is split in this order: {told}. To change that: ", *change)
     return {
-        name: Stretch(rows, field, start, end, remark)
+        name: StreamPart(rows, field, start, end, remark)
         for name, start, end in zip(names, starts, ends, strict=True)
     }
 
@@ -73,7 +73,7 @@ def _cuts(rows: Iterable[Row], field: str, places: list[int], total: int) -> lis
     return found + [position] * (len(wanted) - 1)
 
 
-class Stretch(SomeRows):
+class StreamPart(SomeRows):
     """The characters of a text between two positions, as rows."""
 
     def __init__(self, rows: Iterable[Row], field: str, start: int, end: int, remark: Words) -> None:
