@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from regard.data.ahead import ahead, usual_workers
 from regard.data.batch import Batch
 from regard.data.dataset import Dataset
+from regard.data.prefetch import prefetched, usual_workers
 from regard.data.ragged import Array
 from regard.errors import RegardError
 
@@ -29,7 +29,7 @@ class Batches:
                  together see the batches that a single process would see
     draw         (epoch, generator) → the examples of an epoch in random order; default: each example once
     vary         apply the augmentation of the columns, determined by seed, epoch and example
-    workers      number of threads that prepare batches ahead, 0 for none; default: chosen by the columns. It does not
+    workers      number of threads that prepare batches prefetched, 0 for none; default: chosen by the columns. It does not
                  change the batches
 
     A row that costs more than the limit forms a batch of its own.
@@ -99,7 +99,7 @@ class Batches:
         planned = self.plan(epoch)[start:]
         # A single batch takes less time than starting a thread. Cached encodings only have to be gathered.
         threads = self.workers if self.dataset.lively and len(planned) > 1 else 0
-        yield from ahead(made, planned, threads)
+        yield from prefetched(made, planned, threads)
 
     def plan(self, epoch: int) -> list[Array]:
         """The examples of each batch."""

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from regard.data.ahead import ahead, usual_workers
 from regard.data.cache import RaggedWriter, mapped
 from regard.data.columns.column import Column
 from regard.data.contents import Contents, Unreadable
 from regard.data.locating import locate, naming_files
+from regard.data.prefetch import prefetched, usual_workers
 from regard.data.ragged import Array, Ragged
 from regard.data.readers.row import Row
 from regard.data.readers.source import RowSource, all_rows
@@ -104,7 +104,7 @@ def examined(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[tuple[R
         row = locate(row, naming, contents) if naming else row
         return row, examine(row, columns, encoders)
 
-    return ahead(one, all_rows(rows), usual_workers(columns))
+    return prefetched(one, all_rows(rows), usual_workers(columns))
 
 
 def examine(

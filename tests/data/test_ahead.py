@@ -1,4 +1,4 @@
-"""Work done ahead in threads: order, bounds, errors, and termination."""
+"""Work done prefetched in threads: order, bounds, errors, and termination."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from regard.data.ahead import WAITING, ahead
+from regard.data.prefetch import WAITING, prefetched
 
 
 def alive() -> int:
-    return sum(thread.name.startswith("regard-ahead") for thread in threading.enumerate())
+    return sum(thread.name.startswith("regard-prefetched") for thread in threading.enumerate())
 
 
 @pytest.mark.parametrize("workers", [0, 1, 3])
@@ -21,13 +21,13 @@ def test_results_come_in_order_whoever_is_faster(workers: int) -> None:
         time.sleep(0.003 if number % 2 == 0 else 0.0)
         return number * number
 
-    assert list(ahead(slow_when_even, range(20), workers)) == [number * number for number in range(20)]
+    assert list(prefetched(slow_when_even, range(20), workers)) == [number * number for number in range(20)]
     assert alive() == 0
 
 
 def test_no_more_is_begun_than_allowed() -> None:
     begun: list[int] = []
-    results = ahead(lambda number: begun.append(number) or number, range(1000), 2)
+    results = prefetched(lambda number: begun.append(number) or number, range(1000), 2)
     assert next(results) == 0
     time.sleep(0.05)
     assert len(begun) <= 2 * (1 + WAITING) + 1
@@ -42,7 +42,7 @@ def test_several_threads_are_at_work_at_once() -> None:
         together.wait()
         return number
 
-    assert list(ahead(wait, range(6), 3)) == list(range(6))
+    assert list(prefetched(wait, range(6), 3)) == list(range(6))
 
 
 def test_an_exception_comes_where_its_result_would_have() -> None:
@@ -51,7 +51,7 @@ def test_an_exception_comes_where_its_result_would_have() -> None:
             raise ValueError("three is no good")
         return number
 
-    results, taken = ahead(picky, range(10), 2), []
+    results, taken = prefetched(picky, range(10), 2), []
     with pytest.raises(ValueError, match="three is no good"):
         for number in results:
             taken.append(number)
@@ -65,7 +65,7 @@ def test_an_exception_of_the_source_ends_the_threads_too() -> None:
         raise ValueError("no more")
 
     with pytest.raises(ValueError, match="no more"):
-        list(ahead(lambda number: number, source(), 2))
+        list(prefetched(lambda number: number, source(), 2))
     assert alive() == 0
 
 
@@ -78,7 +78,7 @@ def test_whoever_stops_taking_stops_the_threads() -> None:
         return number
 
     try:
-        for number in ahead(work, range(100), 2):
+        for number in prefetched(work, range(100), 2):
             if number == 2:
                 raise KeyboardInterrupt
     except KeyboardInterrupt:

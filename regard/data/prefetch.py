@@ -1,4 +1,4 @@
-"""Run work ahead of time in threads; results keep their order."""
+"""Run work prefetched of time in threads; results keep their order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def usual_workers(columns: Iterable[_Kept]) -> int:
     return 0 if all(column.cached for column in columns) else min(MOST, os.cpu_count() or 1)
 
 
-def ahead(make: Callable[[Given], Made], given: Iterable[Given], workers: int) -> Iterator[Made]:
+def prefetched(make: Callable[[Given], Made], given: Iterable[Given], workers: int) -> Iterator[Made]:
     """Yield make(x) for each x, in order, while up to `workers` threads compute the next results.
 
     At most workers · (1 + WAITING) results are pending, so memory stays bounded. With 0 workers, `make` runs in the
@@ -38,7 +38,7 @@ def ahead(make: Callable[[Given], Made], given: Iterable[Given], workers: int) -
         yield from map(make, given)
         return
     source = iter(given)
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="regard-ahead")
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="regard-prefetched")
     waiting: deque[Future[Made]] = deque()
     try:
         for one in source:
