@@ -15,7 +15,7 @@ from regard.data.cache import building, key_of, read_manifest, released, write_m
 from regard.data.columns.column import Column
 from regard.data.contents import Unreadable
 from regard.data.encoding import Encoded, encode_rows, fingerprint, open_encoded
-from regard.data.held import Held
+from regard.data.encoding_cache import EncodingCache
 from regard.data.locating import stamped
 from regard.data.ragged import Array, Ragged
 from regard.data.readers.row import Row
@@ -52,7 +52,7 @@ class Dataset:
         self._encoded = encoded
         self._first = np.arange(len(encoded.costs)) if first is None else first
         self._groups = groups
-        self._held = Held()
+        self._held = EncodingCache()
 
     @classmethod
     def build(

@@ -12,7 +12,7 @@ import pytest
 import regard
 from regard.data.columns import TextColumn
 from regard.data.contents import Contents
-from regard.data.held import Held
+from regard.data.encoding_cache import EncodingCache
 from regard.describe import answers
 from regard.errors import RegardError
 from regard.parts import names, part, registry
@@ -71,7 +71,7 @@ def test_columns_of_files_can_be_copied() -> None:
     for other in (copy.deepcopy(model.columns), pickle.loads(pickle.dumps(model.columns))):
         assert other["image"].state() == model.columns["image"].state()
     assert isinstance(pickle.loads(pickle.dumps(Contents())), Contents)
-    assert copy.deepcopy(Held(7)).room == 7
+    assert copy.deepcopy(EncodingCache(7)).room == 7
 
 
 def test_a_retrieval_decoder_shows_the_inputs_it_reads() -> None:

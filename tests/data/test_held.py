@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from regard.data import Column
-from regard.data.held import Held
+from regard.data.encoding_cache import EncodingCache
 from regard.parts import names, part
 
 
@@ -17,7 +17,7 @@ def test_what_fits_is_made_once_and_the_rest_each_time() -> None:
         made.append(value)
         return np.full(40, ord(value), dtype=np.uint8)
 
-    held = Held(room=100)
+    held = EncodingCache(room=100)
     for _ in range(3):
         for row, value in enumerate("abc"):
             assert held.get("image", value, row, make).tolist() == [ord(value)] * 40
@@ -25,14 +25,14 @@ def test_what_fits_is_made_once_and_the_rest_each_time() -> None:
 
 
 def test_rows_of_one_file_share_it_and_columns_are_apart() -> None:
-    held = Held()
+    held = EncodingCache()
     first = held.get("one", "a.png", 0, lambda _: np.zeros(1))
     assert held.get("one", "a.png", 7, lambda _: np.ones(1)) is first
     assert held.get("two", "a.png", 0, lambda _: np.ones(1)).tolist() == [1.0]
 
 
 def test_contents_in_the_row_are_known_by_the_row() -> None:
-    held = Held()
+    held = EncodingCache()
     for row in (0, 1):
         assert held.get("one", "data:,x", row, lambda _, row=row: np.full(1, row)).tolist() == [row]
 

@@ -11,7 +11,7 @@ from regard.data.ragged import Array
 ROOM = 256 * 2**20
 
 
-class Held:
+class EncodingCache:
     """A cache of encodings by column and value. Once it is full, further encodings are computed each time."""
 
     def __init__(self, room: int = ROOM) -> None:
@@ -19,9 +19,9 @@ class Held:
         self._held: dict[tuple[str, str | int], Array] = {}
         self._lock = threading.Lock()
 
-    def __reduce__(self) -> tuple[type[Held], tuple[int]]:
+    def __reduce__(self) -> tuple[type[EncodingCache], tuple[int]]:
         """A copy begins empty."""
-        return Held, (self.room + sum(one.nbytes for one in self._held.values()),)
+        return EncodingCache, (self.room + sum(one.nbytes for one in self._held.values()),)
 
     def get(self, column: str, value: str, row: int, make: Callable[[str], Array]) -> Array:
         """The cached make(value); callers must not write to it.
