@@ -15,7 +15,7 @@ from rich.table import Table
 
 from regard.cli.outputs import STANDARD, write_output
 from regard.cli.wording import COMMAND_LINE
-from regard.data.listed import readable
+from regard.data.text_lists import readable
 from regard.errors import RegardError, said
 from regard.evaluation import Evaluation
 from regard.metrics import ByGroup, ByLength

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from regard.data import Dataset
-from regard.data.listed import readable
 from regard.data.sources import is_stream
+from regard.data.text_lists import readable
 from regard.errors import Option, RegardError, Text, Words
 from regard.evaluation.choosing import wanted_metrics
 from regard.evaluation.inference import ModelInference, references

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from regard.data.columns.column import Column
-from regard.data.listed import LISTED
 from regard.data.ragged import Array, Ragged
+from regard.data.text_lists import LISTED
 from regard.errors import RegardError
 from regard.parts import Mistakes, Plan, nearest, register
 

@@ -10,8 +10,8 @@ from typing import Any
 from regard.data.columns.column import Column
 from regard.data.columns.document import sentence_lengths
 from regard.data.columns.story import StoryColumn
-from regard.data.listed import LISTED, listed_texts
 from regard.data.ragged import Array
+from regard.data.text_lists import LISTED, listed_texts
 from regard.data.turns import MARK, plain
 from regard.errors import RegardError
 from regard.parts import Count, Mistakes, Plan, register

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from regard.data.columns.column import Column
-from regard.data.listed import LISTED
 from regard.data.perceived import Places
 from regard.data.ragged import Array, Ragged
+from regard.data.text_lists import LISTED
 from regard.errors import RegardError
 from regard.parts import Mistakes, Plan, nearest, part, register
 

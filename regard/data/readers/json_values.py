@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from regard.data.drawn import stored_picture
-from regard.data.listed import LISTED, listed_texts, listed_turns
 from regard.data.readers.reader import Field
 from regard.data.readers.row import Row
+from regard.data.text_lists import LISTED, listed_texts, listed_turns
 
 
 def dig(record: Mapping[str, Any], field: str) -> Any:
