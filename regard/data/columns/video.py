@@ -13,10 +13,10 @@ from PIL import Image
 from regard.data.arrays import array_uri
 from regard.data.columns.pixels import PixelsColumn
 from regard.data.contents import Unreadable, data_uri
-from regard.data.films import Frame, frames_of
 from regard.data.perceived import Films
 from regard.data.pictures import Box, Color, Fit, on_canvas
 from regard.data.ragged import Array, Ragged
+from regard.data.video import Frame, frames_of
 from regard.errors import RegardError
 from regard.parts import Count, register
 from regard.trace import SeenFilm
@@ -24,7 +24,7 @@ from regard.trace import SeenFilm
 
 @register("column", "video")
 class VideoColumn(PixelsColumn):
-    """A video as its pixels, (T, H, W, C) uint8; the value is a folder, a file, or a data URI (`regard.data.films`).
+    """A video as its pixels, (T, H, W, C) uint8; the value is a folder, a file, or a data URI (`regard.data.video`).
 
     size      (H, W) of the canvas, one number for a square; all frames share it
     color     rgb: C = 3; gray: C = 1
