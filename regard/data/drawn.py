@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from regard.data.contents import data_uri
-from regard.data.pictures import opaque
+from regard.data.image import opaque
 from regard.data.ragged import Array
 from regard.errors import RegardError
 

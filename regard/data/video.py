@@ -21,7 +21,7 @@ from PIL import Image
 
 from regard.data.arrays import array_from_bytes, array_from_uri, is_array, is_array_uri
 from regard.data.contents import Contents, Unreadable, shown
-from regard.data.pictures import MOST_PIXELS, open_picture
+from regard.data.image import MOST_PIXELS, open_picture
 from regard.data.ragged import Array
 from regard.errors import MissingExtra
 

@@ -11,7 +11,7 @@ import pytest
 
 from regard.data import read_rows
 from regard.data.contents import Contents
-from regard.data.pictures import on_canvas, open_picture
+from regard.data.image import on_canvas, open_picture
 from regard.data.readers import Row
 from regard.errors import RegardError
 

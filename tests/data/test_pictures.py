@@ -16,7 +16,7 @@ from PIL import Image
 
 from regard.data.augmentation import Augmentation, recolored
 from regard.data.contents import Contents, Unreadable, data_uri
-from regard.data.pictures import on_canvas, open_picture
+from regard.data.image import on_canvas, open_picture
 
 RED, GREEN, BLUE, WHITE, BLACK = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255), (0, 0, 0)
 

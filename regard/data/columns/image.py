@@ -11,8 +11,8 @@ import torch
 from regard.data.columns.pixels import PixelsColumn
 from regard.data.contents import Unreadable, shown
 from regard.data.drawn import as_value
+from regard.data.image import Box, Fit, on_canvas, open_picture
 from regard.data.perceived import Pictures
-from regard.data.pictures import Box, Fit, on_canvas, open_picture
 from regard.data.ragged import Array, Ragged
 from regard.parts import register
 from regard.trace import SeenPicture
@@ -28,7 +28,7 @@ class ImageColumn(PixelsColumn):
     augment   arguments of the augmentation in training (`Augmentation`)
 
     A path may lead into a zip archive: pictures.zip/cats/1.png. Relative paths are resolved beside the file of their
-    row, then in the working folder. File formats and conversions: `regard.data.pictures`.
+    row, then in the working folder. File formats and conversions: `regard.data.image`.
     """
 
     class Options(PixelsColumn.Options):

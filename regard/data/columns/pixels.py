@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from regard.data.augmentation import Augmentation
 from regard.data.columns.column import Column
 from regard.data.contents import Contents
-from regard.data.pictures import Box, Color, Fit
+from regard.data.image import Box, Color, Fit
 from regard.data.ragged import Array
 from regard.errors import RegardError
 from regard.parts import Settings, Share

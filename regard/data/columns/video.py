@@ -13,8 +13,8 @@ from PIL import Image
 from regard.data.arrays import array_uri
 from regard.data.columns.pixels import PixelsColumn
 from regard.data.contents import Unreadable, data_uri
+from regard.data.image import Box, Color, Fit, on_canvas
 from regard.data.perceived import Films
-from regard.data.pictures import Box, Color, Fit, on_canvas
 from regard.data.ragged import Array, Ragged
 from regard.data.video import Frame, frames_of
 from regard.errors import RegardError
