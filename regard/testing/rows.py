@@ -11,8 +11,8 @@ from PIL import Image
 
 from regard.data import Row
 from regard.data.arrays import array_uri
+from regard.data.audio import encode_wav
 from regard.data.contents import data_uri
-from regard.data.sound import encode_wav
 
 TEXTS = (
     "The cat saw, Ann",

@@ -10,9 +10,9 @@ import pytest
 import soundfile
 import torch
 
+from regard.data.audio import decode, encode_wav, resample
 from regard.data.contents import Unreadable
 from regard.data.mel import LogMel, filterbank, hertz, mel
-from regard.data.sound import decode, encode_wav, resample
 from regard.errors import RegardError
 
 

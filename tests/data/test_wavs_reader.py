@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from regard.data import read_rows
-from regard.data.sound import encode_wav
+from regard.data.audio import encode_wav
 from regard.data.sources import open_splits
 from regard.errors import RegardError
 from regard.spec import Spec

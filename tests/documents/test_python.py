@@ -18,7 +18,7 @@ from PIL import Image
 
 import regard
 from regard import zoo
-from regard.data.sound import encode_wav
+from regard.data.audio import encode_wav
 from tests.documents.pages import ROOT
 from tests.documents.samples import samples
 

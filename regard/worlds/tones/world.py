@@ -8,9 +8,9 @@ from typing import ClassVar, Self
 import numpy as np
 from pydantic import model_validator
 
+from regard.data.audio import encode_wav
 from regard.data.contents import data_uri
 from regard.data.provider import RowCount, Splits
-from regard.data.sound import encode_wav
 from regard.errors import RegardError
 from regard.parts import register
 from regard.worlds.tones.alphabet import LEXICON
