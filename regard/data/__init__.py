@@ -34,8 +34,8 @@ from regard.data.columns import (
     column_from_state,
 )
 from regard.data.dataset import Dataset
+from regard.data.media import Films, Pictures, Places, Series
 from regard.data.packages import Package, package
-from regard.data.perceived import Films, Pictures, Places, Series
 from regard.data.provider import numbered
 from regard.data.ragged import Ragged
 from regard.data.readers import Reader, Row, read_rows, values

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from regard.data.batch import Batch
 from regard.data.columns import Column
-from regard.data.perceived import Places
+from regard.data.media import Places
 from regard.nn.memory import Memory
 from regard.trace.prediction import Prediction
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Batch, Evidence, Tokens
-from regard.data.perceived import Places
+from regard.data.media import Places
 from regard.nn.decoders import Distilled
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory

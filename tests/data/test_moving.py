@@ -10,7 +10,7 @@ import torch
 
 import regard
 from regard.data.batch import Tokens
-from regard.data.perceived import Pictures
+from regard.data.media import Pictures
 
 
 def test_only_one_place_decides_what_is_not_awaited() -> None:

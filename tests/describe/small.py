@@ -15,7 +15,7 @@ from regard import zoo
 from regard.data.batch import BEGIN, Batch, Forest, Sentences, Span, Tokens, Trees
 from regard.data.columns.stream import span as as_span
 from regard.data.columns.verbatim import verbatim
-from regard.data.perceived import Films, Pictures, Series
+from regard.data.media import Films, Pictures, Series
 from regard.model.building import build_network
 from regard.model.counting import _fitted
 from regard.nn.decoders import PointerDecoder, WordByWordDecoder

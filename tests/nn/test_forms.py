@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from regard.data.perceived import Series
+from regard.data.media import Series
 from regard.errors import RegardError
 from regard.nn.decoders import PointerDecoder
 from regard.nn.encoders.points import Coordinates, PointsEncoder

@@ -7,7 +7,7 @@ import importlib.util
 import pytest
 import torch
 
-from regard.data.perceived import Pictures
+from regard.data.media import Pictures
 from regard.errors import MissingExtra, RegardError
 from regard.nn.encoders.image import (
     VGG,

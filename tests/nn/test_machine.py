@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.data.perceived import Series
+from regard.data.media import Series
 from regard.fast.recording.replayed_gradient import replays_of
 from regard.nn import MachineDecoder, Memory, make_cell
 from regard.nn.stores import DNCStore, LieStore, NTMStore

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from regard.data.batch import Tokens
-from regard.data.perceived import Series
+from regard.data.media import Series
 from regard.nn.decoders import PointerDecoder
 from regard.nn.encoders.points import Coordinates, PointsEncoder
 from regard.nn.memory import Memory

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from regard.data.batch import Tokens
-from regard.data.perceived import Series
+from regard.data.media import Series
 from regard.errors import RegardError
 from regard.nn import PyramidalEncoder, RecurrentEncoder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from regard.data.perceived import Pictures
+from regard.data.media import Pictures
 from regard.nn.encoders.image import ImageEncoder, ResidualNetwork, RowReader
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.data.perceived import Films
+from regard.data.media import Films
 from regard.nn.encoders.image import VGG
 from regard.nn.encoders.video import VideoEncoder, neighbors
 

@@ -16,8 +16,8 @@ from torch import Tensor
 from regard.data.audio import decode, encode_wav, resample
 from regard.data.columns.column import Column
 from regard.data.contents import Contents, Unreadable, data_uri, shown
+from regard.data.media import Series
 from regard.data.mel import LogMel
-from regard.data.perceived import Series
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 from regard.parts import Positive, Settings, Share, Size, register

@@ -10,7 +10,7 @@ import torch
 
 from regard.data.columns.column import Column
 from regard.data.columns.tags import check_of
-from regard.data.perceived import Series
+from regard.data.media import Series
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 from regard.parts import Mistakes, Plan, register

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from regard import parts
 from regard.data.batch import Evidence, Forest, Sentences, Span, Tokens, Trees
-from regard.data.perceived import Films, Pictures, Places, Series
+from regard.data.media import Films, Pictures, Places, Series
 from regard.data.ragged import Array, Ragged
 from regard.data.text_lists import LISTED
 from regard.errors import RegardError

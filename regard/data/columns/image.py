@@ -12,7 +12,7 @@ from regard.data.columns.pixels import PixelsColumn
 from regard.data.contents import Unreadable, shown
 from regard.data.drawn import as_value
 from regard.data.image import Box, Fit, on_canvas, open_picture
-from regard.data.perceived import Pictures
+from regard.data.media import Pictures
 from regard.data.ragged import Array, Ragged
 from regard.parts import register
 from regard.trace import SeenPicture

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from regard.data.columns.column import Column
-from regard.data.perceived import Places
+from regard.data.media import Places
 from regard.data.ragged import Array, Ragged
 from regard.data.text_lists import LISTED
 from regard.errors import RegardError

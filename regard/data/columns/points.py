@@ -11,7 +11,7 @@ import torch
 
 from regard.data.columns.column import Column
 from regard.data.contents import Unreadable
-from regard.data.perceived import Series
+from regard.data.media import Series
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 from regard.parts import Plan, register

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from regard.data.arrays import array_uri
 from regard.data.columns.column import Column
 from regard.data.contents import Contents, Unreadable, shown
-from regard.data.perceived import Series
+from regard.data.media import Series
 from regard.data.ragged import Array, Ragged
 from regard.data.variation import SeriesVariation, read_at
 from regard.data.vectors import is_list, vectors_of

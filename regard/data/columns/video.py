@@ -14,7 +14,7 @@ from regard.data.arrays import array_uri
 from regard.data.columns.pixels import PixelsColumn
 from regard.data.contents import Unreadable, data_uri
 from regard.data.image import Box, Color, Fit, on_canvas
-from regard.data.perceived import Films
+from regard.data.media import Films
 from regard.data.ragged import Array, Ragged
 from regard.data.video import Frame, frames_of
 from regard.errors import RegardError

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.data.perceived import Series
+from regard.data.media import Series
 from regard.errors import RegardError
 from regard.nn.cells import AnyCell, Cell, make_cell
 from regard.nn.decoders.decoder import BatchView, PositionDecoder

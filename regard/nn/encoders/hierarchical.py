@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from regard import parts
 from regard.data.batch import Sentences, Tokens
-from regard.data.perceived import Series
+from regard.data.media import Series
 from regard.nn.attention import Attention, check_attention
 from regard.nn.cells import AnyCell
 from regard.nn.embedding import Arrange, Embedding, as_it_stands

@@ -8,7 +8,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from regard.data.perceived import Series
+from regard.data.media import Series
 from regard.errors import RegardError
 from regard.nn.cells import AnyCell
 from regard.nn.encoders.encoder import Encoder

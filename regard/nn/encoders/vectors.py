@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from regard.data.perceived import Series
+from regard.data.media import Series
 from regard.nn.encoders.encoder import Encoder
 from regard.nn.encoders.mean import masked_mean
 from regard.nn.memory import Memory

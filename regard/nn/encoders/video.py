@@ -8,7 +8,7 @@ import torch
 from pydantic import field_validator
 from torch import Tensor, nn
 
-from regard.data.perceived import Films
+from regard.data.media import Films
 from regard.nn.encoders.encoder import Encoder, refuse_unread
 from regard.nn.encoders.image import AnyNetwork, PictureNetwork, make_network
 from regard.nn.encoders.layer import LayerSymbols, RecurrentLayer

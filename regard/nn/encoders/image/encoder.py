@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.data.perceived import Pictures
+from regard.data.media import Pictures
 from regard.nn.encoders.encoder import Encoder, refuse_unread, summary_read
 from regard.nn.encoders.image.network import AnyNetwork, PictureNetwork, make_network
 from regard.nn.encoders.image.position import GridPosition, Position
