@@ -10,8 +10,8 @@ import torch
 
 from regard.data.columns.pixels import PixelsColumn
 from regard.data.contents import Unreadable, shown
-from regard.data.drawn import as_value
 from regard.data.image import Box, Fit, on_canvas, open_picture
+from regard.data.image_values import as_value
 from regard.data.media import Pictures
 from regard.data.ragged import Array, Ragged
 from regard.parts import register

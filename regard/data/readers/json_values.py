@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from regard.data.drawn import stored_picture
+from regard.data.image_values import stored_picture
 from regard.data.readers.reader import Field
 from regard.data.readers.row import Row
 from regard.data.text_lists import LISTED, listed_texts, listed_turns

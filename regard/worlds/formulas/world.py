@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 from pydantic import model_validator
 
-from regard.data.drawn import as_value
+from regard.data.image_values import as_value
 from regard.data.provider import RowCount, Splits
 from regard.errors import RegardError
 from regard.parts import register
