@@ -29,7 +29,7 @@ class Batches:
                  together see the batches that a single process would see
     draw         (epoch, generator) → the examples of an epoch in random order; default: each example once
     vary         apply the augmentation of the columns, determined by seed, epoch and example
-    workers      number of threads that prepare batches prefetched, 0 for none; default: chosen by the columns. It does not
+    workers      number of threads that prepare batches ahead, 0 for none; default: chosen by the columns. It does not
                  change the batches
 
     A row that costs more than the limit forms a batch of its own.

@@ -1,4 +1,4 @@
-"""Run work prefetched of time in threads; results keep their order."""
+"""Run work ahead of time in threads; results keep their order."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def prefetched(make: Callable[[Given], Made], given: Iterable[Given], workers: i
         yield from map(make, given)
         return
     source = iter(given)
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="regard-prefetched")
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="regard-prefetch")
     waiting: deque[Future[Made]] = deque()
     try:
         for one in source:

@@ -1,9 +1,9 @@
 """The data that a spec names: the rows of each split, raw and encoded.
 
 splits      files, a generated world or a data package → the rows of train, dev, test
-holding     hold out some inputs of train if no dev is named
-stretches   hold out the end of a continuous text
-memory      the record of a run's files: absolute paths and hashes
+hold_out    hold out some inputs of train if no dev is named
+stream_split  hold out the end of a continuous text
+record      the record of a run's files: absolute paths and hashes
 datasets    rows → a Dataset, cached
 inputs      files of inputs for a trained model
 """

@@ -1,4 +1,4 @@
-"""Work done prefetched in threads: order, bounds, errors, and termination."""
+"""Work done ahead in threads: order, bounds, errors, and termination."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regard.data.prefetch import WAITING, prefetched
 
 
 def alive() -> int:
-    return sum(thread.name.startswith("regard-prefetched") for thread in threading.enumerate())
+    return sum(thread.name.startswith("regard-prefetch") for thread in threading.enumerate())
 
 
 @pytest.mark.parametrize("workers", [0, 1, 3])
