@@ -34,7 +34,7 @@ from regard.data.columns import (
     column_from_state,
 )
 from regard.data.dataset import Dataset
-from regard.data.media import Films, Pictures, Places, Series
+from regard.data.media import Images, Places, Series, Videos
 from regard.data.packages import Package, package
 from regard.data.provider import numbered
 from regard.data.ragged import Ragged
@@ -58,11 +58,10 @@ __all__ = [
     "Evidence",
     "EvidenceColumn",
     "FactsColumn",
-    "Films",
     "ImageColumn",
+    "Images",
     "LabelColumn",
     "Package",
-    "Pictures",
     "Places",
     "Ragged",
     "Reader",
@@ -82,6 +81,7 @@ __all__ = [
     "Tokens",
     "TreeColumn",
     "Trees",
+    "Videos",
     "Vocabulary",
     "column_from_state",
     "numbered",

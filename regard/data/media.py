@@ -13,18 +13,18 @@ from regard.private import tensor_node
 
 @tensor_node()
 @dataclass(frozen=True)
-class Pictures:
+class Images:
     """pixels (B, C, H, W) uint8. All images share one canvas, so no mask is needed."""
 
     pixels: Tensor
 
-    def to(self, device: torch.device | str) -> Pictures:
-        return Pictures(moved(self.pixels, device))
+    def to(self, device: torch.device | str) -> Images:
+        return Images(moved(self.pixels, device))
 
 
 @tensor_node()
 @dataclass(frozen=True)
-class Films:
+class Videos:
     """A batch of videos, padded at the end with black frames.
 
     frames   (B, T, C, H, W) uint8
@@ -41,10 +41,10 @@ class Films:
         """(B, T) bool, True where there is a frame."""
         return torch.arange(self.frames.shape[1], device=self.frames.device) < self.lengths[:, None]
 
-    def to(self, device: torch.device | str) -> Films:
+    def to(self, device: torch.device | str) -> Videos:
         counts = self.lengths if self.lengths.device.type == "cpu" else self.counts
         frames, lengths = (moved(part, device) for part in (self.frames, self.lengths))
-        return Films(frames, lengths, counts)
+        return Videos(frames, lengths, counts)
 
 
 @tensor_node()

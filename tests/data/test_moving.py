@@ -10,7 +10,7 @@ import torch
 
 import regard
 from regard.data.batch import Tokens
-from regard.data.media import Pictures
+from regard.data.media import Images
 
 
 def test_only_one_place_decides_what_is_not_awaited() -> None:
@@ -28,11 +28,11 @@ def test_only_one_place_decides_what_is_not_awaited() -> None:
 def test_what_comes_back_is_whole() -> None:
     for _ in range(20):
         pixels = torch.randint(0, 255, (64, 3, 256, 256), dtype=torch.uint8)
-        on_device = Pictures(pixels).to("cuda")
+        on_device = Images(pixels).to("cuda")
         busy = torch.randn(4096, 4096, device="cuda")
         for _ in range(5):
             busy = busy @ busy
-        doubled = Pictures(on_device.pixels + 0 * busy[0, 0].to(torch.uint8))
+        doubled = Images(on_device.pixels + 0 * busy[0, 0].to(torch.uint8))
         assert torch.equal(doubled.to("cpu").pixels, pixels + 0)
     ids = torch.arange(12).reshape(3, 4)
     back = Tokens(ids, torch.tensor([4, 4, 4])).to("cuda").to("cpu")

@@ -15,7 +15,7 @@ from regard import zoo
 from regard.data.batch import BEGIN, Batch, Forest, Sentences, Span, Tokens, Trees
 from regard.data.columns.stream import span as as_span
 from regard.data.columns.verbatim import verbatim
-from regard.data.media import Films, Pictures, Series
+from regard.data.media import Images, Series, Videos
 from regard.model.building import build_network
 from regard.model.counting import _fitted
 from regard.nn.decoders import PointerDecoder, WordByWordDecoder
@@ -124,7 +124,7 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
             found[name] = torch.tensor([1.5]).double()
         elif part.type == "image":
             size = (1, column.channels, *column.canvas)
-            found[name] = Pictures(torch.randint(0, 256, size, dtype=torch.uint8))
+            found[name] = Images(torch.randint(0, 256, size, dtype=torch.uint8))
         elif part.type == "bits":
             asked = LENGTH // 2  # the last steps of the input are blank
             values = torch.randint(0, 2, (1, asked if column.of else LENGTH, column.size)).double()
@@ -133,7 +133,7 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
             found[name] = Series(values, torch.tensor([values.shape[1]]))
         elif part.type == "video":
             pixels = torch.randint(0, 256, (1, 3, column.channels, *column.canvas), dtype=torch.uint8)
-            found[name] = Films(pixels, torch.tensor([3]), torch.tensor([3]))
+            found[name] = Videos(pixels, torch.tensor([3]), torch.tensor([3]))
         elif part.type in ("audio", "series"):
             frames = torch.randn(1, 9, column.width).double()
             found[name] = Series(frames, torch.tensor([9]), torch.tensor([9]))

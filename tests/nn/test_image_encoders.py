@@ -7,7 +7,7 @@ import importlib.util
 import pytest
 import torch
 
-from regard.data.media import Pictures
+from regard.data.media import Images
 from regard.errors import MissingExtra, RegardError
 from regard.nn.encoders.image import (
     VGG,
@@ -21,9 +21,9 @@ from regard.nn.encoders.image import (
 from regard.nn.encoders.image.lenet import SEEN
 
 
-def pictures(count: int = 2, size: tuple[int, int] = (32, 32), colors: int = 3, seed: int = 0) -> Pictures:
+def pictures(count: int = 2, size: tuple[int, int] = (32, 32), colors: int = 3, seed: int = 0) -> Images:
     generator = torch.Generator().manual_seed(seed)
-    return Pictures(torch.randint(0, 256, (count, colors, *size), dtype=torch.uint8, generator=generator))
+    return Images(torch.randint(0, 256, (count, colors, *size), dtype=torch.uint8, generator=generator))
 
 
 def parameters(module: torch.nn.Module) -> int:
@@ -92,7 +92,7 @@ def test_the_memory_of_a_picture(network, position):
     names = encoder.position_names(seen)
     assert len(names) == 3 and len(names[0]) == rows * columns
     assert names[0][0] == "0,0" and names[0][columns] == "1,0" and names[0][-1] == f"{rows - 1},{columns - 1}"
-    alone = encoder(Pictures(seen.pixels[1:2]))
+    alone = encoder(Images(seen.pixels[1:2]))
     torch.testing.assert_close(memory.values[1:2], alone.values, atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(memory.summary[1:2], alone.summary, atol=1e-5, rtol=1e-4)
 
@@ -103,7 +103,7 @@ def test_places_lie_row_by_row():
     ground = torch.full((1, 3, 16, 24), 100, dtype=torch.uint8)
     spotted = ground.clone()
     spotted[:, :, 12, 20] = 255  # in the cell of row 1, column 2
-    change = (encoder(Pictures(spotted)).values - encoder(Pictures(ground)).values).abs().sum(-1)[0]
+    change = (encoder(Images(spotted)).values - encoder(Images(ground)).values).abs().sum(-1)[0]
     assert int(change.argmax()) == 1 * 3 + 2
 
 
@@ -123,7 +123,7 @@ def test_without_position_a_thing_looks_the_same_wherever_it_is_and_with_it_does
     values = {}
     for position in ("none", "learned"):
         net = ResidualNetwork((3, 48, 48), channels=(4, 4, 4), stride=8)
-        memory = ImageEncoder(net, position=position).eval()(Pictures(picture))
+        memory = ImageEncoder(net, position=position).eval()(Images(picture))
         values[position] = memory.values[0, 2 * 6 + 1] - memory.values[0, 2 * 6 + 4]
     torch.testing.assert_close(values["none"], torch.zeros(4), atol=1e-5, rtol=0)
     assert bool(values["learned"].abs().max() > 1e-3)
@@ -132,7 +132,7 @@ def test_without_position_a_thing_looks_the_same_wherever_it_is_and_with_it_does
 def test_pixels_are_normalised_from_bytes():
     net = LeNet((1, 32, 32))
     encoder = ImageEncoder(net)
-    black, white = (Pictures(torch.full((1, 1, 32, 32), level, dtype=torch.uint8)) for level in (0, 255))
+    black, white = (Images(torch.full((1, 1, 32, 32), level, dtype=torch.uint8)) for level in (0, 255))
     seen = []
     net.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
     encoder(black), encoder(white)
@@ -147,7 +147,7 @@ def test_a_connected_summary_knows_where_things_are_and_a_mean_does_not():
     picture[1, :, 20:26, 24:30] = 200
     for summary, differs in ((None, False), (16, True)):
         net = ResidualNetwork((3, 48, 48), channels=(4, 4, 4), stride=8, connected=summary)
-        told = ImageEncoder(net).eval()(Pictures(picture)).summary
+        told = ImageEncoder(net).eval()(Images(picture)).summary
         assert bool((told[0] - told[1]).abs().max() > 1e-4) == differs
 
 

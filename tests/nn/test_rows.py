@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from regard.data.media import Pictures
+from regard.data.media import Images
 from regard.nn.encoders.image import ImageEncoder, ResidualNetwork, RowReader
 
 
@@ -32,6 +32,6 @@ def test_each_row_is_read_in_both_directions_on_its_own() -> None:
 def test_an_encoder_with_rows_leaves_a_grid_of_even_width() -> None:
     network = ResidualNetwork((1, 16, 32), channels=(5, 7), stride=4)
     encoder = ImageEncoder(network, position="learned", rows=True)
-    memory = encoder(Pictures(torch.randint(0, 256, (2, 1, 16, 32), dtype=torch.uint8)))
+    memory = encoder(Images(torch.randint(0, 256, (2, 1, 16, 32), dtype=torch.uint8)))
     assert memory.values.shape == (2, 32, 8) == (2, 32, encoder.value_size)
     assert memory.shape == (4, 8) and memory.summary.shape == (2, encoder.summary_size)

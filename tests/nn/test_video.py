@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.data.media import Films
+from regard.data.media import Videos
 from regard.nn.encoders.image import VGG
 from regard.nn.encoders.video import VideoEncoder, neighbors
 
 
-def films(lengths: list[int], *, colors: int = 3, side: int = 16, seed: int = 1) -> Films:
+def films(lengths: list[int], *, colors: int = 3, side: int = 16, seed: int = 1) -> Videos:
     generator = torch.Generator().manual_seed(seed)
     frames = torch.randint(0, 256, (len(lengths), max(lengths), colors, side, side), generator=generator)
     for row, length in enumerate(lengths):
         frames[row, length:] = 0
-    return Films(frames.to(torch.uint8), torch.tensor(lengths))
+    return Videos(frames.to(torch.uint8), torch.tensor(lengths))
 
 
 def network(colors: int, size: int = 12) -> VGG:
@@ -58,13 +58,13 @@ def test_sizes(options: dict, value_size: int | None, summary_size: int | None, 
 def test_padding_and_company_change_nothing(cell) -> None:
     made = encoder(motion=True, cell=cell)
     batch = films([5, 2])
-    together, alone = made(batch), made(Films(batch.frames[1:, :2], batch.lengths[1:]))
+    together, alone = made(batch), made(Videos(batch.frames[1:, :2], batch.lengths[1:]))
     assert torch.allclose(together.values[1, :2], alone.values[0], atol=1e-5)
     assert torch.allclose(together.summary[1], alone.summary[0], atol=1e-5)
     assert not together.values[1, 2:].any()
     filled = batch.frames.clone()
     filled[1, 2:] = 255
-    assert torch.allclose(made(Films(filled, batch.lengths)).values[1], together.values[1], atol=1e-6)
+    assert torch.allclose(made(Videos(filled, batch.lengths)).values[1], together.values[1], atol=1e-6)
 
 
 def test_changes_are_to_the_frame_before_and_the_frame_after() -> None:
@@ -76,7 +76,7 @@ def test_changes_are_to_the_frame_before_and_the_frame_after() -> None:
 def test_motion_alone_tells_the_direction_of_time() -> None:
     """The mean of the frames is the same in both directions; the mean of their differences is not."""
     forwards = films([5])
-    backwards = Films(forwards.frames.flip(1), forwards.lengths)
+    backwards = Videos(forwards.frames.flip(1), forwards.lengths)
     still, moving = encoder(cell=None), encoder(cell=None, motion=True)
     assert torch.allclose(still(forwards).summary, still(backwards).summary, atol=1e-5)
     seen, turned = moving(forwards).summary, moving(backwards).summary

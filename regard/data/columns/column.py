@@ -13,7 +13,7 @@ from torch import Tensor
 
 from regard import parts
 from regard.data.batch import Evidence, Forest, Sentences, Span, Tokens, Trees
-from regard.data.media import Films, Pictures, Places, Series
+from regard.data.media import Images, Places, Series, Videos
 from regard.data.ragged import Array, Ragged
 from regard.data.text_lists import LISTED
 from regard.errors import RegardError
@@ -21,7 +21,7 @@ from regard.parts import Mistakes, Plan, Settings
 from regard.parts.contract import base, declared, optional, required
 from regard.trace import Seen
 
-Collated = Tensor | Tokens | Span | Sentences | Trees | Forest | Pictures | Films | Series | Places | Evidence
+Collated = Tensor | Tokens | Span | Sentences | Trees | Forest | Images | Videos | Series | Places | Evidence
 
 
 ROLES = ("inputs", "outputs", "truth")

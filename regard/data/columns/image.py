@@ -12,7 +12,7 @@ from regard.data.columns.pixels import PixelsColumn
 from regard.data.contents import Unreadable, shown
 from regard.data.image import Box, Fit, on_canvas, open_picture
 from regard.data.image_values import as_value
-from regard.data.media import Pictures
+from regard.data.media import Images
 from regard.data.ragged import Array, Ragged
 from regard.parts import register
 from regard.trace import SeenPicture
@@ -72,7 +72,7 @@ class ImageColumn(PixelsColumn):
     def cost(self, encoded: Array) -> int:
         return self.patches
 
-    def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Pictures:
+    def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Images:
         """pixels (B, C, H, W) uint8"""
         pixels = np.stack([encoded[row] for row in range(len(encoded))])
-        return Pictures(torch.from_numpy(np.ascontiguousarray(pixels.transpose(0, 3, 1, 2))))
+        return Images(torch.from_numpy(np.ascontiguousarray(pixels.transpose(0, 3, 1, 2))))

@@ -14,7 +14,7 @@ from regard.data.arrays import array_uri
 from regard.data.columns.pixels import PixelsColumn
 from regard.data.contents import Unreadable, data_uri
 from regard.data.image import Box, Color, Fit, on_canvas
-from regard.data.media import Films
+from regard.data.media import Videos
 from regard.data.ragged import Array, Ragged
 from regard.data.video import Frame, frames_of
 from regard.errors import RegardError
@@ -109,7 +109,7 @@ class VideoColumn(PixelsColumn):
         """Number of patches in all frames."""
         return len(encoded) * self.patches
 
-    def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Films:
+    def collate(self, encoded: Sequence[Array] | Ragged, beside: Mapping[str, Any] | None = None) -> Videos:
         """frames (B, T, C, H, W) uint8, black beyond the length"""
         rows = [encoded[row] for row in range(len(encoded))]
         lengths = [len(row) for row in rows]
@@ -117,7 +117,7 @@ class VideoColumn(PixelsColumn):
         for place, row in enumerate(rows):
             frames[place, : len(row)] = row
         moved = np.ascontiguousarray(frames.transpose(0, 1, 4, 2, 3))
-        return Films(torch.from_numpy(moved), torch.tensor(lengths, dtype=torch.int64))
+        return Videos(torch.from_numpy(moved), torch.tensor(lengths, dtype=torch.int64))
 
     def options(self) -> dict[str, Any]:
         return {**super().options(), "frames": self.frames}

@@ -8,7 +8,7 @@ import torch
 from pydantic import field_validator
 from torch import Tensor, nn
 
-from regard.data.media import Films
+from regard.data.media import Videos
 from regard.nn.encoders.encoder import Encoder, refuse_unread
 from regard.nn.encoders.image import AnyNetwork, PictureNetwork, make_network
 from regard.nn.encoders.layer import LayerSymbols, RecurrentLayer
@@ -208,7 +208,7 @@ class VideoEncoder(Encoder):
         for name, numbers in (("mean", frames.mean), ("std", frames.std)):
             self.register_buffer(name, torch.tensor(numbers).reshape(-1, 1, 1) * 255, persistent=False)
 
-    def forward(self, films: Films) -> Memory:
+    def forward(self, films: Videos) -> Memory:
         mask = films.mask
         packing = Packing.of(films.lengths, films.frames.shape[1], films.counts)
         pixels = (films.frames.to(self.mean.dtype) - self.mean) / self.std  # (B, T, C, H, W)
@@ -225,7 +225,7 @@ class VideoEncoder(Encoder):
             return Memory(packing.unpack(states), mask, summary, layout="frames")
         return Memory(packing.unpack(seen), mask, summary, keys=packing.unpack(states), layout="frames")
 
-    def position_names(self, films: Films, pieces: Any = None) -> list[list[str]]:
+    def position_names(self, films: Videos, pieces: Any = None) -> list[list[str]]:
         """The names of the frames of each row, counted from 1."""
         return [[f"frame {place}" for place in range(1, count + 1)] for count in films.lengths.tolist()]
 

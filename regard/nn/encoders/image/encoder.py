@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.data.media import Pictures
+from regard.data.media import Images
 from regard.nn.encoders.encoder import Encoder, refuse_unread, summary_read
 from regard.nn.encoders.image.network import AnyNetwork, PictureNetwork, make_network
 from regard.nn.encoders.image.position import GridPosition, Position
@@ -140,7 +140,7 @@ class ImageEncoder(Encoder):
         """Rows and columns of the memory."""
         return self.network.grid
 
-    def forward(self, pictures: Pictures) -> Memory:
+    def forward(self, pictures: Images) -> Memory:
         pixels = (pictures.pixels.to(self.mean.dtype) - self.mean) / self.std  # (B, C, H, W)
         # channels last: convolutions are faster, and the values below need no copy
         features, summary = self.network(pixels.contiguous(memory_format=torch.channels_last))
@@ -150,7 +150,7 @@ class ImageEncoder(Encoder):
         mask = torch.ones(values.shape[:2], dtype=torch.bool, device=values.device)
         return Memory(values, mask, summary, layout="grid", shape=self.network.grid)
 
-    def position_names(self, pictures: Pictures, pieces: Any = None) -> list[list[str]]:
+    def position_names(self, pictures: Images, pieces: Any = None) -> list[list[str]]:
         """The names of the positions of each row: "3,5" is row 3, column 5 of the grid, from 0."""
         rows, columns = self.network.grid
         names = [f"{row},{column}" for row in range(rows) for column in range(columns)]
