@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 from regard.data.batch import ADDED, Forest, Tokens
 from regard.data.columns.brackets import phrases
+from regard.nn.bottom_up import Growth, grow
 from regard.nn.composers import AnyComposer, Composer, make_composer
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding, check_dropout
 from regard.nn.encoders.encoder import Encoder
 from regard.nn.encoders.text import embedding_note
-from regard.nn.growing import Growth, grow
 from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory
 from regard.nn.packing import as_array
