@@ -7,7 +7,7 @@ import torch
 
 from regard.errors import RegardError
 from regard.nn import Attention, Embedding, LabelDecoder, MeanEncoder, Memory, TagsDecoder
-from regard.nn.whereabouts import whereabouts
+from regard.nn.mean_position import mean_position
 
 from .conftest import SOURCE, TARGET, VOCABULARY, tokens
 
@@ -52,11 +52,11 @@ def test_whereabouts_of_looks():
     looks = torch.zeros(1, 2, 6)
     looks[0, 0, 0] = 1  # top left: x −2/3, y −1/2
     looks[0, 1, 4] = looks[0, 1, 5] = 0.5  # bottom, between the middle and the right: x 1/3, y 1/2
-    found = whereabouts(looks, grid)[0].tolist()
+    found = mean_position(looks, grid)[0].tolist()
     assert found == pytest.approx([-2 / 3, -1 / 2, 1 / 3, 1 / 2, 1, 1])
     mask = torch.tensor([[True, True, False]])
     line = Memory(torch.zeros(1, 3, 1), mask, torch.zeros(1, 1))
-    assert whereabouts(torch.tensor([[[0.0, 1.0, 0.0]]]), line)[0].tolist() == pytest.approx([0.5])
+    assert mean_position(torch.tensor([[[0.0, 1.0, 0.0]]]), line)[0].tolist() == pytest.approx([0.5])
 
 
 def test_class_weights():

@@ -17,10 +17,10 @@ from regard.nn.decoders.reading import Reading
 from regard.nn.encoders import owner_of
 from regard.nn.guide import guide_total
 from regard.nn.letters import Letters, linear
+from regard.nn.mean_position import axes, mean_position
 from regard.nn.memory import Memory
 from regard.nn.stepping import Constants
 from regard.nn.symbols import MemorySymbols
-from regard.nn.whereabouts import axes, whereabouts
 from regard.parts import Depth, Mistakes, Plan, Settings, Size, nearest
 
 
@@ -254,7 +254,7 @@ class GlimpsingDecoder(Decoder):
             looks = read.weights
             parts.append(read.context.flatten(1))
             if self.where:
-                parts += [whereabouts(weights, memories[name]) for name, weights in looks.items()]
+                parts += [mean_position(weights, memories[name]) for name, weights in looks.items()]
             if self.whole:
                 parts += [memories[name].summary for name in looks]
         parts = [

@@ -32,11 +32,11 @@ from regard.nn.decoders import (
     WordByWordDecoder,
 )
 from regard.nn.decoders.transformer import TransformerDecoder
+from regard.nn.mean_position import _places
 from regard.nn.memory import Memory
 from regard.nn.scores.two_level import TwoLevel
 from regard.nn.stores import LieStore, NTMStore
 from regard.nn.symbols import MemorySymbols
-from regard.nn.whereabouts import _places
 from regard.testing.board import Family
 from regard.testing.board.listing import Configuration
 from tests.describe.bindings.cells import Binding, of_attention, of_cell

@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from regard.nn.whereabouts import middles
+from regard.nn.mean_position import middles
 
 Position = Literal["none", "coordinates", "learned"]
 

@@ -13,7 +13,7 @@ def axes(grid: tuple[int, int] | None) -> int:
     return 1 if grid is None else 2
 
 
-def whereabouts(weights: Tensor, memory: Memory) -> Tensor:
+def mean_position(weights: Tensor, memory: Memory) -> Tensor:
     """weights (B, K, S) → (B, (2K − 1) A): the mean position of each look, then its offset from the one
     before.
 
