@@ -14,7 +14,7 @@ from regard.data.batch import Tokens
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.targets import shifted
+from regard.nn.teacher_forcing import shifted
 
 VOCABULARY = 11
 

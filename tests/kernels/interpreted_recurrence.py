@@ -32,7 +32,7 @@ from regard.nn.search.back_pointers import BackPointers
 from regard.nn.search.finished import Finished
 from regard.nn.search.limits import Bounds
 from regard.nn.search.unfinished import Unfinished
-from regard.nn.targets import shifted
+from regard.nn.teacher_forcing import shifted
 from tests.quick_interpreter import exchange_once
 
 exchange_once()

@@ -24,7 +24,7 @@ from regard.nn.repetition import repetition_total
 from regard.nn.scores import History
 from regard.nn.search import Beam, Ensemble, Greedy, Hypotheses, Limits, Sample, Stepper, score
 from regard.nn.search.greedy import MostProbable
-from regard.nn.targets import forced
+from regard.nn.teacher_forcing import forced
 from regard.spec import Spec
 
 PIECES = ["the", "cat", "saw", "dog"]

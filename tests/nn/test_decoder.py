@@ -13,7 +13,7 @@ from regard.nn import Attention, Embedding, GRUCell, MeanEncoder, RecurrentDecod
 from regard.nn.decoders.step_by_step import ScheduledSamplingOptions
 from regard.nn.packing import Packing
 from regard.nn.search import Greedy, Limits, Stepper, score
-from regard.nn.targets import shifted
+from regard.nn.teacher_forcing import shifted
 
 from .conftest import SOURCE, TARGET, VOCABULARY, model, tokens
 

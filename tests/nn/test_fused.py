@@ -19,7 +19,7 @@ from regard.nn import GRUCell, LSTMCell, RNNCell
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
 from regard.nn.selections import Segmental
-from regard.nn.targets import shifted
+from regard.nn.teacher_forcing import shifted
 from regard.structures.kernels.cpu.compilation import kernel
 from regard.structures.kernels.cpu.segments import room_back_for, room_for
 

@@ -17,7 +17,7 @@ from regard.nn import Embedding, MeanEncoder
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.decoders.transformer_layer import DecoderLayer
 from regard.nn.search import Beam, Greedy, Limits, Stepper, score
-from regard.nn.targets import shifted
+from regard.nn.teacher_forcing import shifted
 
 from .conftest import SOURCE, TARGET, VOCABULARY
 

@@ -27,7 +27,7 @@ from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.path import Path
 from regard.nn.replacing import Replaces
-from regard.nn.targets import shifted
+from regard.nn.teacher_forcing import shifted
 from regard.parts import register
 
 LOSSES = Replaces(

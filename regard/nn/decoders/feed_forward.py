@@ -26,7 +26,7 @@ from regard.nn.packing import Packing
 from regard.nn.search import Hypotheses
 from regard.nn.stepping import Constants, Step
 from regard.nn.symbols import LookSymbols, MemorySymbols, factor, side_by_side
-from regard.nn.targets import forced
+from regard.nn.teacher_forcing import forced
 from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
 
 GIVES = ("query", "step", "truth")

@@ -33,7 +33,7 @@ from regard.nn.recurrence import check_residual
 from regard.nn.replacing import Replaces
 from regard.nn.search import Hypotheses
 from regard.nn.symbols import MemorySymbols
-from regard.nn.targets import forced
+from regard.nn.teacher_forcing import forced
 from regard.nn.tying import check_tie
 from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
 from regard.trace.prediction import Prediction

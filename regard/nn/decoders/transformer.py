@@ -35,7 +35,7 @@ from regard.nn.search import Hypotheses
 from regard.nn.selections import rows_at
 from regard.nn.stepping import Step
 from regard.nn.symbols import MemorySymbols
-from regard.nn.targets import forced
+from regard.nn.teacher_forcing import forced
 from regard.nn.transformer_board import (
     NORM_LINE,
     HeadsSymbols,
