@@ -11,9 +11,9 @@ from regard.data.sources import is_stream
 from regard.data.text_lists import readable
 from regard.errors import Option, RegardError, Text, Words
 from regard.evaluation.choosing import wanted_metrics
+from regard.evaluation.ensemble_batches import Ensemble
 from regard.evaluation.inference import ModelInference, references
 from regard.evaluation.streaming import StreamInference
-from regard.evaluation.together import Ensemble
 from regard.metrics import (
     ByGroup,
     ByLength,

@@ -10,7 +10,7 @@ import torch
 
 from regard.data import Batch, Dataset
 from regard.data.columns import Column
-from regard.evaluation.together import Ensemble, batches, watched
+from regard.evaluation.ensemble_batches import Ensemble, batches, watched
 from regard.metrics import OutputInfo
 from regard.nn.memory import Memory
 from regard.trace import Trace
