@@ -17,9 +17,9 @@ from regard.data.columns import Column
 from regard.errors import RegardError
 from regard.model.building import tree_columns
 from regard.model.heads import with_heads, with_nodes, with_self_looks, with_words
-from regard.model.media import with_seen
 from regard.model.override import Override, with_override
 from regard.model.searching import make_search
+from regard.model.traced_media import with_seen
 from regard.nn.decoders import BatchView
 from regard.nn.memory import Memory
 from regard.nn.network import Network

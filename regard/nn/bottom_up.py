@@ -1,4 +1,4 @@
-"""Growing: compute the nodes of many trees bottom-up, all nodes of one height with one product.
+"""Compute the nodes of many trees bottom-up, all nodes of one height with one product.
 
 Each node is used once, by its parent. The nodes of a height are therefore sorted by the heights of their
 parents. The children that a height needs are then one slice of each lower height, and no node is copied

@@ -1,4 +1,4 @@
-"""Whereabouts: the mean positions of attention weights, and the differences between them."""
+"""The mean positions of attention weights, and the differences between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Targets: the inputs and the targets of teacher forcing."""
+"""Teacher forcing: the inputs and the targets of teacher forcing."""
 
 from __future__ import annotations
 
