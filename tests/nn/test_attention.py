@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from regard.nn import Attention, Memory
-from regard.nn.guide import guide_total
+from regard.nn.guided_attention import guide_total
 from regard.nn.selections import Given, Local, Segmental, Sigmoid, Softmax, Uniform
 
 

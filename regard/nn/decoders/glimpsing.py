@@ -15,7 +15,7 @@ from regard.nn.decoders import glimpsing_board
 from regard.nn.decoders.decoder import Decoder, Source, Truth, truth_by_name
 from regard.nn.decoders.reading import Reading
 from regard.nn.encoders import owner_of
-from regard.nn.guide import guide_total
+from regard.nn.guided_attention import guide_total
 from regard.nn.letters import Letters, linear
 from regard.nn.mean_position import axes, mean_position
 from regard.nn.memory import Memory

@@ -19,7 +19,7 @@ from regard.nn.decoders.answer_vectors import AnswerVectors, words_of
 from regard.nn.decoders.decoder import BatchView, Decoder
 from regard.nn.decoders.hops_looks import HopReads, StoryLooks, Unnormalized, chosen_rows, remembered
 from regard.nn.decoders.label import Labels, label_predictions
-from regard.nn.guide import guide_total
+from regard.nn.guided_attention import guide_total
 from regard.nn.letters import Letters
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory

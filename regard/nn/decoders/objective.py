@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from regard.nn.coverage import coverage_total
 from regard.nn.decoders.unrolled import Unrolled
-from regard.nn.guide import guide_total
+from regard.nn.guided_attention import guide_total
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.repetition import repetition_total

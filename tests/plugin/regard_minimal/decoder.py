@@ -21,7 +21,7 @@ from regard.nn import (
     Reading,
     check_attention,
 )
-from regard.nn.guide import guide_total
+from regard.nn.guided_attention import guide_total
 from regard.nn.letters import Letters, linear, under
 from regard.parts import Mistakes, Plan
 from regard_minimal.drawing import Dial
