@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard.data import Dataset, Row
 from regard.data.sources import build_dataset, changes, has_test, open_files, open_splits, remarks_of
-from regard.errors import OPEN, Option, RegardError, Text
+from regard.errors import OPEN, Option, RegardError, Text, Words
 from regard.evaluation.evaluate import Evaluation, evaluate
 from regard.spec import Spec
 
@@ -52,7 +52,7 @@ def measure(
     return found
 
 
-def _read_remarks(spec: Spec, files: Sequence[str]) -> list[str]:
+def _read_remarks(spec: Spec, files: Sequence[str]) -> list[Words]:
     return remarks_of(open_files(spec, files, optional=_truth_fields(spec)) if files else ())
 
 

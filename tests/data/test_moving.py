@@ -21,7 +21,7 @@ def test_only_one_place_decides_what_is_not_awaited() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.keyword) and node.arg == "non_blocking":
                 found.add(path.name)
-    assert found == {"batch.py", "packing.py", "growing.py", "descent.py"}
+    assert found == {"batch.py", "packing.py", "bottom_up.py", "descent.py"}
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
