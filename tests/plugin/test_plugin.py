@@ -212,7 +212,7 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: P
     assert {"value.amount_error", "reading.bleu"} <= set(scores["test"])
 
 
-DRAWN = f"""
+DIAL = f"""
 import io, json
 import regard
 from rich.console import Console
@@ -241,7 +241,7 @@ def test_a_foreign_drawing_is_shown_compared_and_read_back(installed: Path, run:
         ["show", str(run), SENTENCE, "-o", "dial.html"],
         ["compare", str(run), str(run), "--row", "1", "-o", "dials.svg"],
         ["list", "parts", "drawing", "dial"],
-        ["-c", DRAWN],
+        ["-c", DIAL],
         path=[installed],
         folder=run.parent,
     )
