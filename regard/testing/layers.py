@@ -48,7 +48,8 @@ def check_cell(report: PartReport, options: Any) -> None:
     letters = ["h", "m", "n", "o"][: len(pieces)]
     call = f"{name}_x({', '.join([*letters, 'x'])})"
     known = {"x": inputs[0], **{letter: piece[0] for letter, piece in zip(letters, pieces, strict=True)}}
-    check_equations(report, "equations", lines, call, known, found[0], cell)
+    own = options.part.letters(options, "x")
+    check_equations(report, "equations", lines, call, known, found[0], cell, own)
 
 
 def _advanced(report: PartReport, cell: Any, inputs: Tensor, state: Tensor) -> Tensor:
@@ -95,8 +96,10 @@ def check_composer(report: PartReport, options: Any) -> None:
     left, right = leaves.detach().split(ROWS)
     pieces = [*left[0].split(SIZE), *right[0].split(SIZE)]
     known = dict(zip(parts, pieces, strict=True))
-    check_equations(report, "equations", lines, f"node_x({', '.join(parts)})", known, found[0], composer)
-    check_equations(report, "equations", lines, "leaf_x(x)", {"x": words[0]}, leaves[0], composer)
+    own = options.part.letters(options)
+    node = f"node_x({', '.join(parts)})"
+    check_equations(report, "equations", lines, node, known, found[0], composer, own)
+    check_equations(report, "equations", lines, "leaf_x(x)", {"x": words[0]}, leaves[0], composer, own)
 
 
 def _composed(report: PartReport, composer: Any, words: Tensor) -> tuple[Tensor, Tensor]:
@@ -151,7 +154,8 @@ def check_score(report: PartReport, options: Any) -> None:
     if not score.needs and found is not None:
         known = {"q_t": query[0], "h_j": values[0], "S": 5, "T": 3}
         sizes = {"D": SIZE}
-        check_equations(report, "equation", lines, "e_tj", known, found[0], score, sizes)
+        own = options.part.letters(options, look)
+        check_equations(report, "equation", lines, "e_tj", known, found[0], score, own, sizes)
 
 
 def check_selection(report: PartReport, options: Any) -> None:
@@ -181,7 +185,8 @@ def check_selection(report: PartReport, options: Any) -> None:
     check_lines(report, "equations", lines)
     if found is not None and not select.needs and select.joint != "queries" and not select.draws:
         tensors = {"e_tj": scores[0], "q_t": numbers(3, SIZE), "h_j": numbers(4, SIZE), "S": 4, "T": 3}
-        check_equations(report, "equations", lines, look.weight, tensors, found[0], select)
+        own = options.part.letters(options, look)
+        check_equations(report, "equations", lines, look.weight, tensors, found[0], select, own)
 
 
 def _selected(

@@ -15,10 +15,12 @@ from torch import Tensor
 
 from regard.data import Dataset, Row
 from regard.describe import answers
+from regard.describe.graph import graph
 from regard.model import Model
 from regard.model.columns import fit_columns, make_columns
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.notation.walking import written_symbol
 from regard.spec import Spec
 from regard.testing.lettering import check_lines
 from regard.testing.report import PartReport, Stop
@@ -241,3 +243,9 @@ def _check_board(report: PartReport, small: Small, *methods: str) -> None:
     for section in SECTIONS:
         method = methods[-1] if section == "loss" else methods[0]
         check_lines(report, method, [line for line in found.get(section, ()) if line.strip()])
+    with report.calling("letters", "letters of its parameters"):
+        drawn = graph(small.spec)
+    lost = [one for unit in drawn.units() if unit.kind == "box" for one in unit.held if one.letters]
+    if lost:
+        said = ", ".join(f"{written_symbol(one.letters[0])} of {one.name}" for one in lost)
+        report.add("letters", "letters that stand in the equations", said)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 import regard
 from regard.errors import RegardError
 from regard.nn import Cell, make_cell
+from regard.nn.letters import Letters, gate_letters
 from regard.parts import registry
 from regard.spec import Spec
 from regard.testing import check_part
@@ -30,6 +31,10 @@ class Rings(Cell):
         halves = ", ".join(f"0.5 {one}" for one in moved)
         new = f"tanh(W_h{mark} x + b_h{mark} + U_h{mark} h + c_h{mark} + {letters[0]})"
         return [f"{name}_{mark}({', '.join(['h', *letters, 'x'])}) = ({new}, {halves})"]
+
+    @classmethod
+    def letters(cls, options: Any, mark: str) -> Letters:
+        return gate_letters("h", mark)
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
         vectors = state.split(self.size, -1)

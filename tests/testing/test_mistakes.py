@@ -14,6 +14,7 @@ import torch
 import regard
 from regard.data import Row
 from regard.errors import RegardError
+from regard.nn.letters import gate_letters
 from regard.parts import find
 from regard.testing import check_part
 
@@ -256,8 +257,32 @@ CHECKED: dict[str, tuple[str, Any, str]] = {
     "letters that no weight fits": (
         "score",
         lambda: derived("score", "dot", equation=of_class(lambda cls, options, q, k, mark: f"{q}·W_{mark} {k}")),
-        "equation: expected equations that give e_tj as the code computes it; "
-        "received no assignment of no weights to the letters W_a that fits",
+        "letters: expected a parameter for each letter of the equations; received none for W_a; it has no weights",
+    ),
+    "letters of gates in another order": (
+        "cell",
+        lambda: derived(
+            "cell",
+            "gru",
+            written_name=of_class(lambda cls, options: "gru"),
+            letters=of_class(lambda cls, options, mark: gate_letters("zrn", mark)),
+        ),
+        "equations: expected equations that give gru_x.h, x. as the code computes it; received other values",
+    ),
+    "a parameter without a letter": (
+        "score",
+        lambda: derived("score", "general", letters=of_class(lambda cls, options, look: {})),
+        "letters: expected a letter for each parameter; received none for key.weight",
+    ),
+    "letters of more gates than there are": (
+        "cell",
+        lambda: derived("cell", "gru", letters=of_class(lambda cls, options, mark: gate_letters("rzfgo", mark))),
+        "letters: expected 5 equal pieces of weight_ih, for W_rx, .*; received 12 rows",
+    ),
+    "a letter that is on no line": (
+        "encoder",
+        lambda: derived("encoder", "mean", letters=of_class(lambda cls, options: {"embedding.weight": "W_z"})),
+        "letters: expected letters that stand in the equations; received W_z of encoders.*embedding.weight",
     ),
     "an encoder that sees the padding": (
         "encoder",
@@ -629,6 +654,10 @@ def test_a_linear_layer_of_one_output_is_a_vector_and_a_number(bias: bool) -> No
         @classmethod
         def equation(cls, options: Any, query: str, key: str, mark: str) -> str:
             return f"σ(v_{mark}·{query}{f' + b_{mark}' if bias else ''}) ({query}·W_{mark} {key})"
+
+        @classmethod
+        def letters(cls, options: Any, look: Any) -> Any:
+            return {"gate.weight": "v_a", "gate.bias": "b_a", "key.weight": "W_a"}
 
         def forward(self, query: Any, keys: Any, previous: Any = None) -> Any:
             return torch.sigmoid(self.gate(query)) * (query @ self.key(keys).mT)
