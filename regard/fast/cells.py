@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from regard.nn.cells import Cell, GRUCell, LSTMCell, RNNCell
-from regard.nn.replacing import Replaces
+from regard.nn.path import Replaces
 
 CELLS = Replaces(GRUCell, LSTMCell, RNNCell)
 NO_KERNEL = "The cell has no kernel, or was changed."

@@ -21,7 +21,7 @@ from regard.fast.recording.buckets import rounded, rounded_rows
 from regard.fast.recording.recordable import recordable, state_of
 from regard.fast.recording.replay import plain_parts
 from regard.nn.memory import Memory
-from regard.nn.replacing import Replaces
+from regard.nn.path import Replaces
 from regard.nn.search.limits import Bounds
 from regard.nn.search.stepper import Stepper
 from regard.private import eager

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from regard.nn.decoders.output import Output
-from regard.nn.replacing import Replaces
+from regard.nn.path import Replaces
 from regard.private import eager, triton_works
 
 OUTPUTS = Replaces(Output, methods=("forward",))

@@ -40,8 +40,7 @@ from regard.nn.encoders.image import PictureNetwork
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.parents import Parents
-from regard.nn.path import Path, faster, load
-from regard.nn.replacing import Replaces, without_fast_paths
+from regard.nn.path import Path, Replaces, faster, load, without_fast_paths
 from regard.nn.scores import AttentionScore
 from regard.nn.search import Hypotheses, Search, Stepper
 from regard.nn.selections import Given, Selection, masked_softmax

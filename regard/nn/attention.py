@@ -177,7 +177,7 @@ def watching(attentions: Iterable[nn.Module]) -> Iterator[Mapping[nn.Module, lis
 def _read(weights: Tensor, values: Tensor) -> Tensor:
     """(B, T, S) and (B, S, D), or (B, T, S, D) if each query has its own values → (B, T, D)."""
     if values.ndim == 3:
-        found: Tensor | None = faster("attention.read", weights, values)
+        found: Tensor | None = faster("attention.read", weights.device, weights, values)
         return weights.to(values.dtype) @ values if found is None else found
     return torch.stack(
         [weighted_sums(weights[:, t : t + 1], values[:, t]).squeeze(1) for t in range(values.shape[1])], 1

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from regard import parts
 from regard.data.batch import PAD, UNKNOWN, Tokens
 from regard.errors import RegardError
-from regard.nn.replacing import Replaces
+from regard.nn.path import Replaces
 from regard.nn.vectors import read_vectors
 from regard.parts import Dropout, Mistakes, Size
 from regard.private import eager

@@ -117,7 +117,7 @@ class Network(nn.Module):
 
     def forward(self, batch: Batch) -> dict[str, Loss]:
         """The loss of every output."""
-        found: dict[str, Loss] | None = faster("network.loss", self, batch)
+        found: dict[str, Loss] | None = faster("network.loss", self.device, self, batch)
         if found is not None:
             return found
         encoded = self.encode(batch)

@@ -1,30 +1,40 @@
 """Paths: faster ways to compute a call of a module, as parts that can be taken away.
 
-A module that can be computed faster asks for it, by the name of the call and with its arguments, and computes
-plainly if nobody takes them:
+A module that can be computed faster asks for it, by the name of the call, its device and its arguments, and
+computes plainly if nobody takes them:
 
-    found = faster("decoder.unroll", self, memories, previous, packing)
+    found = faster("decoder.unroll", previous.device, self, memories, previous, packing)
     return self.unroll_plain(memories, previous, packing) if found is None else found
 
 A path is a part of kind `path`. Ours are in a folder of their own; nothing else knows them, and without the folder
 every call is computed plainly.
+
+A path replaces methods of some classes: a kernel for `GRUCell` runs instead of its `advance`. An object may compute
+something else: its class overrides a method, the method was replaced on the object or on the class, a hook watches
+its calls, or a layer inside it was exchanged. Every path therefore declares what it replaces and asks before it runs:
+
+    CELLS = Replaces(GRUCell, LSTMCell)           when the path is imported
+    if CELLS.kind(cell) is not None: …            for each object
+
+A recording replays calls without Python; whether it may is a question of its own (`recordable = True`).
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from regard import parts
-from regard.nn.replacing import off
 from regard.parts import names, registry
 from regard.parts.contract import base, optional, required
+from regard.private import hooked
 
 
 @base("path", maker="__new__")
@@ -35,7 +45,7 @@ class Path:
     path replaces may have been changed, by a subclass or a hook: ask `Replaces` in `takes`.
 
     serves    the name of the call
-    devices   the types of devices on which it runs
+    devices   the types of devices on which it runs; on others it is not asked
     rank      of several paths that take a call, the one with the lowest rank runs
     """
 
@@ -80,14 +90,14 @@ def load() -> None:
     registry.load_own("path")
 
 
-def paths(call: str) -> tuple[Path, ...]:
-    """The paths that serve a call, in the order in which they are asked."""
+def paths(call: str, device: str | None = None) -> list[Path]:
+    """The paths that serve a call on a type of device, or on any, in the order in which they are asked."""
     registered = registry.parts_of("path")
     if registered is not _Known.parts or len(registered) != _Known.count:
         if torch.compiler.is_compiling():
-            return ()  # a compiler cannot trace the import of other packages
+            return []  # a compiler cannot trace the import of other packages
         _collect()
-    return _Known.by_call.get(call, ())
+    return [path for path in _Known.by_call.get(call, ()) if device is None or device in path.devices]
 
 
 def _collect() -> None:
@@ -100,17 +110,20 @@ def _collect() -> None:
     _Known.parts, _Known.count = registered, len(registered)
 
 
+Answer = Callable[[str, torch.device, tuple[Any, ...], dict[str, Any]], Any]
+
+
 class _Asked(threading.local):
     """What answers the calls of a thread instead of the paths, if something does."""
 
-    instead: Callable[[str, tuple[Any, ...], dict[str, Any]], Any] | None = None
+    instead: Answer | None = None
 
 
 _asked = _Asked()
 
 
 @contextmanager
-def _answering(answer: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]) -> Iterator[None]:
+def _answering(answer: Answer) -> Iterator[None]:
     before, _asked.instead = _asked.instead, answer
     try:
         yield
@@ -122,8 +135,8 @@ def _answering(answer: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]) ->
 def only(made: type[Path]) -> Iterator[None]:
     """Ask this path alone, in this thread."""
 
-    def answer(call: str, given: tuple[Any, ...], more: dict[str, Any]) -> Any:
-        for path in paths(call):
+    def answer(call: str, device: torch.device, given: tuple[Any, ...], more: dict[str, Any]) -> Any:
+        for path in paths(call, device.type):
             if type(path) is made and path.takes(*given, **more):
                 return path.run(*given, **more)
         return None
@@ -153,7 +166,7 @@ def asking() -> Iterator[dict[Asked, None]]:
     """Compute everything plainly in this thread, and collect for which calls paths are asked, each once."""
     seen: dict[Asked, None] = {}
 
-    def answer(call: str, given: tuple[Any, ...], more: dict[str, Any]) -> None:
+    def answer(call: str, device: torch.device, given: tuple[Any, ...], more: dict[str, Any]) -> None:
         reasons = ((type(path).Options.type, path.why_not(*given, **more)) for path in paths(call))
         seen[Asked(call, tuple(reasons))] = None
 
@@ -166,19 +179,125 @@ def computed(
 ) -> tuple[Tensor, ...]:
     """function(*inputs), which depends on nothing but its inputs, the weights and plain attributes of the owner, and so
     may be repeated without Python."""
-    found: tuple[Tensor, ...] | None = faster("function", owner, function, *inputs)
+    found: tuple[Tensor, ...] | None = faster("function", inputs[0].device, owner, function, *inputs)
     return function(*inputs) if found is None else found
 
 
-def faster(call: str, *given: Any, **more: Any) -> Any:
-    """The result of a call, computed by the first path that takes it; None if no path does."""
+def faster(call: str, device: torch.device, *given: Any, **more: Any) -> Any:
+    """The result of a call on a device, computed by the first path that takes it; None if no path does."""
     if off():
         return None
     if not torch.compiler.is_compiling() and _asked.instead is not None:
-        return _asked.instead(call, given, more)
-    for path in paths(call):
+        return _asked.instead(call, device, given, more)
+    for path in paths(call, device.type):
         if path.takes(*given, **more):
             found = path.run(*given, **more)
             if found is not None:
                 return found
     return None
+
+
+class _Switch(threading.local):
+    """Number of open `without_fast_paths` contexts of a thread."""
+
+    open = 0
+
+
+_switch = _Switch()
+
+CALLS = ("forward", "__call__", "__getattr__", "__getattribute__")
+"""Names that decide what a call of any module does."""
+BUILDING = frozenset({"__init__", "__new__", "extra_repr", "__repr__", "__getstate__", "__setstate__"})
+
+
+@contextmanager
+def without_fast_paths() -> Iterator[None]:
+    """Compute with the parts' own methods alone, in this thread: nothing is replaced, and nothing is recorded."""
+    _switch.open += 1
+    try:
+        yield
+    finally:
+        _switch.open -= 1
+
+
+def off() -> bool:
+    """Whether fast paths are off in this thread."""
+    return not torch.compiler.is_compiling() and _switch.open > 0
+
+
+class Replaces:
+    """Which objects compute exactly as one of these classes.
+
+    kinds     the classes whose methods a path replaces
+    methods   names of the replaced methods; default: all methods of the class. Overriding another method does not
+              concern the path
+    children  whether the path also replaces the calls of the modules inside, which must then be simple layers of
+              torch
+    """
+
+    def __init__(
+        self, *kinds: type[Any], methods: Collection[str] | None = None, children: bool = True
+    ) -> None:
+        # kept now, so that a method that is replaced on the class later is noticed
+        self.known = {kind: _resolved(kind, methods) for kind in kinds}
+        self.children = children and methods is None
+
+    def kind(self, thing: Any) -> type[Any] | None:
+        """The class that the object computes as; None if the path must not replace it."""
+        if off():
+            return None
+        here = type(thing)
+        for kind in here.__mro__:
+            if kind in self.known:
+                break
+        else:
+            return None
+        known = self.known[kind]
+        for name, method in known.items():
+            if getattr(here, name) is not method:
+                return None
+        if torch.compiler.is_compiling():  # a compiler cannot trace the rest
+            return kind
+        own = vars(thing)
+        if not own.keys().isdisjoint(known) or hooked(own):
+            return None
+        return kind if not self.children or _simple_inside(own) else None
+
+    def __call__(self, *things: Any) -> bool:
+        """Whether all objects compute as one of the classes; None counts as such."""
+        for thing in things:
+            if thing is not None and self.kind(thing) is None:
+                return False
+        return not off()
+
+
+def _resolved(kind: type[Any], methods: Collection[str] | None) -> dict[str, Any]:
+    """The methods of a class by name."""
+    if methods is None:
+        methods = [*methods_of(kind), *(CALLS if issubclass(kind, nn.Module) else ())]
+    return {name: getattr(kind, name) for name in methods}
+
+
+def methods_of(kind: type[Any]) -> frozenset[str]:
+    """The names of the methods and properties of a class, without those of `nn.Module`."""
+    found = (one for one in kind.__mro__ if one not in (object, nn.Module))
+    return frozenset(
+        name
+        for one in found
+        for name, value in vars(one).items()
+        if (callable(value) or isinstance(value, property | staticmethod | cached_property))
+        and not isinstance(value, type)
+        and name not in BUILDING
+    )
+
+
+LAYERS = Replaces(nn.Linear, nn.Dropout, nn.Identity, nn.ModuleList, nn.ModuleDict)
+"""Layers of torch whose weights a path may use without calling them."""
+
+
+def _simple_inside(own: Mapping[str, Any]) -> bool:
+    for name, child in own.get("_modules", {}).items():
+        # a parametrization computes a weight, which a path reads as any other
+        if child is not None and name != "parametrizations" and LAYERS.kind(child) is None:
+            return False
+    return True

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from regard.nn.replacing import Replaces
+from regard.nn.path import Replaces
 from regard.parts import Depth, Mistakes, Options, Size
 
 Positions = Literal["sinusoidal", "learned"]

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from regard.nn import path as paths
-from regard.nn.replacing import without_fast_paths
+from regard.nn.path import without_fast_paths
 from regard.nn.search import Beam
 from regard.testing.models import Small
 from regard.testing.report import PartReport

@@ -27,7 +27,9 @@ class Descent:
     def __init__(self, optimizer: Optimizer, clip: float, average: MovingAverage | None = None) -> None:
         self.optimizer, self.clip, self.average = optimizer, clip, average
         self.parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-        self.quick: QuickDescent | None = faster("optimizer.steps", optimizer, average)
+        self.quick: QuickDescent | None = faster(
+            "optimizer.steps", self.parameters[0].device, optimizer, average
+        )
 
     def __call__(self, step: int) -> Tensor:
         """Clip the gradients to the norm `clip` and make update `step` = 1, 2, …; returns the norm before."""

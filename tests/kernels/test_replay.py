@@ -14,7 +14,7 @@ from regard.fast.recording.replayed_gradient import RecordingPool, replayed, rep
 from regard.nn import Embedding
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.encoders.transformer import TransformerEncoder
-from regard.nn.replacing import without_fast_paths
+from regard.nn.path import without_fast_paths
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 

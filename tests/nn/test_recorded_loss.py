@@ -17,7 +17,7 @@ from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
 from regard.nn.decoders.language import LanguageDecoder
 from regard.nn.decoders.objective import TextObjective
 from regard.nn.network import Network
-from regard.nn.replacing import without_fast_paths
+from regard.nn.path import without_fast_paths
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 

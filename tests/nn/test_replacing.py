@@ -22,7 +22,7 @@ from regard.nn.decoders import at_once
 from regard.nn.decoders.recurrent import UNROLLED
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
-from regard.nn.replacing import Replaces, without_fast_paths
+from regard.nn.path import Replaces, without_fast_paths
 from regard.nn.search import Beam, Greedy
 from regard.nn.selections import Sigmoid, Softmax
 

@@ -27,7 +27,7 @@ sys.meta_path[:] = [one for one in sys.meta_path if not getattr(one, "__module__
 import regard
 from regard.describe import board
 from regard.fitting.experiment import Experiment
-from regard.nn.replacing import without_fast_paths
+from regard.nn.path import without_fast_paths
 from regard.structures.kernels import plainly
 
 modules = [one.name for one in pkgutil.walk_packages(regard.__path__, "regard.") if ".__main__" not in one.name]

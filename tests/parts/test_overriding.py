@@ -26,7 +26,7 @@ from regard.fast.recording.recordable import recordable
 from regard.model import Model
 from regard.model.columns import fit_columns, make_columns
 from regard.nn import Embedding
-from regard.nn.replacing import without_fast_paths
+from regard.nn.path import without_fast_paths
 from regard.nn.search import Beam, Greedy, Limits
 from regard.parts import names, part
 from regard.spec import Spec

@@ -19,8 +19,7 @@ from regard.nn.decoders.stack import Stack
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.path import Path
-from regard.nn.replacing import LAYERS, Replaces
+from regard.nn.path import LAYERS, Path, Replaces
 from regard.nn.scores import Additive, Dot, General, Linear, Location, ScaledDot
 from regard.nn.selections import Hard, Segmental, Sigmoid, Softmax
 from regard.parts import register

@@ -26,8 +26,7 @@ from regard.fast.paths.fused import (
 from regard.nn.decoders.recurrent_steps import STEPS, RecurrentSteps
 from regard.nn.embedding import EMBEDDINGS
 from regard.nn.memory import Memory
-from regard.nn.path import Path
-from regard.nn.replacing import LAYERS, Replaces
+from regard.nn.path import LAYERS, Path, Replaces
 from regard.nn.scores import Location
 from regard.nn.stepping import State, Step
 from regard.parts import register

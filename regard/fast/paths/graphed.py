@@ -21,8 +21,7 @@ from regard.nn.decoders.stack import Stack
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.path import Path
-from regard.nn.replacing import LAYERS, Replaces
+from regard.nn.path import LAYERS, Path, Replaces
 from regard.nn.scores import Additive, Dot, General, ScaledDot
 from regard.nn.selections import Segmental, Sigmoid, Softmax
 from regard.parts import register

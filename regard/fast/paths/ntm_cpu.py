@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from regard.nn.path import Path
-from regard.nn.replacing import Replaces
+from regard.nn.path import Path, Replaces
 from regard.nn.stores.ntm import NTMState, NTMStore
 from regard.parts import register
 from regard.private import apply

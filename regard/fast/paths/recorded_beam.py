@@ -16,8 +16,7 @@ from regard.fast.allowed import allowed_top
 from regard.fast.chunks import Key, SearchedRows, by_step, chunks_of, padded_rows
 from regard.fast.recording.replay import recorder_of
 from regard.nn.memory import Memory
-from regard.nn.path import Path
-from regard.nn.replacing import Replaces
+from regard.nn.path import Path, Replaces
 from regard.nn.search.back_pointers import BackPointers
 from regard.nn.search.beam import Beam
 from regard.nn.search.checks import check_outputs

@@ -26,8 +26,7 @@ from regard.nn.embedding import EMBEDDINGS
 from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.memory import Memory
-from regard.nn.path import Path
-from regard.nn.replacing import LAYERS, Replaces
+from regard.nn.path import LAYERS, Path, Replaces
 from regard.parts import register
 
 READ_BY = Replaces(RecurrentLayer, children=False)

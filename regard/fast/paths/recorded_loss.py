@@ -25,8 +25,7 @@ from regard.nn.decoders.objective import Distilled
 from regard.nn.decoders.recurrent import UNROLLED, RecurrentDecoder
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
-from regard.nn.path import Path
-from regard.nn.replacing import Replaces
+from regard.nn.path import Path, Replaces
 from regard.nn.teacher_forcing import shifted
 from regard.parts import register
 

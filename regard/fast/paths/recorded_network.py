@@ -20,8 +20,7 @@ from regard.nn import RecurrentDecoder, RecurrentEncoder
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.network import Network
-from regard.nn.path import Path
-from regard.nn.replacing import Replaces
+from regard.nn.path import Path, Replaces
 from regard.parts import register
 
 ENCODERS = Replaces(RecurrentEncoder, methods=("forward", "run_layers"))

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from torch import nn
 
-from regard.nn.replacing import CALLS, methods_of, off
+from regard.nn.path import CALLS, methods_of, off
 from regard.private import global_hooks, hooks_of
 
 PARAMETRIZED = nn.utils.parametrize.ParametrizationList.__module__

@@ -29,8 +29,7 @@ from regard.nn.cells.cell import (
     squashed,
 )
 from regard.nn.letters import Letters, gate_letters
-from regard.nn.path import faster
-from regard.nn.replacing import Replaces
+from regard.nn.path import Replaces, faster
 from regard.parts import register
 
 Update = Literal["torch", "cho"]
@@ -101,7 +100,7 @@ class GRUCell(Cell):
         return RECURRENCE if self.as_torch and WRITTEN(self) else None
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
-        found: Tensor | None = faster("gru.advance", self, projected, state)
+        found: Tensor | None = faster("gru.advance", state.device, self, projected, state)
         if found is not None:
             return found
         split, squash = 2 * self.size, ACTIVATIONS[self.activation]

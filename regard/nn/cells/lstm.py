@@ -15,8 +15,7 @@ from torch import Tensor, nn
 
 from regard.nn.cells.cell import ACTIVATIONS, Activation, Cell, TorchRecurrence, squashed
 from regard.nn.letters import Letters, gate_letters
-from regard.nn.path import faster
-from regard.nn.replacing import Replaces
+from regard.nn.path import Replaces, faster
 from regard.parts import register
 
 
@@ -57,7 +56,7 @@ class LSTMCell(Cell):
         return recurrence if self.activation == "tanh" and WRITTEN(self) else None
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
-        found: Tensor | None = faster("lstm.advance", self, projected, state)
+        found: Tensor | None = faster("lstm.advance", state.device, self, projected, state)
         if found is not None:
             return found
         hidden, carry = state.chunk(2, -1)

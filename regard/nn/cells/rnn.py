@@ -16,7 +16,7 @@ from regard.nn.cells.cell import (
     squashed,
 )
 from regard.nn.letters import Letters, gate_letters
-from regard.nn.replacing import Replaces
+from regard.nn.path import Replaces
 from regard.parts import register
 
 

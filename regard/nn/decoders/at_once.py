@@ -13,8 +13,8 @@ from regard.nn.decoders.stack import Stack
 from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.path import Replaces
 from regard.nn.recurrence import recurrence_of
-from regard.nn.replacing import Replaces
 
 if TYPE_CHECKING:
     from regard.nn.decoders.recurrent import RecurrentDecoder

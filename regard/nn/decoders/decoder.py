@@ -16,7 +16,7 @@ from regard.nn.attention import watching
 from regard.nn.letters import Letters
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
-from regard.nn.replacing import without_fast_paths
+from regard.nn.path import without_fast_paths
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Dropout, Mistakes, Plan, Positive
 from regard.parts.contract import base, optional, required

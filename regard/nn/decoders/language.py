@@ -182,7 +182,7 @@ class LanguageDecoder(ContinuingDecoder):
         inputs = self.embedding(before).transpose(0, 1)  # (T, B, E)
         if self.variational:
             inputs = self._masked(inputs, self.embedding_dropout)
-        found: tuple[Tensor, Carried] | None = faster("language.layers", self, inputs, state)
+        found: tuple[Tensor, Carried] | None = faster("language.layers", inputs.device, self, inputs, state)
         outputs, last = self._run_layers(inputs, state) if found is None else found
         return outputs.transpose(0, 1), last
 

@@ -27,7 +27,9 @@ class Output(nn.Module):
         self.bias = nn.Parameter(torch.zeros(vocabulary))
 
     def forward(self, rows: Tensor) -> Tensor:
-        found: Tensor | None = None if torch.is_grad_enabled() else faster("output.logits", self, rows)
+        found: Tensor | None = None
+        if not torch.is_grad_enabled():
+            found = faster("output.logits", rows.device, self, rows)
         return nn.functional.linear(rows, self.weight, self.bias) if found is None else found
 
     def distilled(self, rows: Tensor, probabilities: Tensor) -> Tensor:
@@ -46,7 +48,7 @@ class Output(nn.Module):
         """
         found: tuple[Tensor, Tensor] | None = None
         if torch.is_grad_enabled():
-            found = faster("output.loss", self, rows, targets, smoothing)
+            found = faster("output.loss", rows.device, self, rows, targets, smoothing)
         if found is not None:
             return found
         logits = self(rows)
@@ -60,7 +62,7 @@ class Output(nn.Module):
         """`loss`, without the rows whose target is negative."""
         found: tuple[Tensor, Tensor] | None = None
         if torch.is_grad_enabled():
-            found = faster("output.loss_of_some", self, rows, targets, smoothing)
+            found = faster("output.loss_of_some", rows.device, self, rows, targets, smoothing)
         if found is not None:
             return found
         real = targets >= 0

@@ -28,9 +28,8 @@ from regard.nn.letters import Letters
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.path import faster
+from regard.nn.path import Replaces, faster
 from regard.nn.recurrence import check_residual
-from regard.nn.replacing import Replaces
 from regard.nn.search import Hypotheses
 from regard.nn.symbols import MemorySymbols
 from regard.nn.teacher_forcing import forced
@@ -245,7 +244,9 @@ class RecurrentDecoder(RecurrentSteps):
         looks   whether the attention weights are needed; else they may be left out
         """
         given = {"truth": truth, "drawing": drawing, "looks": looks}
-        found: Unrolled | None = faster("decoder.unroll", self, memories, previous, packing, **given)
+        found: Unrolled | None = faster(
+            "decoder.unroll", previous.device, self, memories, previous, packing, **given
+        )
         if found is not None:
             return found
         if UNROLLED(self) and at_once.knows(self):
@@ -290,7 +291,9 @@ class RecurrentDecoder(RecurrentSteps):
         truth: Truth = None,
         distilled: Distilled | None = None,
     ) -> Loss:
-        found: Loss | None = faster("decoder.loss", self, memories, target, truth=truth, distilled=distilled)
+        found: Loss | None = faster(
+            "decoder.loss", target.ids.device, self, memories, target, truth=truth, distilled=distilled
+        )
         return super().loss(memories, target, truth=truth, distilled=distilled) if found is None else found
 
     def forced_cost(

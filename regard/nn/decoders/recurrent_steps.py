@@ -162,7 +162,9 @@ class RecurrentSteps(StepwiseDecoder):
             seen = self.projected(self.before(summary).unsqueeze(1), projected)
             _, layers = self.stack(seen, layers)
         feed = summary.new_zeros(rows, 1, self.readout_size) if self.feeds else None
-        laid_out = None if torch.is_grad_enabled() else faster("decoder.step", self, memories, keys)
+        laid_out = None
+        if not torch.is_grad_enabled():
+            laid_out = faster("decoder.step", summary.device, self, memories, keys)
         places = None if self.copying is None else self.copying.places(memories[self.copying.source])
         known = truth_by_name(truth, attended)
         said = at_output(summary, self.gate, self.combine)
@@ -256,7 +258,7 @@ class RecurrentSteps(StepwiseDecoder):
     def _read(self, query: Tensor, memories: Mapping[str, Memory], state: State, *, at_once: bool) -> Read:
         reading, read = cast(Reading, self.reading), None
         if at_once:
-            read = faster("decoder.read", reading, query, memories, state.constants.keys)
+            read = faster("decoder.read", query.device, reading, query, memories, state.constants.keys)
         return (
             reading(query, memories, state.constants, state.position, state.looks) if read is None else read
         )

@@ -81,7 +81,7 @@ class Stack(nn.Module):
 
     def _layer(self, cell: Cell, inputs: Tensor, first: Tensor, packing: Packing) -> Tensor:
         """One layer, from the first states (B, state) of the rows."""
-        found: Tensor | None = faster("stack.layer", cell, inputs, first, packing)
+        found: Tensor | None = faster("stack.layer", inputs.device, cell, inputs, first, packing)
         if found is not None:
             return found
         first = first.index_select(0, packing.order)

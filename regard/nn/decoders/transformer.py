@@ -253,7 +253,7 @@ class TransformerDecoder(StepwiseDecoder):
         """Teacher forcing: previous tokens (B, T), the first of them BEGIN → (B, T, D)."""
         x = self._embed(previous, torch.arange(previous.shape[1], device=previous.device))
         looked_at = [(memories[name].values, memories[name].mask[:, None, None]) for name in self.names]
-        found: Tensor | None = faster("transformer.layers", self, (x, None), *looked_at)
+        found: Tensor | None = faster("transformer.layers", x.device, self, (x, None), *looked_at)
         return self.through(x, *chain.from_iterable(looked_at))[0] if found is None else found
 
     def through(self, x: Tensor, *looked_at: Tensor) -> tuple[Tensor]:

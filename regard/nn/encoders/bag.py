@@ -14,7 +14,7 @@ from regard.nn.encoders.encoder import Encoder, refuse_unread
 from regard.nn.encoders.text import embedding_note
 from regard.nn.letters import Letters
 from regard.nn.memory import Memory
-from regard.nn.replacing import Replaces
+from regard.nn.path import Replaces
 from regard.parts import Mistakes, Plan, nearest, register
 
 FEW_WORDS = 1024

@@ -21,7 +21,7 @@ from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory, Parts
 from regard.nn.packing import BucketPacking
-from regard.nn.replacing import Replaces
+from regard.nn.path import Replaces
 from regard.nn.scores import AttentionScore
 from regard.nn.selections import Softmax
 from regard.nn.symbols import LookSymbols, MemorySymbols

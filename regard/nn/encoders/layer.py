@@ -148,7 +148,9 @@ class RecurrentLayer(nn.Module):
 
     def run(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
         """Run forward, or in both directions."""
-        found: tuple[Tensor, Tensor] | None = faster("layer.run", self, inputs, packing, whole=whole)
+        found: tuple[Tensor, Tensor] | None = faster(
+            "layer.run", inputs.device, self, inputs, packing, whole=whole
+        )
         if found is not None:
             return found
         run = self.by_cells if recurrence_of(self.each()) is None else self.by_torch

@@ -193,7 +193,7 @@ class RecurrentEncoder(TextEncoder):
         return LastStates(len(self.layers), self.summary_size, states_of(first.cell(0)))
 
     def forward(self, tokens: Tokens) -> Memory:
-        found: Memory | None = faster("encoder.read", self, tokens)
+        found: Memory | None = faster("encoder.read", tokens.lengths.device, self, tokens)
         if found is not None:
             return found
         mask = tokens.mask

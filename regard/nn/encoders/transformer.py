@@ -179,7 +179,7 @@ class TransformerEncoder(TextEncoder):
 
     def forward(self, tokens: Tokens) -> Memory:
         x, mask = self._start(tokens)
-        found: Tensor | None = faster("transformer.layers", self, (x, mask))
+        found: Tensor | None = faster("transformer.layers", x.device, self, (x, mask))
         (x,) = self.through(x, mask) if found is None else (found,)
         x = x * tokens.mask.unsqueeze(-1)  # padding is zero
         return Memory(x, tokens.mask, masked_mean(x, tokens.mask))

@@ -57,7 +57,7 @@ class Additive(AttentionScore):
         return projected
 
     def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
-        found: Tensor | None = faster("score.additive", self, query, keys)
+        found: Tensor | None = faster("score.additive", query.device, self, query, keys)
         if found is not None:
             return found
         energies = torch.tanh(self.query(query).unsqueeze(2) + keys.unsqueeze(1))  # (B, T, S, A)

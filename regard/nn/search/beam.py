@@ -87,7 +87,7 @@ class Beam(Search):
 
     def __call__(self, stepper: Stepper) -> Hypotheses:
         bounds = self.limits.of(stepper)
-        found: Hypotheses | None = faster("search.beam", self, stepper, bounds)
+        found: Hypotheses | None = faster("search.beam", stepper.lengths.device, self, stepper, bounds)
         return self.step_by_step(stepper, bounds) if found is None else found
 
     @torch.no_grad()

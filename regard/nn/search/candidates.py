@@ -10,13 +10,13 @@ from regard.nn.path import faster
 
 def normalizers(logits: Tensor) -> Tensor:
     """log Σ exp of the logits (B, K, V) → (B, K)."""
-    found: Tensor | None = faster("search.normalizers", logits)
+    found: Tensor | None = faster("search.normalizers", logits.device, logits)
     return logits.logsumexp(-1) if found is None else found
 
 
 def top(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The `count` highest logits (B, K, V) → (B, K, count) and their words."""
-    compiled: tuple[Tensor, Tensor] | None = faster("search.top", logits, count)
+    compiled: tuple[Tensor, Tensor] | None = faster("search.top", logits.device, logits, count)
     if compiled is not None:
         return compiled
     if count == 1:

@@ -37,7 +37,9 @@ class TokenChoice(Protocol):
 
 def written(stepper: Stepper, choice: TokenChoice, bounds: Bounds, hypotheses: int = 1) -> Hypotheses:
     """Write until every hypothesis has ended, as `token_by_token`, faster if there is a way."""
-    found: Hypotheses | None = faster("search.tokens", stepper, choice, bounds, hypotheses)
+    found: Hypotheses | None = faster(
+        "search.tokens", stepper.lengths.device, stepper, choice, bounds, hypotheses
+    )
     if found is not None:
         return found
     return token_by_token(stepper, choice, steps=bounds.steps, bounds=bounds, hypotheses=hypotheses)

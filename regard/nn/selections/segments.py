@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.nn.letters import Letters
+from regard.nn.path import Replaces
 from regard.nn.precision import at_least_single
-from regard.nn.replacing import Replaces
 from regard.nn.selections.rescaled import Rescaled
 from regard.nn.selections.selection import NOTHING, Given, by_query
 from regard.nn.symbols import LookSymbols

@@ -117,7 +117,9 @@ class NTMStore(Store):
 
     def step(self, controller: Tensor, state: NTMState) -> StoreStep:
         said = self.interface(controller)
-        found: tuple[Tensor, Tensor, Tensor, Tensor] | None = faster("ntm.step", self, said, state)
+        found: tuple[Tensor, Tensor, Tensor, Tensor] | None = faster(
+            "ntm.step", said.device, self, said, state
+        )
         slots, write, read, reads = self._plain(said, state) if found is None else found
         return StoreStep(reads.flatten(1), NTMState(slots, write, read), {"write": write, "read": read})
 
