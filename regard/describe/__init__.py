@@ -6,8 +6,9 @@ parts; the drawing (`draw`) is derived from the lines and the network.
 
 from typing import TYPE_CHECKING, Any
 
-from regard.describe.board import answers, board
+from regard.describe.board import board
 from regard.describe.lettering import Lettered, Weight, has_letters, lettered
+from regard.describe.six_answers import answers
 
 if TYPE_CHECKING:
     from regard.describe.drawing import draw

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from regard.describe.graph import graph
+from regard.describe.outlines import color_of, outline
 from regard.describe.unrolling import unrolled
 from regard.describe.vertices import Arrow, Graph, Inside, Vertex
 from regard.inspect.drawings.lines import Lines
 from regard.inspect.layout import BOLDER, WIDEST, Block, below, flowing, frame
-from regard.inspect.palette import SERIES, Color, series_color
-from regard.inspect.scene import Circle, Group, Mark, Path, Rect, Scene, Step, Text
+from regard.inspect.scene import Circle, Group, Mark, Rect, Scene, Text
 from regard.inspect.wiring import PlacedBox, Wire, wired
 from regard.inspect.writing import shorten, text_width, wrap
 from regard.model.count_formula import CountFormula
@@ -27,8 +27,6 @@ FIRM = "\u00a0"
 """A blank at which no line breaks."""
 WIDER = 1.3
 """Factor by which bold letters and signs may exceed the estimate of `text_width`."""
-DASHES: tuple[tuple[float, ...], ...] = ((), (6.0, 3.0), (2.0, 2.0), (8.0, 2.0, 2.0, 2.0))
-"""Outlines of boxes after all colors have been used once."""
 
 
 def draw(spec: Spec, what: str = "", *, widest: float = WIDEST) -> Scene:
@@ -183,24 +181,6 @@ def _label(unit: Vertex, arrows: Sequence[Arrow]) -> str:
                 break
             said = longer
     return said
-
-
-def color_of(group: int | None) -> tuple[Color, tuple[float, ...]]:
-    """The color of a group of weights, and the dashes of its outline after all colors have been used."""
-    if group is None:
-        return "muted", ()
-    return series_color(group), DASHES[(group // SERIES) % len(DASHES)]
-
-
-def outline(
-    width: float, height: float, color: Color, dashes: tuple[float, ...], radius: float = 5.0
-) -> Path:
-    r, w, h = min(radius, height / 2), width, height
-    steps: tuple[Step, ...] = (
-        ("M", (r, 0)), ("L", (w - r, 0)), ("Q", (w, 0, w, r)), ("L", (w, h - r)), ("Q", (w, h, w - r, h)),
-        ("L", (r, h)), ("Q", (0, h, 0, h - r)), ("L", (0, r)), ("Q", (0, 0, r, 0)), ("Z", ()),
-    )  # fmt: skip
-    return Path(steps, stroke=color, width=1.3, dashes=dashes)
 
 
 def _box(unit: Vertex, row: int, width: float, label: str, vocabularies: Mapping[str, int]) -> PlacedBox:

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from regard.describe.board import NOTE, answers
+from regard.describe.six_answers import NOTE, answers
 from regard.errors import Option, RegardError, Text, Words
 from regard.model.building import build_network
 from regard.model.counting import fitted_to_nothing

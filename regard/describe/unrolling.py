@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from regard.describe.outlines import color_of, outline
 from regard.describe.sizes import length
 from regard.describe.vertices import Arrow, Graph, GraphPart, Vertex
 from regard.inspect.layout import Block
@@ -324,8 +325,6 @@ def _set(node: Node, values: Mapping[str, Node]) -> Node:
 
 
 def _small(key: str, row: int, column: int, text: str, unit: Vertex, *, plain: bool = False) -> PlacedBox:
-    from regard.describe.drawing import color_of, outline
-
     color, dashes = color_of(unit.group)
     width = 22.0 if plain else max(40.0, text_width(text, SIZE) + 14)
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from regard.data.readers import FileRows
-from regard.data.readers.table import TableReader
 from regard.errors import FILE, NAME, OPEN, Option, Setting, Text, Together, Words
 from regard.fitting.pair_columns import TARGET, Chosen
 from regard.fitting.pair_model import alternatives
@@ -27,7 +26,7 @@ def notes_on(spec: Spec, chosen: Chosen, read: FileRows, format: str | None) -> 
     """Notes on what was inferred, after the changes of the user."""
     target = spec.outputs[TARGET]
     known = [field.name for field in read.found()]
-    headed = isinstance(read.reader, TableReader) and not all(name.isdecimal() for name in known)
+    headed = read.reader.delimited and not all(name.isdecimal() for name in known)
     sides = {**chosen.inputs, TARGET: chosen.target}
     places = {
         side: field if field in known or field != side else str(place)
@@ -65,11 +64,11 @@ def _changes(spec: Spec) -> Words:
     """The settings that change the units."""
     name, column = next(iter(spec.inputs.items()))
     changes: list[Words] = []
-    if column.type == "text":
+    if column.part.is_text:
         changes += [Setting(f"inputs.{name}.unit", "word|char|subword|byte"), ", "]
     if getattr(column, "split", "space") != "space":
         changes += [Setting(f"inputs.{name}.split", "space"), ", "]
-    of_text = spec.outputs[TARGET].type == "text"
+    of_text = spec.outputs[TARGET].part.is_text
     target = Setting(f"outputs.{TARGET}.unit", OPEN) if of_text else Setting(f"outputs.{TARGET}.type", "text")
     return Text(*changes, target)
 
@@ -113,6 +112,8 @@ def warnings_of(output: dict[str, Any], targets: Sequence[str]) -> list[Words]:
 
 
 def _unit(column: Any) -> str:
-    if column.type == "text":
-        return f"text by {column.unit}" + (", punctuation split off" if column.split == "punctuation" else "")
+    if column.part.is_text:
+        return f"{column.type} by {column.unit}" + (
+            ", punctuation split off" if column.split == "punctuation" else ""
+        )
     return f"{column.type} ({column.scheme} spans)" if getattr(column, "scheme", None) else str(column.type)

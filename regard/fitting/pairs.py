@@ -71,7 +71,7 @@ def parallel(files: Sequence[str]) -> str:
             f"received {len(files)} names, {', '.join(files)}; {known[0]} is not a file.",
             fix="Name one system, spec or file, or the two files of a parallel text: regard train a.en a.de",
         )
-    tables = [name for name in files if reader_of(name, None, [SOURCE]).type != "text" or recognized(name)]
+    tables = [name for name in files if not reader_of(name, None, [SOURCE]).plain or recognized(name)]
     if tables or len(files) > 2:
         raise RegardError(
             f"received {len(files)} files; only the two sides of a parallel text can be named together.",

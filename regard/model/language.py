@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from numbers import Integral
 from reprlib import repr as shortened
-from typing import Any
+from typing import Any, cast
 
 from regard.data.columns import Column, StreamColumn
 from regard.errors import RegardError
@@ -108,12 +108,12 @@ class LanguageModel:
 
     def _stream(self) -> StreamColumn:
         column = self.columns[next(iter(self.spec.outputs))]
-        if not isinstance(column, StreamColumn):
+        if not column.alone:
             raise RegardError(
                 f"this is not a language model: it predicts from inputs ({', '.join(self.spec.inputs)}).",
                 fix="Use  regard predict  or, in Python,  model.predict.",
             )
-        return column
+        return cast(StreamColumn, column)
 
 
 def check_text(value: Any, where: str) -> None:

@@ -10,7 +10,7 @@ import torch
 
 from regard.data.batch import Batch
 from regard.describe import answers
-from regard.describe.board import memory_symbols, read_by
+from regard.describe.six_answers import memory_symbols, read_by
 from regard.nn.memory import Memory
 from regard.nn.network import Network
 from regard.nn.symbols import MemorySymbols

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard import zoo
 from regard.describe import answers
-from regard.describe.board import memory_symbols, read_by
+from regard.describe.six_answers import memory_symbols, read_by
 from regard.nn.adaptive import probabilities
 from regard.nn.decoders import (
     ContinuingDecoder,

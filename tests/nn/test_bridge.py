@@ -152,7 +152,7 @@ def test_a_spec_whose_states_differ_is_refused(encoder: str, decoder: str, words
 
 @pytest.mark.parametrize(("encoder", "decoder"), [("four-rings", "four-rings"), ("four-rings", "gru")])
 def test_a_spec_whose_states_fit_is_accepted_and_described(encoder: str, decoder: str) -> None:
-    from regard.describe.board import answers
+    from regard.describe.six_answers import answers
 
     lines = str(answers(Spec.parse(spec(encoder, decoder))))
     assert "h_j, m_j, m̂_j, m̃_j = fourrings_x(h_{j−1}, m_{j−1}, m̂_{j−1}, m̃_{j−1}, x_j)" in lines

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from regard.data import Dataset
-from regard.describe.board import answers
+from regard.describe.six_answers import answers
 from regard.errors import MissingExtra, RegardError
 from regard.model import Model
 from regard.model.columns import fit_columns, make_columns

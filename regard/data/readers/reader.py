@@ -60,6 +60,8 @@ class Reader(Options):
     """All fields its rows can have, if the format determines them."""
     lines: ClassVar[bool] = False
     """Whether its rows are lines, with possible blank lines between them."""
+    plain: ClassVar[bool] = False
+    """Whether it reads plain text, one text per line, as files of an unknown extension are read."""
     folder: ClassVar[bool] = False
     """Whether it reads a folder."""
     delimited: ClassVar[bool] = False

@@ -21,6 +21,7 @@ class TextReader(Reader):
     lines."""
 
     lines: ClassVar[bool] = True
+    plain: ClassVar[bool] = True
 
     def files(self, path: str) -> list[Path]:
         return [find(part) for part in joined(path)]

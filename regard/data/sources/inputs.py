@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from regard.data.readers import FileRows, read_rows
 from regard.data.readers.layout import find_layout, sample_of
@@ -62,10 +62,10 @@ def _is_plain(file: str, format: str | Reader | None) -> bool:
     """Whether the file is plain text: its extension promises no other format, and it is not in that of the data."""
     if Path(file).is_dir() or len(joined(file)) > 1:
         return False
-    if reader_of(file, None, ONE).type != "text":
+    if not reader_of(file, None, ONE).plain:
         return False
-    reader: Any = reader_of(file, format, ONE)
-    return reader.type == "text" or not type(reader).recognizes(Path(file))
+    reader = reader_of(file, format, ONE)
+    return reader.plain or not type(reader).recognizes(Path(file))
 
 
 def _has_tabs(file: str) -> bool:

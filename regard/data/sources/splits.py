@@ -128,7 +128,7 @@ def has_test(spec: Spec) -> bool:
 def _stream_reader(files: Sequence[str], fields: Sequence[str]) -> str:
     for file in files:
         reader = reader_of(file, None, fields)
-        if reader.type != "text":
+        if not reader.plain:
             raise RegardError(
                 f"a stream needs a text file; the reader {reader.type} reads this one.",
                 where=file,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from regard.describe.board import NOTE
 from regard.describe.graph.part_board import PartBoard, bodies
+from regard.describe.six_answers import NOTE
 from regard.describe.sizes import BoardSizes, Size
 from regard.describe.vertices import Arrow, Inside, Vertex, in_order
 from regard.notation import Equation, Function, Symbol, symbols

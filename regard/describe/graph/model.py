@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
-from regard.describe.board import memory_symbols, read_by
 from regard.describe.graph.counting import count, group
 from regard.describe.graph.latent import tell_apart
 from regard.describe.graph.part import Names, PartGraph, part_graph
 from regard.describe.graph.part_board import PartBoard
+from regard.describe.six_answers import memory_symbols, read_by
 from regard.describe.sizes import Size
 from regard.describe.vertices import Graph, Vertex
 from regard.describe.weights import LetteredWeight, held, primed_letters

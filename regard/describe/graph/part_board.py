@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from regard.describe.board import NOTE
+from regard.describe.six_answers import NOTE
 from regard.describe.vertices import Vertex
 from regard.describe.weights import LetteredWeight
 from regard.notation import (

@@ -87,7 +87,7 @@ class MachineDecoder(PositionDecoder):
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         super().check(options, name, plan, mistakes)
         encoder = plan.encoder.get(plan.outputs[name].of)
-        if encoder is not None and encoder.type != "vectors":
+        if encoder is not None and not encoder.part.unchanged:
             mistakes.add(
                 f"a machine decoder needs the encoder `vectors`; that of {plan.outputs[name].of} is {encoder.type}.",
                 fix="Leave the encoder out, or write  encoder: {type: vectors}.",

@@ -113,7 +113,7 @@ def _check_level(attention: Any, source: str, plan: Plan, mistakes: Mistakes) ->
             "level",
             fix="Use a hierarchical encoder, or leave level out.",
         )
-    if attention.select.type != "softmax":
+    if not attention.select.part.of_words:
         mistakes.add(
             f"level: {level} needs select: softmax; received {attention.select.type}.",
             "select",
@@ -239,7 +239,7 @@ def penalty_lines(one: Any, look: LookSymbols) -> tuple[str, list[str]]:
     if one.repetition:
         twice = f"min({look.weight}, {look.sub('r', 't', look.index)})"
         costs += f" + {factor(one.repetition)}Σ_t Σ_{look.index} {twice}"
-        if one.score.type != "history" or not one.select.part.learns:
+        if not one.score.part.of_totals or not one.select.part.learns:
             notes += History.history(look)
     lasting = one.state == "previous" or one.feed
     return costs, [*notes, *one.select.part.loss_lines(one.select, look, lasting=lasting)]

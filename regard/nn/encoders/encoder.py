@@ -39,6 +39,7 @@ class Encoder(nn.Module):
     by_word whether each position of the memory is a word of the input, in order
     of_words whether its positions are sentences, with their words as the `parts` of its memory
     for_hops whether it returns a key and a value for each sentence, as a memory network needs them
+    unchanged whether its values are the vectors of the input as they are
     keyed   whether the memory has keys apart from its values, of `key_size` features
     gain    factor that scales the features of the values to a magnitude of about one
     small   options for some thousand rows, which `regard train FILE` chooses; empty: it is not suggested there
@@ -52,6 +53,7 @@ class Encoder(nn.Module):
     by_word: ClassVar[bool] = False
     of_words: ClassVar[bool] = False
     for_hops: ClassVar[bool] = False
+    unchanged: ClassVar[bool] = False
     small: ClassVar[Mapping[str, Any]] = {}
     warmup: ClassVar[int] = 0
     keyed: bool = False

@@ -19,6 +19,7 @@ class VectorsEncoder(Encoder):
         """The vectors themselves as memory, their mean as summary."""
 
     reads = ("bits", "series")
+    unchanged = True
 
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> VectorsEncoder:

@@ -27,6 +27,7 @@ class History(Additive):
         """v · tanh(U q + W h + g r), where r is the total attention of all previous steps to the position."""
 
     needs = frozenset({"previous"})
+    of_totals = True
 
     def __init__(
         self, query_size: int, key_size: int, size: int | None = None, *, bias: bool = False

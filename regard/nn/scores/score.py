@@ -32,6 +32,7 @@ class AttentionScore(nn.Module):
     needs      inputs of the call beside query and keys: "previous", the attention history (B, T, S) as
                `first` and `remember` compute it; by default the weights of the previous step
     one_size   whether query and key must have the same number of features
+    of_totals  whether it uses r, the total attention of all previous steps, which its equations define
     """
 
     class Options(parts.Options):
@@ -39,6 +40,7 @@ class AttentionScore(nn.Module):
 
     needs: ClassVar[frozenset[str]] = frozenset()
     one_size: ClassVar[bool] = False
+    of_totals: ClassVar[bool] = False
 
     @classmethod
     def declared_wrong(cls) -> str | None:

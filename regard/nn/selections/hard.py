@@ -58,6 +58,7 @@ class Hard(Softmax):
         expectation: all positions by their weights."""
 
     draws = True
+    of_words = False
     needs = frozenset({"costs"})
 
     def __init__(self, *, read: Read = "mode", drawing: SampledTraining | None = None) -> None:

@@ -64,6 +64,7 @@ class Selection(nn.Module):
     needs    the fields of `Given` that it requires; "words": a memory of words; "costs": the costs of the words after
              a sample
     learns   whether it has something to learn
+    of_words whether a decoder may attend to the words of sentences with it (`level: words`), where it is a softmax
     unguided why a loss towards the true alignment makes no sense here; empty if it does
     draws    whether positions are sampled in training, with the score-function gradient: by `draw`, which it then
              writes too
@@ -77,6 +78,7 @@ class Selection(nn.Module):
     joint: ClassVar[Joint] = "positions"
     needs: ClassVar[frozenset[str]] = frozenset()
     learns: ClassVar[bool] = True
+    of_words: ClassVar[bool] = False
     unguided: ClassVar[str] = ""
     draws: ClassVar[bool] = False
     structured: ClassVar[bool] = False

@@ -15,6 +15,8 @@ from regard.parts import register
 class Softmax(Selection):
     """exp e_s / Σ exp e_s' over the real positions."""
 
+    of_words = True
+
     @classmethod
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:
         return [f"{look.weights} = softmax_{look.below}({look.energy})"]
