@@ -8,7 +8,8 @@ import numpy as np
 
 from regard.data.batch import Batch
 from regard.data.dataset import Dataset
-from regard.data.prefetch import prefetched, usual_workers
+from regard.data.encoding import usual_workers
+from regard.data.prefetch import prefetched
 from regard.data.ragged import Array
 from regard.errors import RegardError
 
@@ -99,7 +100,7 @@ class Batches:
         planned = self.plan(epoch)[start:]
         # A single batch takes less time than starting a thread. Cached encodings only have to be gathered.
         threads = self.workers if self.dataset.lively and len(planned) > 1 else 0
-        yield from prefetched(made, planned, threads)
+        yield from prefetched(made, planned, threads) if threads else map(made, planned)
 
     def plan(self, epoch: int) -> list[Array]:
         """The examples of each batch."""

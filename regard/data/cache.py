@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import io
 import json
 import mmap
 import os
@@ -14,12 +13,11 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
-from regard.data.ragged import Array, Ragged
+from regard.data.ragged import Array
 from regard.storage.files import FULL, cannot_write, naming, read_json, sync
 from regard.storage.lock import claim
 
@@ -28,74 +26,12 @@ VERSION = 2
 MANIFEST = "manifest.json"
 TEMPORARY = ".regard-tmp-"
 LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.regard-tmp-.+")
-WAITING_ROWS, WAITING_BYTES = 4096, 1 << 18
-"""Size of the write buffer, in rows and bytes."""
 
 
 def key_of(*parts: Any) -> str:
     """The name of a cache: a hash of everything that determines its content. `parts` must be JSON."""
     content = json.dumps([VERSION, *parts], sort_keys=True, ensure_ascii=True)
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
-
-
-class RaggedWriter:
-    """Appends rows one by one to two files, or to memory if no folder is given."""
-
-    def __init__(self, folder: Path | None, name: str, dtype: DTypeLike) -> None:
-        self.folder, self.name, self.dtype = folder, name, np.dtype(dtype)
-        self._values, self._offsets = self._sink("values"), self._sink("offsets")
-        self._waiting: list[bytes] = []
-        self._waiting_bytes = self._total = 0
-        self._offsets.write(np.int64(0).tobytes())
-
-    def _sink(self, part: str) -> IO[bytes]:
-        return io.BytesIO() if self.folder is None else (self.folder / f"{self.name}.{part}").open("wb")
-
-    def append(self, row: Array | np.generic) -> None:
-        self.append_bytes(np.asarray(row, dtype=self.dtype).tobytes())
-
-    def append_bytes(self, content: bytes) -> None:
-        self._waiting.append(content)
-        self._waiting_bytes += len(content)
-        if self._waiting_bytes >= WAITING_BYTES or len(self._waiting) >= WAITING_ROWS:
-            self._flush()
-
-    def _flush(self) -> None:
-        lengths = np.array([len(content) for content in self._waiting], dtype=np.int64) // self.dtype.itemsize
-        self._values.write(b"".join(self._waiting))
-        self._offsets.write((self._total + np.cumsum(lengths)).tobytes())
-        self._total += int(lengths.sum())
-        self._waiting.clear()
-        self._waiting_bytes = 0
-
-    def finish(self) -> Ragged:
-        self._flush()
-        if self.folder is None:
-            contents = [
-                sink.getvalue() for sink in (self._values, self._offsets) if isinstance(sink, io.BytesIO)
-            ]
-            return Ragged(
-                np.frombuffer(contents[0], dtype=self.dtype), np.frombuffer(contents[1], dtype=np.int64)
-            )
-        self.close()
-        return mapped(self.folder, self.name, self.dtype)
-
-    def close(self) -> None:
-        self._values.close()
-        self._offsets.close()
-
-
-def mapped(folder: Path, name: str, dtype: Any) -> Ragged:
-    """The rows that a `RaggedWriter` wrote, memory-mapped; the mapping survives renaming the folder."""
-
-    def array(part: str, kind: Any) -> Array:
-        path = folder / f"{name}.{part}"
-        if path.stat().st_size == 0:
-            return np.zeros(0, dtype=kind)
-        # A plain view is much faster to index than the memmap itself.
-        return np.memmap(path, dtype=kind, mode="r").view(np.ndarray)
-
-    return Ragged(array("values", dtype), array("offsets", np.int64))
 
 
 def released(array: Array) -> None:

@@ -6,21 +6,17 @@ import hashlib
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from regard.data.batch import Batch
 from regard.data.cache import building, key_of, read_manifest, released, write_manifest
 from regard.data.columns.column import Column
-from regard.data.contents import Unreadable
-from regard.data.encoding import Encoded, encode_rows, fingerprint, open_encoded
-from regard.data.encoding_cache import EncodingCache
+from regard.data.encoding import EncodedRows, encode_rows, open_encoded
 from regard.data.locating import stamped
 from regard.data.ragged import Array, Ragged
-from regard.data.readers.row import Row
+from regard.data.readers.row import Row, all_rows, fingerprint, sources_of
 from regard.data.readers.rows import SKIP_HINT, BadRows
-from regard.data.readers.source import all_rows, sources_of
 from regard.data.rejections import Rejections, read_rejected, write_rejected
 from regard.errors import RegardError, Words
 
@@ -38,8 +34,7 @@ class Dataset:
 
     def __init__(
         self,
-        encoded: Encoded,
-        columns: Sequence[Column],
+        encoded: EncodedRows,
         rejections: Rejections,
         *,
         first: Array | None = None,
@@ -47,12 +42,11 @@ class Dataset:
     ) -> None:
         """first: (examples,) the first row of each example; groups: example → all its rows. None: each row is an
         example."""
-        self.columns = {column.name: column for column in columns}
+        self.columns = encoded.columns
         self.rejections = rejections
         self._encoded = encoded
-        self._first = np.arange(len(encoded.costs)) if first is None else first
+        self._first = np.arange(len(encoded)) if first is None else first
         self._groups = groups
-        self._held = EncodingCache()
 
     @classmethod
     def build(
@@ -79,17 +73,17 @@ class Dataset:
         columns = list(columns)
         if cache is None:
             rejections = Rejections(on_bad, remedy=remedy)
-            encoded = encode_rows(rows, columns, rejections, None)
+            encoded = encode_rows(all_rows(rows), columns, bad=rejections.add)
         else:
             encoded, rejections = _cached(rows, columns, Path(cache), on_bad)
-        if not len(encoded.costs):
+        if not len(encoded):
             left_out = (
                 f" (all {len(rejections)} were left out: {_most(rejections)})" if len(rejections) else ""
             )
             raise RegardError(f"there are no rows to use{left_out}.", where=_place(rows))
         if rejected is not None:
             write_rejected(Path(rejected), rejections.kept)
-        dataset = cls(encoded, columns, rejections)
+        dataset = cls(encoded, rejections)
         return dataset.grouped(references) if references else dataset
 
     @property
@@ -105,7 +99,7 @@ class Dataset:
         row = self._row(example)
         found = {}
         for name, column in self.columns.items():
-            ids = self._encoded.columns[name][row] if column.cached else column.encode(self._text(name, row))
+            ids = self._encoded.encoding(column, row)
             found[name] = ids.reshape(()) if column.scalar else ids
         return found
 
@@ -114,25 +108,22 @@ class Dataset:
             raise IndexError(f"example {example} of {len(self)}")
         return int(self._first[example])
 
-    def _text(self, name: str, row: int) -> str:
-        return self._encoded.texts[name][row].tobytes().decode("utf-8", errors="surrogatepass")
-
     def text(self, example: int, name: str) -> str:
         """The text of one column, as written in the data."""
-        return self._text(name, self._row(example))
+        return self._encoded.text(self._row(example), name)
 
     def raw(self, example: int) -> dict[str, str]:
         """Column → text, as written in the data."""
-        return {name: self._text(name, self._row(example)) for name in self.columns}
+        return self._encoded.raw(self._row(example))
 
     def where(self, example: int) -> str:
         """file:line of the example."""
-        return self._encoded.places[self._row(example)].tobytes().decode("utf-8", errors="surrogatepass")
+        return self._encoded.where(self._row(example))
 
     def references(self, example: int, name: str) -> list[str]:
         """All distinct values of a column among the rows of the example, in order of appearance."""
         rows: Sequence[int] = [self._row(example)] if self._groups is None else self._groups[example].tolist()
-        return list(dict.fromkeys(self._text(name, row) for row in rows))
+        return list(dict.fromkeys(self._encoded.text(row, name) for row in rows))
 
     def remarks(self) -> list[str]:
         """Remarks of the columns about the rows, such as "tree: 3 of 100 trees are not projective", and on merged
@@ -153,10 +144,10 @@ class Dataset:
 
     def _passed(self, name: str) -> Iterator[tuple[str, Array]]:
         """The text and encoding of each example. Memory stays bounded."""
-        texts, encodings = self._encoded.texts[name], self._encoded.columns[name]
+        texts, encodings = self._encoded.texts[name], self._encoded.encodings[name]
         passed = 0
         for row in self._first.tolist():
-            yield self._text(name, row), encodings[row]
+            yield self._encoded.text(row, name), encodings[row]
             passed += encodings[row].nbytes
             if passed >= PASSED:
                 released(texts.values)
@@ -171,14 +162,14 @@ class Dataset:
     @property
     def lively(self) -> bool:
         """Whether some columns are encoded anew for every batch, not cached."""
-        return not all(column.cached for column in self.columns.values())
+        return self._encoded.lively
 
     def lengths(self, name: str) -> Array:
         """(examples,) int64: length of each encoding of a column; for a column that is not cached, the cost of each
         row."""
         if not self.columns[name].cached:
             return self.costs.astype(np.int64)
-        offsets = self._encoded.columns[name].offsets
+        offsets = self._encoded.encodings[name].offsets
         return np.asarray(offsets[self._first + 1] - offsets[self._first])
 
     def batch(self, examples: Sequence[int] | Array, *, varied: tuple[int, int] | None = None) -> Batch:
@@ -187,64 +178,22 @@ class Dataset:
         varied   (seed, epoch), which together with the example determine the augmentation
         """
         examples = np.asarray(examples, dtype=np.int64)
-        rows = self._first[examples]
-
-        def texts(name: str) -> list[str]:
-            return [self._text(name, row) for row in rows.tolist()]
-
-        collated: dict[str, Any] = {}
-        # Columns that are `of` others come last, because their shapes depend on those.
-        for column in sorted(self.columns.values(), key=lambda column: len(column.of) > 0):
-            if column.reads_texts:
-                encoded = self._encoded.columns[column.name].take(rows)
-                collated[column.name] = column.collate_texts(encoded, texts(column.name))
-            elif column.cached:
-                collated[column.name] = column.collate(
-                    self._encoded.columns[column.name].take(rows), collated
-                )
-            else:
-                encodings = [self._made(column, row, varied) for row in rows.tolist()]
-                collated[column.name] = column.collate(encodings, collated)
-        costliest = int(self._encoded.costs[rows].max(initial=0))
-        in_order = {name: collated[name] for name in self.columns}
-        return Batch(in_order, tuple(examples.tolist()), len(rows) * costliest, texts=texts)
-
-    def _made(self, column: Column, row: int, varied: tuple[int, int] | None) -> Array:
-        """The encoding of a column that is not cached."""
-        value = self._text(column.name, row)
-        try:
-            if varied is None or not column.varies:
-                return self._held.get(column.name, value, row, column.encode)
-            seed, epoch = varied
-            return column.varied(value, np.random.default_rng([seed % 2**32, epoch, row]))
-        except Unreadable as error:
-            place = self._encoded.places[row].tobytes().decode("utf-8", errors="surrogatepass")
-            raise RegardError(
-                f"{column.field} {error.reason}.",
-                where=place,
-                fix="It could be read when the data were prepared: has the file changed since?",
-            ) from error
+        return self._encoded.batch(self._first[examples], examples=examples, varied=varied)
 
     def stream(self, name: str) -> Array:
         """(tokens,) the encodings of a column, concatenated over all rows; memory-mapped if cached."""
-        return self._encoded.columns[name].values
+        return self._encoded.encodings[name].values
 
     def rows_of(self, name: str, places: Array) -> tuple[int, ...]:
         """The rows that contain the given positions of a `stream`."""
-        offsets = self._encoded.columns[name].offsets
+        offsets = self._encoded.encodings[name].offsets
         return tuple((np.searchsorted(offsets, places, side="right") - 1).tolist())
 
     def subset(self, examples: Sequence[int] | Array) -> Dataset:
         """Some of the examples, in the given order, without copying."""
         examples = np.asarray(examples, dtype=np.int64)
         groups = None if self._groups is None else self._groups.take(examples)
-        return Dataset(
-            self._encoded,
-            list(self.columns.values()),
-            self.rejections,
-            first=self._first[examples],
-            groups=groups,
-        )
+        return Dataset(self._encoded, self.rejections, first=self._first[examples], groups=groups)
 
     def grouped(self, references: Collection[str]) -> Dataset:
         """Merge rows that agree in every column except the references and alignments into one example.
@@ -262,15 +211,14 @@ class Dataset:
             members.setdefault(hashlib.blake2b(content, digest_size=16).digest(), []).append(row)
         groups = Ragged.of([np.array(rows, dtype=np.int64) for rows in members.values()])
         first = groups.values[groups.offsets[:-1]]
-        return Dataset(
-            self._encoded, list(self.columns.values()), self.rejections, first=first, groups=groups
-        )
+        return Dataset(self._encoded, self.rejections, first=first, groups=groups)
 
 
 def _cached(
     rows: Iterable[Row], columns: Sequence[Column], cache: Path, on_bad: BadRows
-) -> tuple[Encoded, Rejections]:
-    stamps = [stamp] if (stamp := stamped(all_rows(rows), columns)) else []
+) -> tuple[EncodedRows, Rejections]:
+    naming = [column for column in columns if column.names_files]
+    stamps = [stamped(all_rows(rows), naming)] if naming else []
     states = [{**column.state(), "dtype": np.dtype(column.dtype).str} for column in columns]
     folder = cache / key_of(states, fingerprint(rows), on_bad, *stamps)
     if read_manifest(folder) is None:
@@ -278,11 +226,9 @@ def _cached(
             warnings.warn(f"{folder}: this cache of encoded rows is damaged and is rebuilt.", stacklevel=3)
         with building(folder) as temporary:
             rejections = Rejections(on_bad)
-            encoded = encode_rows(rows, columns, rejections, temporary)
+            encoded = encode_rows(all_rows(rows), columns, folder=temporary, bad=rejections.add)
             write_rejected(temporary / REJECTED, rejections.kept)
-            write_manifest(
-                temporary, {"rows": len(encoded.costs), "columns": [column.name for column in columns]}
-            )
+            write_manifest(temporary, {"rows": len(encoded), "columns": [column.name for column in columns]})
     return open_encoded(folder, columns), Rejections(on_bad, read_rejected(folder / REJECTED))
 
 

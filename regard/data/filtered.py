@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from regard.data.encoding import fingerprint
-from regard.data.readers.row import Row
-from regard.data.readers.source import SomeRows, all_rows
+from regard.data.readers.row import Row, SomeRows, all_rows, fingerprint
 
 
 class FilteredRows(SomeRows):

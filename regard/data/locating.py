@@ -11,15 +11,10 @@ from regard.data.contents import Contents, is_data
 from regard.data.readers.row import Row
 
 
-def naming_files(columns: Sequence[Column]) -> list[Column]:
-    """The columns whose values may be paths."""
-    return [column for column in columns if column.names_files]
-
-
 def located(rows: Iterable[Row], naming: Sequence[Column]) -> Iterator[Row]:
-    """The rows, with paths resolved."""
+    """The rows, with the paths in the columns that name files resolved."""
     contents = Contents()
-    return (locate(row, naming, contents) if naming else row for row in rows)
+    return (locate(row, naming, contents) for row in rows)
 
 
 def locate(row: Row, naming: Sequence[Column], contents: Contents) -> Row:
@@ -39,11 +34,8 @@ def locate(row: Row, naming: Sequence[Column], contents: Contents) -> Row:
     return Row({**row, **kept}, file=file, line=line, problem=problem, source=getattr(row, "source", ""))
 
 
-def stamped(rows: Iterable[Row], columns: Sequence[Column]) -> str:
-    """A digest that changes with any of the files that the rows name; "" if they name none."""
-    naming = naming_files(columns)
-    if not naming:
-        return ""
+def stamped(rows: Iterable[Row], naming: Sequence[Column]) -> str:
+    """A digest that changes with any of the files that the rows name in these columns."""
     digest, contents = hashlib.blake2b(digest_size=16), Contents()
     for row in located(rows, naming):
         for column in naming:

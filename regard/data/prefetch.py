@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 
-MOST = 4
 WAITING = 2
 """Number of finished results per thread that may wait in the queue."""
-
-
-class _Kept(Protocol):
-    @property
-    def cached(self) -> bool: ...
-
-
-def usual_workers(columns: Iterable[_Kept]) -> int:
-    """Default number of threads that prepare batches: one per CPU core, at most 4. It is 0 if all columns are
-    cached."""
-    return 0 if all(column.cached for column in columns) else min(MOST, os.cpu_count() or 1)
 
 
 def prefetched(make: Callable[[Given], Made], given: Iterable[Given], workers: int) -> Iterator[Made]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 Array = NDArray[Any]
+WAITING_ROWS, WAITING_BYTES = 4096, 1 << 18
+"""Size of the write buffer, in rows and bytes."""
 
 
 @dataclass(frozen=True)
@@ -62,3 +66,63 @@ class Ragged:
         table = np.full((len(self), longest), fill, dtype=kind)
         table[np.arange(longest) < lengths[:, None]] = self.values
         return table
+
+
+class RaggedWriter:
+    """Appends rows one by one to two files, or to memory if no folder is given."""
+
+    def __init__(self, folder: Path | None, name: str, dtype: DTypeLike) -> None:
+        self.folder, self.name, self.dtype = folder, name, np.dtype(dtype)
+        self._values, self._offsets = self._sink("values"), self._sink("offsets")
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = self._total = 0
+        self._offsets.write(np.int64(0).tobytes())
+
+    def _sink(self, part: str) -> IO[bytes]:
+        return io.BytesIO() if self.folder is None else (self.folder / f"{self.name}.{part}").open("wb")
+
+    def append(self, row: Array | np.generic) -> None:
+        self.append_bytes(np.asarray(row, dtype=self.dtype).tobytes())
+
+    def append_bytes(self, content: bytes) -> None:
+        self._waiting.append(content)
+        self._waiting_bytes += len(content)
+        if self._waiting_bytes >= WAITING_BYTES or len(self._waiting) >= WAITING_ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        lengths = np.array([len(content) for content in self._waiting], dtype=np.int64) // self.dtype.itemsize
+        self._values.write(b"".join(self._waiting))
+        self._offsets.write((self._total + np.cumsum(lengths)).tobytes())
+        self._total += int(lengths.sum())
+        self._waiting.clear()
+        self._waiting_bytes = 0
+
+    def finish(self) -> Ragged:
+        self._flush()
+        if self.folder is None:
+            contents = [
+                sink.getvalue() for sink in (self._values, self._offsets) if isinstance(sink, io.BytesIO)
+            ]
+            return Ragged(
+                np.frombuffer(contents[0], dtype=self.dtype), np.frombuffer(contents[1], dtype=np.int64)
+            )
+        self.close()
+        return mapped(self.folder, self.name, self.dtype)
+
+    def close(self) -> None:
+        self._values.close()
+        self._offsets.close()
+
+
+def mapped(folder: Path, name: str, dtype: Any) -> Ragged:
+    """The rows that a `RaggedWriter` wrote, memory-mapped; the mapping survives renaming the folder."""
+
+    def array(part: str, kind: Any) -> Array:
+        path = folder / f"{name}.{part}"
+        if path.stat().st_size == 0:
+            return np.zeros(0, dtype=kind)
+        # A plain view is much faster to index than the memmap itself.
+        return np.memmap(path, dtype=kind, mode="r").view(np.ndarray)
+
+    return Ragged(array("values", dtype), array("offsets", np.int64))

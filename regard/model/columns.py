@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from regard.data.columns import Column
 from regard.data.columns.label import unknown_class
-from regard.data.locating import located, naming_files
+from regard.data.locating import located
 from regard.data.readers import Row, RowSource
 from regard.errors import RegardError
 from regard.spec import Spec
@@ -119,7 +119,7 @@ def fit_columns(
             column.learn_beside(
                 (row[column.field], row[beside]) for row in rows() if column.field in row and beside in row
             )
-        found = located(rows(), naming_files([column]))
+        found = located(rows(), [column]) if column.names_files else rows()
         values = (value for row in found for field in fields if (value := row.get(field)) is not None)
         column.learn(_some(values, column, rows))
     for name, owner in shared.items():

@@ -8,8 +8,9 @@ from typing import Any, Literal, Self, TypedDict, Unpack, overload
 import numpy as np
 import torch
 
-from regard.data import Batch, Batches, Dataset, Row
+from regard.data import Batch, Dataset, Row
 from regard.data.columns import Column
+from regard.data.encoding import EncodedRows, encode_rows
 from regard.data.frames import values_of
 from regard.errors import Command, RegardError, Text
 from regard.model.inference import BatchInference
@@ -168,11 +169,11 @@ class PredictingModel:
         if not inputs:
             return []
         check_look(look, inputs=len(inputs), models=1 + len(ensemble))
-        dataset = self.dataset([self.row(value, number) for number, value in enumerate(inputs, 1)])
-        others = [(other, other.dataset([other.row(value) for value in inputs])) for other in ensemble]
+        rows = self._encoded([self.row(value, number) for number, value in enumerate(inputs, 1)])
+        others = [(other, other._encoded([other.row(value) for value in inputs])) for other in ensemble]
         keys: list[int] = []
         if model.spec.search.method.part.draws:
-            keys = sample_keys(dataset.raw(number) for number in range(len(inputs)))
+            keys = sample_keys(rows.raw(number) for number in range(len(inputs)))
 
         def answer(batch: Batch) -> list[Prediction]:
             beside = [(other, data.batch(batch.rows)) for other, data in others]
@@ -187,8 +188,7 @@ class PredictingModel:
                 keys=[keys[row] for row in batch.rows] if keys else None,
             )
 
-        batches = Batches(dataset, rows=batch_rows, shuffle=False)
-        answers = in_order((batch.rows, answer(batch)) for batch in batches)
+        answers = in_order((batch.rows, answer(batch)) for batch in rows.batches(batch_rows))
         if look is not None:
             check_reached(look, answers[0])
         if samples and trace and not ensemble:
@@ -253,10 +253,9 @@ class PredictingModel:
             Row({**self.row(value), column.field: column.written(target)}, file="pair", line=number)
             for number, (value, target) in enumerate(zip(inputs, targets, strict=True), 1)
         ]
-        batches = Batches(self.dataset(rows, [name]), rows=PREDICT_ROWS, shuffle=False)
         return in_order(
             (batch.rows, self.score_batch(batch, name, structures=True, samples=samples, look=look))
-            for batch in batches
+            for batch in self._encoded(rows, [name]).batches(PREDICT_ROWS)
         )
 
     @torch.inference_mode()
@@ -336,8 +335,13 @@ class PredictingModel:
 
     def dataset(self, rows: Sequence[Row], outputs: Sequence[str] = ()) -> Dataset:
         """Rows encoded in memory, with the columns of the inputs and of some outputs."""
-        columns = [self.columns[name] for name in (*self.spec.inputs, *outputs)]
-        return Dataset.build(rows, columns, remedy=INPUT_REMEDY)
+        return Dataset.build(rows, self._columns(outputs), remedy=INPUT_REMEDY)
+
+    def _encoded(self, rows: Sequence[Row], outputs: Sequence[str] = ()) -> EncodedRows:
+        return encode_rows(rows, self._columns(outputs), remedy=INPUT_REMEDY)
+
+    def _columns(self, outputs: Sequence[str]) -> list[Column]:
+        return [self.columns[name] for name in (*self.spec.inputs, *outputs)]
 
     def _refuse_stream(self, what: str) -> None:
         if not self.spec.inputs:

@@ -23,8 +23,7 @@ from regard.data.columns.text import (
     VocabularySize,
 )
 from regard.data.columns.text_check import check_units
-from regard.data.columns.units import WithLineEnds
-from regard.data.columns.vocabulary import Vocabulary, code_points
+from regard.data.columns.vocabulary import Vocabulary, WithLineEnds, code_points
 from regard.data.ragged import Array, Ragged
 from regard.data.text_lists import LISTED
 from regard.errors import RegardError, Setting, Text

@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from regard.data.columns.casing import mark_case_within, restore_case_within
 from regard.data.columns.marks import CAPITAL, ESCAPE, SPACE, UPPER, escape, unescape
-from regard.data.columns.units import Unit
-from regard.data.columns.vocabulary import SPECIAL, Vocabulary
+from regard.data.columns.vocabulary import SPECIAL, Unit, Vocabulary
 from regard.errors import RegardError
 
 Algorithm = Literal["bpe", "unigram"]

@@ -17,9 +17,8 @@ from regard.data.brackets import bracket_fault
 from regard.data.columns.column import Column
 from regard.data.columns.subword import Algorithm, Subwords
 from regard.data.columns.text_check import check_copied, check_repeat, check_shared, check_units
-from regard.data.columns.units import Bytes, Characters, Unit, Words
 from regard.data.columns.verbatim import verbatim
-from regard.data.columns.vocabulary import SPECIAL, Vocabulary
+from regard.data.columns.vocabulary import SPECIAL, Bytes, Characters, Unit, Vocabulary, Words
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
 from regard.parts import Count, Mistakes, Plan, part, register

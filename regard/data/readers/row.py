@@ -1,8 +1,13 @@
-"""A row of the data and its location."""
+"""A row of the data, its location, and the sources that rows come from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from regard.errors import RegardError, Words
 
 
 class Row(dict[str, str]):
@@ -36,3 +41,70 @@ class Row(dict[str, str]):
     def where(self) -> str:
         """file:line"""
         return f"{self.file}:{self.line}" if self.line else self.file
+
+
+class RowSource(Iterable[Row]):
+    """Rows that are read anew in each iteration.
+
+    It knows the files that it reads, however many sources it is made of; they are opened by `read_rows`.
+    """
+
+    @abstractmethod
+    def with_problems(self) -> Iterator[Row]:
+        """All rows; unreadable ones have a `problem`."""
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A hash of what determines the rows."""
+
+    @property
+    @abstractmethod
+    def sources(self) -> list[Any]:
+        """The `FileRows` that it reads."""
+
+    def remarks(self) -> list[Words]:
+        """Remarks on how the rows are read and selected."""
+        return [remark for source in self.sources for remark in source.remarks()]
+
+
+class SomeRows(RowSource):
+    """Some of the rows of another source, or of a list."""
+
+    rows: Iterable[Row]
+
+    @property
+    def sources(self) -> list[Any]:
+        return sources_of(self.rows)
+
+    def remarks(self) -> list[Words]:
+        return remarks_of(self.rows)
+
+
+def sources_of(rows: Iterable[Row]) -> list[Any]:
+    """The `FileRows` from which some rows come; none for rows in memory."""
+    return rows.sources if isinstance(rows, RowSource) else []
+
+
+def remarks_of(rows: Iterable[Row]) -> list[Words]:
+    """Remarks on how the files of some rows are read; none for rows in memory."""
+    return rows.remarks() if isinstance(rows, RowSource) else []
+
+
+def all_rows(rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows, with the unreadable ones."""
+    return rows.with_problems() if isinstance(rows, RowSource) else iter(rows)
+
+
+def fingerprint(rows: Iterable[Row]) -> str:
+    """A hash of the content of the rows."""
+    if isinstance(rows, RowSource):
+        return rows.fingerprint()
+    if isinstance(rows, Iterator):
+        raise RegardError(
+            "these rows can be read only once, but with a cache they are read twice.",
+            fix="Pass a list or the result of read_rows, or build without a cache.",
+        )
+    digest = hashlib.blake2b(digest_size=16)
+    for row in rows:
+        digest.update(repr((sorted(row.items()), getattr(row, "where", ""))).encode(errors="surrogatepass"))
+    return digest.hexdigest()

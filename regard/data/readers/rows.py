@@ -13,8 +13,7 @@ from regard.data.contents import inside
 from regard.data.readers.lines import BLANK
 from regard.data.readers.opening import find, kind, members
 from regard.data.readers.reader import Field, Reader, joined
-from regard.data.readers.row import Row
-from regard.data.readers.source import RowSource
+from regard.data.readers.row import Row, RowSource
 from regard.errors import RegardError, Setting, Text, Words
 from regard.parts import as_data, names, part
 

@@ -8,7 +8,7 @@ datasets    rows → a Dataset, cached
 inputs      files of inputs for a trained model
 """
 
-from regard.data.readers.source import remarks_of
+from regard.data.readers.row import remarks_of
 from regard.data.sources.datasets import build_dataset
 from regard.data.sources.grouping import with_group
 from regard.data.sources.inputs import InputFile, open_inputs

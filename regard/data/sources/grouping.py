@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from regard.data import Row
-from regard.data.readers.source import sources_of
+from regard.data.readers.row import sources_of
 from regard.data.sources.splits import file_fields, is_stream, open_split
 from regard.errors import Setting
 from regard.spec import Spec

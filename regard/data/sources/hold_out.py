@@ -6,8 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from regard.data import Row
-from regard.data.encoding import fingerprint
-from regard.data.readers.source import SomeRows, all_rows, remarks_of, sources_of
+from regard.data.readers.row import SomeRows, all_rows, fingerprint, remarks_of, sources_of
 from regard.errors import FILE, Placeholder, RegardError, Setting, Text, Words
 from regard.spec import Spec
 

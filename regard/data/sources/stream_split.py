@@ -6,8 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 
 from regard.data import Row
-from regard.data.encoding import fingerprint
-from regard.data.readers.source import SomeRows, remarks_of
+from regard.data.readers.row import SomeRows, fingerprint, remarks_of
 from regard.errors import FILE, RegardError, Setting, Text, Together, Words
 from regard.spec import Spec
 
