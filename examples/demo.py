@@ -15,7 +15,7 @@ from rich.console import Console
 from regard import Prediction
 from regard.evaluation import references
 from regard.fitting.experiment import Experiment
-from regard.inspect import Card, Scene, Section, compare, curve, page, save
+from regard.inspect import Card, PageSection, Scene, compare, curve, page, save
 from regard.model import Model
 
 RUN = Path("runs/demo")
@@ -95,18 +95,18 @@ def report(
     return page(
         "Where it looks while it pronounces",
         [
-            Section(facts=facts),
-            Section(
+            PageSection(facts=facts),
+            PageSection(
                 "Five words it has not seen",
                 "Letters across, phonemes down: how much of what was read for a phoneme came from each letter.",
                 figures=cards,
             ),
-            Section(
+            PageSection(
                 "Told where to look",
                 f"{TOLD} In a terminal: regard show runs/demo knight --look 0-0",
                 figures=[imposed],
             ),
-            Section("Training", figures=[curve(RUN / "log.csv")]),
+            PageSection("Training", figures=[curve(RUN / "log.csv")]),
         ],
         subtitle="English spelling to phonemes: a bidirectional GRU reads the letters, a GRU with additive attention "
         "writes the phonemes.",

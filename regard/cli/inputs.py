@@ -16,7 +16,7 @@ from regard.data.readers.json_values import as_text, dig, has_half_pair
 from regard.data.readers.lines import stream_lines
 from regard.data.readers.opening import find, opened
 from regard.data.sources import open_inputs
-from regard.errors import RegardError, Text, Words, said
+from regard.errors import Message, RegardError, Words, said
 from regard.model import Model
 from regard.model.inputs import INPUT_REMEDY
 
@@ -43,7 +43,7 @@ def as_inputs(model: Model, words: Sequence[str]) -> list[Any]:
 
 def _advised(error: RegardError) -> Words:
     """The remedy of an error, and how to continue without the input."""
-    return Text(error.fix, " ", ADVICE) if error.fix else ADVICE
+    return Message(error.fix, " ", ADVICE) if error.fix else ADVICE
 
 
 class BadInputs:
@@ -93,7 +93,7 @@ class BadInputs:
         count = "1 input was" if len(self.errors) == 1 else f"{len(self.errors):,} inputs were"
         print(f"{count} left out:", file=sys.stderr)
         for error in self.errors[:MOST_SHOWN]:
-            print(said(Text("  ", error.where, ": ", error.what), COMMAND_LINE), file=sys.stderr)
+            print(said(Message("  ", error.where, ": ", error.what), COMMAND_LINE), file=sys.stderr)
         if len(self.errors) > MOST_SHOWN:
             print("  …", file=sys.stderr)
 

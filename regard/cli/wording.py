@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from regard.errors import Command, Option, Setting
+from regard.errors import Option, Setting, ShellCommand
 from regard.errors.remedies import OPEN, UNSET, flow
 
 
@@ -33,7 +33,7 @@ class CommandLine:
         value = str(one.value)
         return f"{name} {value if '|' in value else shlex.quote(value)}"
 
-    def command(self, one: Command) -> str:
+    def command(self, one: ShellCommand) -> str:
         return one.shell()
 
 

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from regard.cli.outputs import STANDARD, write_output
 from regard.course import lectures
-from regard.course.lectures import EntryResult, Finding
+from regard.course.lectures import CheckResult, EntryResult
 from regard.course.lectures.checks import PREAMBLE, PythonCheck
 from regard.course.lectures.drawing import drawn, has_figure
 from regard.course.lectures.session import session
@@ -183,7 +183,7 @@ def _print_code(console: Console, name: str) -> None:
         console.print()
 
 
-def _print_findings(console: Console, findings: Sequence[Finding]) -> None:
+def _print_findings(console: Console, findings: Sequence[CheckResult]) -> None:
     """Print expected and actual results; for an erratum, that the printed value fails and the corrected one passes."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for _ in range(3):

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from regard.describe.six_answers import NOTE, answers
-from regard.errors import Option, RegardError, Text, Words
+from regard.errors import Message, Option, RegardError, Words
 from regard.model.building import build_network
 from regard.model.counting import fitted_to_nothing
 from regard.model.store import read_columns
@@ -28,7 +28,7 @@ SIDES = {"x": "enc", "→": "enc", "←": "enc", "d": "enc", "y": "dec"}
 
 
 NOTATION = Option("as")
-WITHOUT = Text("Leave ", NOTATION, " out: `regard describe` prints any model in its own notation.")
+WITHOUT = Message("Leave ", NOTATION, " out: `regard describe` prints any model in its own notation.")
 
 
 @dataclass(frozen=True)

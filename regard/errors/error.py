@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from regard.errors.remedies import PYTHON, Front, Text, Words, said
+from regard.errors.remedies import PYTHON, Front, Message, Words, said
 
 
 class RegardError(ValueError):
@@ -14,8 +14,8 @@ class RegardError(ValueError):
     where   file and line, or the path inside a spec; empty if there is no place to name
     fix     what to do; empty if `what` already says it
 
-    Each is a text, or a `Text` with remedies among its words: settings, options and commands as data. `str` names them
-    as arguments of Python. The command line names them as its options, prints no traceback and exits with 2.
+    Each is a text, or a `Message` with remedies among its words: settings, options and commands as data. `str`
+    names them as arguments of Python. The command line names them as its options, prints no traceback and exits with 2.
     """
 
     def __init__(self, what: Words, *, where: Words = "", fix: Words = "") -> None:
@@ -29,10 +29,10 @@ class RegardError(ValueError):
         """The whole message in the words of a front end."""
         return said(self.text(), front)
 
-    def text(self) -> Text:
+    def text(self) -> Message:
         """The whole message: place, mistake and remedy."""
         place = (self.where, ": ") if self.where else ()
-        return Text(*place, self.what, *((" ", self.fix) if self.fix else ()))
+        return Message(*place, self.what, *((" ", self.fix) if self.fix else ()))
 
     @classmethod
     def of_all(cls, mistakes: Sequence[RegardError]) -> RegardError:
@@ -41,7 +41,7 @@ class RegardError(ValueError):
         lines = [first.fix] if first.fix else []
         lines += [other.text() for other in others]
         joined = [piece for line in lines for piece in ("\n", line)][1:]
-        return cls(first.what, where=first.where, fix=Text(*joined) if others else first.fix)
+        return cls(first.what, where=first.where, fix=Message(*joined) if others else first.fix)
 
 
 class MissingExtra(RegardError):

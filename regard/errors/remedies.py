@@ -36,7 +36,7 @@ class Front(Protocol):
 
     def option(self, one: Option) -> str: ...
 
-    def command(self, one: Command) -> str: ...
+    def command(self, one: ShellCommand) -> str: ...
 
 
 class Remedy:
@@ -84,7 +84,7 @@ class Option(Remedy):
 
 
 @dataclass(frozen=True)
-class Command(Remedy):
+class ShellCommand(Remedy):
     """A command of the shell: `regard generate RUN --prompt TEXT`.
 
     python   what a Python caller uses instead, `model.generate(prompt)`; empty: the command itself
@@ -116,7 +116,7 @@ class Together(Remedy):
         return front.between.join(one.said(front) for one in self.remedies)
 
 
-class Text(Remedy):
+class Message(Remedy):
     """Words with remedies among them."""
 
     def __init__(self, *pieces: Words) -> None:
@@ -135,7 +135,7 @@ class Text(Remedy):
         return f"Text{self.pieces!r}"
 
     def __eq__(self, other: object) -> bool:
-        return str(self) == str(other) if isinstance(other, Text | str) else NotImplemented
+        return str(self) == str(other) if isinstance(other, Message | str) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(str(self))
@@ -199,7 +199,7 @@ class InPython:
         name = self.names.get(one.name, one.name)
         return name if one.value is UNSET else f"{name}={_literal(one.value)}"
 
-    def command(self, one: Command) -> str:
+    def command(self, one: ShellCommand) -> str:
         return one.python or one.shell()
 
 

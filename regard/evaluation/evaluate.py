@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from regard.data import Dataset
 from regard.data.sources import is_stream
 from regard.data.text_lists import readable
-from regard.errors import Option, RegardError, Text, Words
+from regard.errors import Message, Option, RegardError, Words
 from regard.evaluation.choosing import wanted_metrics
 from regard.evaluation.ensemble_batches import Ensemble
 from regard.evaluation.inference import ModelInference, references
@@ -158,7 +158,7 @@ class Evaluation:
                 else "none of the computed metrics can be split by groups of rows.",
                 fix=f"These can: {', '.join(known)}."
                 if known
-                else Text("Add one: ", Option("metric", "exact")),
+                else Message("Add one: ", Option("metric", "exact")),
             )
         output, measured = known[chosen]
         return by_group(measured, *self.values[output], groups, fields)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard.data import Dataset, Row
 from regard.data.sources import build_dataset, changes, has_test, open_files, open_splits, remarks_of
-from regard.errors import OPEN, Option, RegardError, Text, Words
+from regard.errors import OPEN, Message, Option, RegardError, Words
 from regard.evaluation.evaluate import Evaluation, evaluate
 from regard.spec import Spec
 
@@ -85,7 +85,9 @@ def open_dataset(
                 raise RegardError(
                     f"the data of this model have no {split!r}.",
                     where="split",
-                    fix=Text(f"There are {', '.join(known)}. Choose one with `", Option("split", OPEN), "`."),
+                    fix=Message(
+                        f"There are {', '.join(known)}. Choose one with `", Option("split", OPEN), "`."
+                    ),
                 )
         found = known[splits[0]] if len(splits) == 1 else [row for split in splits for row in known[split]]
     columns = [model.columns[name] for name in (*model.spec.inputs, *model.spec.outputs)]

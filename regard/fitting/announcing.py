@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from regard.data import Dataset
 from regard.data.sources import Splits, is_stream, remarks_of
-from regard.errors import FILE, PYTHON, Front, Setting, Text, Words, said
+from regard.errors import FILE, PYTHON, Front, Message, Setting, Words, said
 from regard.evaluation import Evaluation
 from regard.fitting.pair_notes import Note
 from regard.reporting.console import safe_console
@@ -53,7 +53,7 @@ class Announcer:
             group = self.spec.data.group
             of = "distinct inputs" if group in (None, "none") else f"distinct values of {group}"
             share = f"{100 * self.spec.data.hold_out:g} % of the {of}"
-            change = Text(Setting("data.dev", FILE), ", ", Setting("data.hold_out", 0.1)).said(self.front)
+            change = Message(Setting("data.dev", FILE), ", ", Setting("data.hold_out", 0.1)).said(self.front)
             self.console.print(f"  split    dev: {share} are held out   {change}", highlight=False)
 
     def rejected(self, dataset: Dataset, split: str, listed: Path) -> None:

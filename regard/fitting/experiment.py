@@ -20,7 +20,7 @@ from regard.data.sources import (
     with_absolute_paths,
     with_group,
 )
-from regard.errors import PYTHON, Front, Option, RegardError, Text, Words
+from regard.errors import PYTHON, Front, Message, Option, RegardError, Words
 from regard.evaluation import Evaluation, check_metrics, evaluate
 from regard.fitting.announcing import Announcer
 from regard.fitting.pair_columns import Sources
@@ -411,7 +411,7 @@ def inferred(
     refuse_model(overrides, what)
     if source is not None or target is not None:
         raise RegardError(
-            Text(
+            Message(
                 Option("source"), " and ", Option("target"), " work only with a data file, not with a spec."
             ),
             where=what,

@@ -14,7 +14,7 @@ from regard.data.readers.opening import find
 from regard.data.readers.ranges import RANGE
 from regard.data.readers.reader import Field, Reader, joined
 from regard.data.readers.rows import reader_of
-from regard.errors import NAME, Command, Option, RegardError, Text, Together
+from regard.errors import NAME, Message, Option, RegardError, ShellCommand, Together
 from regard.fitting.pair_suggestions import suggested, wide_sides
 from regard.parts import names, part
 
@@ -179,7 +179,7 @@ def _which(
     likely = suggested(path, format, found, missing)
     named = {side: likely.get(side, NAME) for side in missing}
     sides = Together(*(Option(side, name) for side, name in named.items()))
-    train = Command(
+    train = ShellCommand(
         "train",
         (path,),
         {side: shlex.quote(name) for side, name in named.items()},
@@ -188,7 +188,7 @@ def _which(
     return RegardError(
         f"the file has {count}; which are used? There are {', '.join(shown)}.",
         where=path,
-        fix=Text("For example  " if len(likely) == len(missing) else "Choose:  ", train),
+        fix=Message("For example  " if len(likely) == len(missing) else "Choose:  ", train),
     )
 
 
@@ -210,7 +210,7 @@ def first_rows(path: str, format: Any, fields: Sequence[str]) -> tuple[list[Row]
         raise RegardError(
             f"the file has {len(whole)} complete rows; `train FILE` needs at least {FEWEST}.",
             where=path,
-            fix=Text(
+            fix=Message(
                 "Each line holds a source and a target, with a tab, comma, semicolon or pipe between them; `",
                 Together(Option(SOURCE, NAME), Option(TARGET, NAME)),
                 "` choose among more columns.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from regard.errors import Option, RegardError, Setting, Text
+from regard.errors import Message, Option, RegardError, Setting
 from regard.parts import names, nearest, part
 from regard.spec.changes import Change, changed, settings
 from regard.spec.document import Document
@@ -27,7 +27,7 @@ def refuse_model(changes: Sequence[Change], what: str) -> None:
     _, chosen = without_model(changes)
     if chosen is not None:
         raise RegardError(
-            Text(Option(MODEL), " works only with a data file; a spec names its encoder and decoder."),
+            Message(Option(MODEL), " works only with a data file; a spec names its encoder and decoder."),
             where=what,
             fix=f"Write  encoder: {chosen}  and  decoder: {chosen}  into the spec.",
         )

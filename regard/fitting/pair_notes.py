@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from regard.data.readers import FileRows
-from regard.errors import FILE, NAME, OPEN, Option, Setting, Text, Together, Words
+from regard.errors import FILE, NAME, OPEN, Message, Option, Setting, Together, Words
 from regard.fitting.pair_columns import TARGET, Chosen
 from regard.fitting.pair_model import alternatives
 from regard.fitting.pair_types import alike_labels, is_thousands
@@ -70,7 +70,7 @@ def _changes(spec: Spec) -> Words:
         changes += [Setting(f"inputs.{name}.split", "space"), ", "]
     of_text = spec.outputs[TARGET].part.is_text
     target = Setting(f"outputs.{TARGET}.unit", OPEN) if of_text else Setting(f"outputs.{TARGET}.type", "text")
-    return Text(*changes, target)
+    return Message(*changes, target)
 
 
 def model_note(spec: Spec, document: dict[str, Any]) -> Note:
@@ -102,7 +102,7 @@ def warnings_of(output: dict[str, Any], targets: Sequence[str]) -> list[Words]:
     ):
         as_number = [Setting("outputs.target.type", "number"), Setting("outputs.target.decimal", "comma")]
         return [
-            Text(
+            Message(
                 "The targets have commas before three digits and are read as text. To predict numbers, remove the "
                 "commas, or, for decimal commas:  ",
                 Together(*as_number),

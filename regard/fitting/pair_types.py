@@ -11,7 +11,7 @@ from regard.data import Row
 from regard.data.columns import TextColumn
 from regard.data.columns.number import NumberColumn, is_decimal_comma
 from regard.data.columns.spans import scheme_of
-from regard.errors import RegardError, Setting, Text
+from regard.errors import Message, RegardError, Setting
 from regard.fitting.pair_columns import SAMPLE
 from regard.parts import part
 
@@ -146,7 +146,7 @@ def _refuse_several(values: Sequence[str], place: str) -> None:
                 f"the targets seem to name several classes at once, such as {shown!r} (separated by {sign!r}). "
                 "There is no decoder for several classes yet.",
                 where="target",
-                fix=Text(
+                fix=Message(
                     "Keep one class for each row. To take each combination as a class of its own: ",
                     Setting(place, "label"),
                     "; to write it as text: ",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from regard.data.readers.reader import joined
 from regard.data.readers.rows import reader_of
 from regard.data.sources.grouping import with_group
-from regard.errors import Option, RegardError, Setting, Text, Words
+from regard.errors import Message, Option, RegardError, Setting, Words
 from regard.fitting.pair_columns import (
     SAMPLE,
     SOURCE,
@@ -76,7 +76,7 @@ def parallel(files: Sequence[str]) -> str:
         raise RegardError(
             f"received {len(files)} files; only the two sides of a parallel text can be named together.",
             where=(tables or files)[-1],
-            fix=Text(
+            fix=Message(
                 f"To train on several files: regard train {files[0]} ",
                 Setting("data.train", list(files)),
                 "; for dev: ",
@@ -211,7 +211,7 @@ def _output(targets: Sequence[str], chosen: Chosen, wishes: Mapping[str, Any]) -
             raise RegardError(
                 f"the targets are lists of numbers, such as {targets[0][:40]!r}; a model writes one number.",
                 where=chosen.target,
-                fix=Text(
+                fix=Message(
                     "Put each number into a column of its own and choose one with ",
                     Option("target"),
                     ", or, to write the digits as text: ",

@@ -31,7 +31,7 @@ from regard.inspect.samples import samples
 from regard.inspect.saving import save
 from regard.inspect.scene import Renderers, Scene
 from regard.inspect.scene import install as install_renderers
-from regard.inspect.section import Card, Section
+from regard.inspect.section import Card, PageSection
 from regard.inspect.seen import seen
 from regard.inspect.svg import svg
 from regard.inspect.terminal import Ink, render
@@ -49,8 +49,8 @@ __all__ = [
     "Example",
     "Ink",
     "Matrix",
+    "PageSection",
     "Scene",
-    "Section",
     "TracedDrawing",
     "View",
     "alignment",

@@ -8,7 +8,7 @@ from regard.errors import RegardError
 from regard.inspect.drawings.links import Links
 from regard.inspect.heatmap import describe
 from regard.inspect.layout import Block, frame
-from regard.inspect.scene import Group, Mark, Path, Scene, Text
+from regard.inspect.scene import Group, Mark, Scene, Shape, Text
 from regard.inspect.writing import is_special, runs_right_to_left, text_width, visible
 from regard.trace import Trace
 
@@ -68,11 +68,11 @@ def _spread(words: tuple[str, ...]) -> tuple[list[float], float]:
 
 
 def _link(links: Links, target: int, source: int, weight: float, start: tuple[float, float],
-          end: tuple[float, float], true: bool) -> Path:  # fmt: skip
+          end: tuple[float, float], true: bool) -> Shape:  # fmt: skip
     share = min(1.0, max(0.0, weight))
     bend = RISE * 0.45
     (x1, y1), (x2, y2) = start, end
-    return Path(
+    return Shape(
         (("M", (x1, y1)), ("C", (x1, y1 + bend, x2, y2 - bend, x2, y2))),
         stroke="truth" if true else "accent",
         width=THINNEST + share * (THICKEST - THINNEST),

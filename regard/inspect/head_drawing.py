@@ -11,7 +11,7 @@ from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.grid import fits_upright
 from regard.inspect.layout import BOLDER, Block, below, beside
 from regard.inspect.palette import LEVELS, Shade
-from regard.inspect.scene import Group, Mark, Path, Rect, Step, Text
+from regard.inspect.scene import Group, Mark, Rect, Shape, Step, Text
 from regard.inspect.writing import is_special, shorten, text_width, visible
 
 SIDE = 210.0
@@ -194,5 +194,5 @@ def _shades(matrix: Matrix, sizes: _Sizes, left: float, top: float) -> list[Mark
                 )
             start = place
     return [
-        Path(tuple(steps), stroke=None, fill=Shade(level / LEVELS)) for level, steps in sorted(boxes.items())
+        Shape(tuple(steps), stroke=None, fill=Shade(level / LEVELS)) for level, steps in sorted(boxes.items())
     ]

@@ -8,7 +8,7 @@ from regard.inspect.axes import Axes, label_room, ticks
 from regard.inspect.drawings.paths import HeadPaths
 from regard.inspect.layout import Block
 from regard.inspect.palette import series_color
-from regard.inspect.scene import Circle, Group, Mark, Path, Rect, Step, Text
+from regard.inspect.scene import Circle, Group, Mark, Rect, Shape, Step, Text
 from regard.inspect.writing import text_width
 
 SIDE = 300.0
@@ -41,7 +41,7 @@ def draw_head_paths(heads: HeadPaths) -> Block:
 def _path(axes: Axes, path: np.ndarray, strengths: np.ndarray | None, name: str, color: str) -> list[Mark]:
     places = [(axes.x(float(x)), axes.y(float(y))) for x, y in path]
     steps: tuple[Step, ...] = tuple(("L" if number else "M", place) for number, place in enumerate(places))
-    marks: list[Mark] = [Path(steps, stroke=color, width=1.0, opacity=0.5)] if len(steps) > 1 else []
+    marks: list[Mark] = [Shape(steps, stroke=color, width=1.0, opacity=0.5)] if len(steps) > 1 else []
     for number, (x, y) in enumerate(places):
         strength = 1.0 if strengths is None else float(strengths[number])
         tip = f"{name}, step {number + 1}: ({path[number][0]:.2f}, {path[number][1]:.2f})"

@@ -10,7 +10,7 @@ import numpy as np
 from regard.inspect.drawings.chart import Chart
 from regard.inspect.layout import Block
 from regard.inspect.plot import WIDTH
-from regard.inspect.scene import Group, Mark, Path, Rect, Text
+from regard.inspect.scene import Group, Mark, Rect, Shape, Text
 from regard.inspect.writing import text_width
 
 
@@ -39,7 +39,7 @@ def draw_bars(
         y += 21
     if mark is not None:
         x = room + full * mark / top
-        marks.append(Path((("M", (x, begin)), ("L", (x, y))), stroke="truth", width=1.5, dashes=(3, 3)))
+        marks.append(Shape((("M", (x, begin)), ("L", (x, y))), stroke="truth", width=1.5, dashes=(3, 3)))
         marks.append(Text(x, y + 12, mark_name, size=11, color="muted", anchor="middle"))
         y += 17
     chart = Chart("bars", tuple(values), {"": np.array(list(values.values()))}, (), title, "", "", digits)

@@ -19,7 +19,7 @@ from regard.inspect.page_style import SCRIPT, STYLE
 from regard.inspect.ranking import beam, labels
 from regard.inspect.samples import samples
 from regard.inspect.scene import Scene
-from regard.inspect.section import Card, Section
+from regard.inspect.section import Card, PageSection
 from regard.inspect.shaded_table import shaded_html
 from regard.inspect.svg import SANS, stylesheet, svg
 from regard.inspect.titles import headline, reading
@@ -28,7 +28,7 @@ from regard.trace import Trace
 from regard.trace.prediction import Prediction
 
 
-def page(title: str, sections: Sequence[Section], *, subtitle: str = "", heading: bool = True) -> str:
+def page(title: str, sections: Sequence[PageSection], *, subtitle: str = "", heading: bool = True) -> str:
     """The page as HTML.
 
     heading   whether the title is shown at the top of the page; a single figure has its own title
@@ -68,17 +68,22 @@ def trace_page(trace: Trace, *, title: str | None = None) -> str:
     """A page about one prediction: its figure, what its drawings add (marginals, samples, all sentences), the attention
     as links between words, and the hypotheses of the search."""
     trace = with_short_words(trace)
-    sections = [Section(figures=[figure(trace, title="")]), *_behind(trace), *_heads(trace), *_links(trace)]
+    sections = [
+        PageSection(figures=[figure(trace, title="")]),
+        *_behind(trace),
+        *_heads(trace),
+        *_links(trace),
+    ]
     if len(trace.hypotheses) > 1:
-        sections.append(Section("Hypotheses of the search", figures=[beam(trace)]))
+        sections.append(PageSection("Hypotheses of the search", figures=[beam(trace)]))
     if title is None:
         title = (headline(trace) if trace.structures or trace.seen else "") or reading(trace)
     return page(title, sections)
 
 
-def _behind(trace: Trace) -> list[Section]:
+def _behind(trace: Trace) -> list[PageSection]:
     """What the drawings add, and the samples of structures; sections with equal headings become one."""
-    found: dict[str, Section] = {}
+    found: dict[str, PageSection] = {}
     for field in ("seen", "structures"):
         several = len(getattr(trace, field)) > 1
         for name, drawing in drawn(trace, field).items():
@@ -90,10 +95,10 @@ def _behind(trace: Trace) -> list[Section]:
     sampled = [name for name, one in trace.structures.items() if one.samples is not None and len(one.samples)]
     cards = [Card(samples(trace, over=name), name if len(trace.structures) > 1 else "") for name in sampled]
     text = "Each distinct sample once, the most frequent first."
-    return [*found.values(), *([Section("Samples", text, figures=cards)] if cards else [])]
+    return [*found.values(), *([PageSection("Samples", text, figures=cards)] if cards else [])]
 
 
-def _links(trace: Trace) -> list[Section]:
+def _links(trace: Trace) -> list[PageSection]:
     """The attention of a short text as links between words."""
     longest = max([len(trace.output), *(len(pieces) for pieces in trace.input.values())], default=0)
     shown = [name for name in trace.attention if name not in trace.seen and _linked(trace, name)]
@@ -106,7 +111,7 @@ def _links(trace: Trace) -> list[Section]:
     ]
     told = " True links are orange." if trace.truth else ""
     text = f"Links with a weight of at least 0.1; the thicker, the larger.{told}"
-    return [Section("Attention as links", text, figures=ties)]
+    return [PageSection("Attention as links", text, figures=ties)]
 
 
 def _linked(trace: Trace, name: str) -> bool:
@@ -117,12 +122,12 @@ def _linked(trace: Trace, name: str) -> bool:
     return drawing is not None and drawing.links
 
 
-def _heads(trace: Trace) -> list[Section]:
+def _heads(trace: Trace) -> list[PageSection]:
     """The attention of each head of each layer."""
     if not trace.heads:
         return []
     text = "The attention of each head of each layer. Rows are queries, columns are positions."
-    return [Section("Heads", text, figures=[heads_figure(trace, title="")])]
+    return [PageSection("Heads", text, figures=[heads_figure(trace, title="")])]
 
 
 def prediction_fragment(prediction: Prediction) -> str:
@@ -148,7 +153,7 @@ def _card(one: Scene | Trace | Card) -> Card:
     return card
 
 
-def _section(section: Section, cards: Sequence[Card]) -> str:
+def _section(section: PageSection, cards: Sequence[Card]) -> str:
     parts = [f"<h2>{_text(section.heading)}</h2>"] if section.heading else []
     parts += [_paragraph(text) for text in section.text.split("\n\n") if text]
     if section.facts:

@@ -13,7 +13,7 @@ from regard.inspect.axes import FONT, Axes, tick_text, ticks
 from regard.inspect.drawings.chart import Chart
 from regard.inspect.layout import Block
 from regard.inspect.palette import series_color
-from regard.inspect.scene import Circle, Group, Mark, Path, Rect, Step, Text
+from regard.inspect.scene import Circle, Group, Mark, Rect, Shape, Step, Text
 from regard.inspect.writing import text_width, wrap
 from regard.trace import Array
 
@@ -75,7 +75,7 @@ def draw_plot(
     marks: list[Mark] = [*legend]
     for tick in y_ticks:
         y = axes.y(tick)
-        marks.append(Path((("M", (left, y)), ("L", (left + axes.width, y))), stroke="faint", width=1))
+        marks.append(Shape((("M", (left, y)), ("L", (left + axes.width, y))), stroke="faint", width=1))
         marks.append(Text(left - 8, y + 4, written_tick(tick, log_y), size=FONT, anchor="end", color="muted"))
     bottom = axes.top + axes.height
     marks += [
@@ -178,7 +178,7 @@ def draw_legend(
             marks.append(Circle(x + 5.5, y + 7, 3.5, fill=roles[name]))
         elif style == "dashes":
             steps: tuple[Step, ...] = (("M", (x, y + 7)), ("L", (x + 11, y + 7)))
-            marks.append(Path(steps, stroke=roles[name], width=2, dashes=(3, 3)))
+            marks.append(Shape(steps, stroke=roles[name], width=2, dashes=(3, 3)))
         else:
             marks.append(Rect(x, y + 2, 11, 10, fill=roles[name], radius=2.5))
         marks.append(Text(x + 17, y + 11, name, size=12))
@@ -200,7 +200,7 @@ def draw_curve(
     for run in runs:
         if len(run) > 1:
             steps: tuple[Step, ...] = tuple(("L" if i else "M", point) for i, point in enumerate(run))
-            marks.append(Path(steps, stroke=role, width=2, dashes=dashes, tip=name))
+            marks.append(Shape(steps, stroke=role, width=2, dashes=dashes, tip=name))
         else:
             marks += [Circle(*point, 2.5, fill=role) for point in run]
     return marks

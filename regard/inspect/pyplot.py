@@ -13,7 +13,7 @@ from typing import Any
 
 from regard.errors import MissingExtra
 from regard.inspect.palette import LIGHT, Color, Theme
-from regard.inspect.scene import Circle, Group, Image, Mark, Path, Rect, Scene, Text
+from regard.inspect.scene import Circle, Group, Image, Mark, Rect, Scene, Shape, Text
 from regard.reporting.terminal import printable
 
 UNITS_PER_INCH = 96.0
@@ -112,7 +112,7 @@ class _Painter:
                     self._rect(mark, dx, dy)
                 case Text():
                     self._text(mark, dx, dy)
-                case Path():
+                case Shape():
                     self._path(mark, dx, dy)
                 case Circle():
                     self._circle(mark, dx, dy)
@@ -145,7 +145,7 @@ class _Painter:
         look = self._look(mark.fill, mark.stroke, mark.stroke_width, mark.opacity)
         self.axes.add_artist(Disc((mark.x + dx, mark.y + dy), mark.radius, **look))
 
-    def _path(self, mark: Path, dx: float, dy: float) -> None:
+    def _path(self, mark: Shape, dx: float, dy: float) -> None:
         from matplotlib.patches import PathPatch
         from matplotlib.path import Path as Outline
 

@@ -48,9 +48,9 @@ def _content(figure: Scene | str, ending: str) -> bytes:
         return figure.svg().encode("utf-8")
     if ending == ".html":
         from regard.inspect.page import page
-        from regard.inspect.section import Section
+        from regard.inspect.section import PageSection
 
-        return page(figure.title or "regard", [Section(figures=[figure])], heading=False).encode("utf-8")
+        return page(figure.title or "regard", [PageSection(figures=[figure])], heading=False).encode("utf-8")
     from regard.inspect.pyplot import pdf, png
 
     return png(figure) if ending == ".png" else pdf(figure)

@@ -71,7 +71,7 @@ Step = tuple[Literal["M", "L", "Q", "C", "Z"], tuple[float, ...]]
 
 
 @dataclass(frozen=True)
-class Path:
+class Shape:
     """Lines and curves, open or closed, stroked and filled."""
 
     steps: tuple[Step, ...]
@@ -127,13 +127,13 @@ class Group:
     tags: Tags = ()
 
 
-Mark = Rect | Text | Path | Circle | Image | Group
+Mark = Rect | Text | Shape | Circle | Image | Group
 
 
 def line(x1: float, y1: float, x2: float, y2: float, *, color: Color = "faint", width: float = 1.0,
-         dashes: tuple[float, ...] = ()) -> Path:  # fmt: skip
+         dashes: tuple[float, ...] = ()) -> Shape:  # fmt: skip
     """A straight line."""
-    return Path((("M", (x1, y1)), ("L", (x2, y2))), stroke=color, width=width, dashes=dashes)
+    return Shape((("M", (x1, y1)), ("L", (x2, y2))), stroke=color, width=width, dashes=dashes)
 
 
 def polyline(
@@ -142,17 +142,17 @@ def polyline(
     color: Color = "ink",
     width: float = 1.5,
     dashes: tuple[float, ...] = (),
-) -> Path:
+) -> Shape:
     """Straight lines from point to point."""
     moves: tuple[Step, ...] = tuple(("L" if i else "M", point) for i, point in enumerate(points))
-    return Path(moves, stroke=color, width=width, dashes=dashes)
+    return Shape(moves, stroke=color, width=width, dashes=dashes)
 
 
 def arc(x1: float, x2: float, y: float, height: float, *, color: Color = "ink", width: float = 1.5,
-        opacity: float = 1.0, tip: str = "") -> Path:  # fmt: skip
+        opacity: float = 1.0, tip: str = "") -> Shape:  # fmt: skip
     """An arc from (x1, y) to (x2, y), whose top is `height` above them (below, if negative)."""
     top = y - height * 4 / 3  # a cubic curve reaches 3/4 of the height of its control points
-    return Path(
+    return Shape(
         (("M", (x1, y)), ("C", (x1, top, x2, top, x2, y))),
         stroke=color,
         width=width,

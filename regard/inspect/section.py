@@ -21,7 +21,7 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """A part of a page. Empty fields are left out; the others appear in their order.
 
     facts   key figures by name: {"PER": "8.9 %"}

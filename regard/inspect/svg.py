@@ -13,7 +13,7 @@ from hashlib import sha256
 from html import escape
 
 from regard.inspect.palette import DARK, LIGHT, Color, Over, Shade
-from regard.inspect.scene import Circle, Group, Image, Mark, Path, Rect, Scene, Tags, Text
+from regard.inspect.scene import Circle, Group, Image, Mark, Rect, Scene, Shape, Tags, Text
 from regard.inspect.writing import right_to_left
 from regard.reporting.terminal import printable
 
@@ -74,7 +74,7 @@ def _colors(mark: Mark) -> list[Color]:
     match mark:
         case Text():
             return [mark.color]
-        case Rect() | Path() | Circle():
+        case Rect() | Shape() | Circle():
             return [color for color in (mark.fill, mark.stroke) if color is not None]
     return []
 
@@ -108,7 +108,7 @@ def _element(mark: Mark, several: Mapping[Image, str] = NONE) -> str:
             return _rect(mark)
         case Text():
             return _text(mark)
-        case Path():
+        case Shape():
             return _path(mark)
         case Circle():
             return _circle(mark)
@@ -139,7 +139,7 @@ def _circle(mark: Circle) -> str:
     )
 
 
-def _path(mark: Path) -> str:
+def _path(mark: Shape) -> str:
     steps = "".join(letter + " ".join(map(_number, numbers)) for letter, numbers in mark.steps)
     dashes = f' stroke-dasharray="{" ".join(map(_number, mark.dashes))}"' if mark.dashes else ""
     return _close(

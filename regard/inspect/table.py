@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from regard.inspect.layout import Block
 from regard.inspect.plot import WIDTH
-from regard.inspect.scene import Mark, Path, Text
+from regard.inspect.scene import Mark, Shape, Text
 from regard.inspect.writing import text_width, wrap
 
 
@@ -28,7 +28,7 @@ def draw_table(
             x += room[c] + gap
     total = sum(room) + gap * (len(room) - 1)
     rule = size * 1.55 * 1.08
-    marks.append(Path((("M", (0, rule)), ("L", (total, rule))), stroke="faint", width=1))
+    marks.append(Shape((("M", (0, rule)), ("L", (total, rule))), stroke="faint", width=1))
     return Block(tuple(marks), total, (len(rows) + 1) * size * 1.55)
 
 

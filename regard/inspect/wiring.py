@@ -13,7 +13,7 @@ from typing import Literal
 
 from regard.inspect.layout import Block
 from regard.inspect.palette import Color
-from regard.inspect.scene import Group, Mark, Path, Step, Tags, Text
+from regard.inspect.scene import Group, Mark, Shape, Step, Tags, Text
 
 RAIL, LANE, PORT, ROOM = 5.0, 6.0, 8.0, 9.0
 """Distances between rails, lanes and ports, and the space for an arrowhead."""
@@ -306,5 +306,5 @@ def arrow(points: Sequence[tuple[float, float]], dashed: bool, color: Color, tag
         ("L", (base[0] + 3 * uy, base[1] - 3 * ux)),
         ("Z", ()),
     )
-    line = Path(steps, stroke=color, width=1.1, dashes=(3.5, 2.5) if dashed else (), tags=tags)
-    return [line, Path(head, stroke=None, fill=color, width=0)]
+    line = Shape(steps, stroke=color, width=1.1, dashes=(3.5, 2.5) if dashed else (), tags=tags)
+    return [line, Shape(head, stroke=None, fill=color, width=0)]

@@ -13,7 +13,7 @@ from PIL.Image import Image
 from regard.data import Row
 from regard.data.columns import Column
 from regard.data.frames import columns_of, is_missing, records, value_in, values_of
-from regard.errors import RegardError, Text
+from regard.errors import Message, RegardError
 from regard.parts import Plan
 
 INPUT_REMEDY = "Correct this input, or leave it out."
@@ -75,7 +75,7 @@ def input_row(value: Input, columns: Mapping[str, Column], number: int = 0) -> R
             if read is None:
                 raise
             raise RegardError(
-                Text(error.where, ": ", error.what), where=read.where, fix=INPUT_REMEDY
+                Message(error.where, ": ", error.what), where=read.where, fix=INPUT_REMEDY
             ) from None
     return (
         Row(values, file="input", line=number)

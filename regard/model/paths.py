@@ -14,7 +14,7 @@ from regard.errors import RegardError
 from regard.model.building import build_network
 from regard.model.columns import fit_columns, make_columns
 from regard.nn.network import Network
-from regard.nn.path import Asked, asking
+from regard.nn.path import PathCall, asking
 from regard.nn.search import Beam
 from regard.spec import Spec
 
@@ -22,7 +22,7 @@ ROWS = 6
 DEVICES = {"cpu": "CPU", "cuda": "CUDA"}
 
 
-def asked_by(spec: Spec, rows: Iterable[Row] | None = None) -> list[Asked]:
+def asked_by(spec: Spec, rows: Iterable[Row] | None = None) -> list[PathCall]:
     """The calls for which a model of this spec asks paths, in training and in search.
 
     rows   a few rows of data; default: the first of its training data
@@ -49,14 +49,14 @@ def _search(network: Network, batch: Any) -> None:
             decoder.predict(network.memories(output, encoded), Beam(2))
 
 
-def merged(asked: Iterable[Asked]) -> list[Asked]:
+def merged(asked: Iterable[PathCall]) -> list[PathCall]:
     """One entry for each call: a path serves it if it serves one of its occurrences."""
     reasons: dict[str, dict[str, str]] = {}
     for one in asked:
         known = reasons.setdefault(one.call, dict(one.refused))
         for name, reason in one.refused:
             known[name] = known[name] and reason
-    return [Asked(call, tuple(known.items())) for call, known in reasons.items()]
+    return [PathCall(call, tuple(known.items())) for call, known in reasons.items()]
 
 
 def report(spec: Spec, rows: Iterable[Row] | None = None) -> str:

@@ -12,7 +12,7 @@ from regard.data import Batch, Dataset, Row
 from regard.data.columns import Column
 from regard.data.encoding import EncodedRows, encode_rows
 from regard.data.frames import values_of
-from regard.errors import Command, RegardError, Text
+from regard.errors import Message, RegardError, ShellCommand
 from regard.model.inference import BatchInference
 from regard.model.inputs import INPUT_REMEDY, Input, input_row, one_or_several
 from regard.model.override import Override, check_look, check_reached, check_sampled
@@ -346,12 +346,12 @@ class PredictingModel:
     def _refuse_stream(self, what: str) -> None:
         if not self.spec.inputs:
             instead = (
-                Command("score", ("RUN", "TEXT"), python="model.surprise(text)")
+                ShellCommand("score", ("RUN", "TEXT"), python="model.surprise(text)")
                 if what == "score"
-                else Command("generate", ("RUN",), {"prompt": "TEXT"}, python="model.generate(prompt)")
+                else ShellCommand("generate", ("RUN",), {"prompt": "TEXT"}, python="model.generate(prompt)")
             )
             raise RegardError(
                 "this model reads no input: it continues a text.",
                 where=what,
-                fix=Text("Use  ", instead, "."),
+                fix=Message("Use  ", instead, "."),
             )

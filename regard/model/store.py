@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.columns import Column, column_from_state
-from regard.errors import OPEN, Command, RegardError, Setting, Text
+from regard.errors import OPEN, Message, RegardError, Setting, ShellCommand
 from regard.spec import Spec
 from regard.spec.changes import Change
 from regard.spec.document import parse_file
@@ -62,7 +62,7 @@ def check_digests(folder: Path) -> None:
         (
             "spec",
             SPEC,
-            Text(
+            Message(
                 "Restore the file. To change the search, use ",
                 Setting("search", OPEN),
                 "; to change the model, train it again.",
@@ -195,13 +195,13 @@ def read_spec(folder: Path, overrides: Sequence[Change] = ()) -> Spec:
         raise RegardError(
             "this is a file, expected the folder of a trained model.",
             where=str(folder),
-            fix=Text(
+            fix=Message(
                 "Name a run, and then the file: `",
-                Command(
+                ShellCommand(
                     "evaluate", ("RUN",), {"data": folder}, python=f"model.evaluate(data={str(folder)!r})"
                 ),
                 "` or `",
-                Command("predict", ("RUN",), {"file": folder}),
+                ShellCommand("predict", ("RUN",), {"file": folder}),
                 "`.",
             ),
         )
@@ -211,14 +211,16 @@ def read_spec(folder: Path, overrides: Sequence[Change] = ()) -> Spec:
         raise RegardError(
             "the process that was replacing this model by a new one was killed.",
             where=str(folder),
-            fix=Text("Complete the new model: ", Command("train", options={"resume": folder})),
+            fix=Message("Complete the new model: ", ShellCommand("train", options={"resume": folder})),
         )
     missing = [name for name in (SPEC, COLUMNS, WEIGHTS) if not (folder / name).is_file()]
     if missing:
         raise RegardError(
             f"this folder holds no finished model: {', '.join(missing)} is missing.",
             where=str(folder),
-            fix=Text("If its training was interrupted: ", Command("train", options={"resume": folder})),
+            fix=Message(
+                "If its training was interrupted: ", ShellCommand("train", options={"resume": folder})
+            ),
         )
     return load_spec(folder, overrides, to_answer=True)
 

@@ -146,7 +146,7 @@ def only(made: type[Path]) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PathCall:
     """A call that a module asked paths for.
 
     refused   for every path that serves the call, its name and why it cannot compute it; empty if it can
@@ -162,13 +162,13 @@ class Asked:
 
 
 @contextmanager
-def asking() -> Iterator[dict[Asked, None]]:
+def asking() -> Iterator[dict[PathCall, None]]:
     """Compute everything plainly in this thread, and collect for which calls paths are asked, each once."""
-    seen: dict[Asked, None] = {}
+    seen: dict[PathCall, None] = {}
 
     def answer(call: str, device: torch.device, given: tuple[Any, ...], more: dict[str, Any]) -> None:
         reasons = ((type(path).Options.type, path.why_not(*given, **more)) for path in paths(call))
-        seen[Asked(call, tuple(reasons))] = None
+        seen[PathCall(call, tuple(reasons))] = None
 
     with _answering(answer):
         yield seen

@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from regard.errors import OPEN, Command, Option, Placeholder, RegardError, Setting, Text, Together
+from regard.errors import OPEN, Message, Option, Placeholder, RegardError, Setting, ShellCommand, Together
 from regard.spec.saved import nearest_run
 from regard.storage import manifest
 from regard.storage.files import naming, sweep, write_text
@@ -162,16 +162,16 @@ class RunFolder:
             raise RegardError(
                 "this is a file, expected a folder for the run.",
                 where=str(self.path),
-                fix=Text("Choose another folder with `", ELSEWHERE, "`."),
+                fix=Message("Choose another folder with `", ELSEWHERE, "`."),
             )
         manifest.refuse_links(self.path, (NEXT,))
         if contains_run(self.path) and not overwrite:
-            resume = Command("train", options={"resume": self.path})
+            resume = ShellCommand("train", options={"resume": self.path})
             going_on = ("continue it with `", resume, "`, ") if _is_resumable(self.path) else ()
             raise RegardError(
                 "this folder already contains a run.",
                 where=str(self.path),
-                fix=Text(
+                fix=Message(
                     "Pass `", ANEW, "`, ", *going_on, "or choose another folder with `", ELSEWHERE, "`."
                 ),
             )
@@ -180,7 +180,7 @@ class RunFolder:
             raise RegardError(
                 f"this folder contains other files and no run: {others}.",
                 where=str(self.path),
-                fix=Text(
+                fix=Message(
                     "Choose another folder with `", ELSEWHERE, f"`, a new or empty one: {self.path / 'run'}"
                 ),
             )
@@ -200,7 +200,9 @@ class RunFolder:
             raise RegardError(
                 f"this run cannot be resumed: {STATE_FILE} is missing.",
                 where=str(self.path),
-                fix=Text("Train it anew with `", ANEW, *(weights if _has_weights(self.path) else ()), "`."),
+                fix=Message(
+                    "Train it anew with `", ANEW, *(weights if _has_weights(self.path) else ()), "`."
+                ),
             )
 
     def _withdraw(self) -> None:

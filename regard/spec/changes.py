@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from regard.errors import Option, RegardError, Setting, Text
+from regard.errors import Message, Option, RegardError, Setting
 from regard.parts import as_data
 from regard.spec.document import Document, Place, parse
 from regard.spec.training import ALTERNATIVES
@@ -70,7 +70,7 @@ def _parsed(typed: str) -> Setting:
         raise RegardError(
             f"expected key.path=value, received {typed!r}.",
             where=Option("set"),
-            fix=Text("For example  ", Setting("encoder.size", 512)),
+            fix=Message("For example  ", Setting("encoder.size", 512)),
         )
     try:
         return Setting(path, parse(f"value: {text}", "").data["value"], typed)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from regard.errors import OPEN, Option, RegardError, Text
+from regard.errors import OPEN, Message, Option, RegardError
 
 
 class Lock:
@@ -56,7 +56,7 @@ class Lock:
         return RegardError(
             f"this run is being trained by another process{name}.",
             where=str(self.folder),
-            fix=Text("Wait until it ends, or choose another folder with `", Option("run", OPEN), "`."),
+            fix=Message("Wait until it ends, or choose another folder with `", Option("run", OPEN), "`."),
         )
 
 

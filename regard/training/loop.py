@@ -15,7 +15,7 @@ from torch import nn
 
 from regard.data.batch import Batch
 from regard.data.batches import Batches
-from regard.errors import Command, RegardError
+from regard.errors import RegardError, ShellCommand
 from regard.private.onednn import without_onednn
 from regard.spec.training import TrainingSpec
 from regard.storage.files import sweep
@@ -227,7 +227,7 @@ class Training:
         elif signal or overdue or (options.checkpoint_every and step % options.checkpoint_every == 0):
             self._checkpoint()
         if signal:
-            resume = Command("train", options={"resume": self.run})
+            resume = ShellCommand("train", options={"resume": self.run})
             self.progress.note(f"Stopped at step {step}. To go on: {resume}")
             raise Interrupted(signal)
 

@@ -18,7 +18,7 @@ import torch
 from packaging.requirements import Requirement
 from rich.console import Console
 
-from regard.cli.doctor import Section, libraries, machine, page, speed
+from regard.cli.doctor import Findings, libraries, machine, page, speed
 from regard.private import Feature, feature
 
 Command = Callable[..., tuple[int, str, str]]
@@ -65,7 +65,10 @@ def test_the_page_tells_what_is_here(
 
 @pytest.mark.parametrize("width", [40, 80])
 def test_it_is_as_wide_as_the_terminal(width: int) -> None:
-    sections = [Section("Versions", tuple(machine.versions())), Section("Extras", tuple(libraries.extras()))]
+    sections = [
+        Findings("Versions", tuple(machine.versions())),
+        Findings("Extras", tuple(libraries.extras())),
+    ]
     out = io.StringIO()
     page.printed(sections, Console(file=out, width=width))
     lines = out.getvalue().splitlines()

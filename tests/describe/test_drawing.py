@@ -18,7 +18,7 @@ from regard.describe import answers, draw
 from regard.describe.graph import graph
 from regard.describe.vertices import Graph, Vertex
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
-from regard.inspect.scene import Path as Line
+from regard.inspect.scene import Shape as Line
 from regard.inspect.writing import text_width
 from regard.model.building import build_network
 from regard.model.counting import fitted_to_nothing, parameter_counts

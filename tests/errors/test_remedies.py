@@ -15,12 +15,12 @@ from regard.cli.wording import COMMAND_LINE
 from regard.errors import (
     FILE,
     OPEN,
-    Command,
+    Message,
     Option,
     RegardError,
     Remedy,
     Setting,
-    Text,
+    ShellCommand,
     Together,
 )
 from regard.spec import Spec
@@ -70,19 +70,19 @@ SMALL: dict[str, Any] = {
             "source='a', target='b'",
         ),
         (
-            Command("generate", ("RUN",), {"prompt": "TEXT"}, python="model.generate(prompt)"),
+            ShellCommand("generate", ("RUN",), {"prompt": "TEXT"}, python="model.generate(prompt)"),
             "regard generate RUN --prompt TEXT",
             "model.generate(prompt)",
         ),
         (
-            Command("train", options={"resume": "runs/x"}),
+            ShellCommand("train", options={"resume": "runs/x"}),
             "regard train --resume runs/x",
             "regard train --resume runs/x",
         ),
     ],
 )
 def test_each_front_end_words_a_remedy(remedy: Remedy, option: str, argument: str) -> None:
-    error = RegardError("too large.", where=remedy, fix=Text("Use ", remedy, "."))
+    error = RegardError("too large.", where=remedy, fix=Message("Use ", remedy, "."))
     assert str(error) == f"{argument}: too large. Use {argument}."
     assert error.said(COMMAND_LINE) == f"{option}: too large. Use {option}."
     again = pickle.loads(pickle.dumps(error))  # as from a worker of a data loader

@@ -24,7 +24,7 @@ from regard.inspect import (
 from regard.inspect.axes import tick_text, ticks
 from regard.inspect.drawings.links import Links
 from regard.inspect.drawings.ranking import Ranking
-from regard.inspect.scene import Circle, Path, Rect, Text
+from regard.inspect.scene import Circle, Rect, Shape, Text
 from regard.inspect.titles import join
 from regard.trace import Glimpses, Trace
 from regard.trace.prediction import Alternative
@@ -89,7 +89,7 @@ def test_bars_are_as_high_as_their_values():
 def test_lines_have_a_dot_for_each_value_and_break_at_gaps():
     scene = bars(["a", "b", "c", "d"], {"x": [1, 2, math.nan, 3]}, style="lines")
     assert len(tagged(scene, Circle)) == 3
-    runs = [m for m in scene.walk() if isinstance(m, Path) and m.width == 2.25]
+    runs = [m for m in scene.walk() if isinstance(m, Shape) and m.width == 2.25]
     assert [len(run.steps) for run in runs] == [2]
 
 
@@ -184,7 +184,7 @@ def test_confusion_shades_by_row_and_shows_recall():
 
 def test_links_reach_the_threshold_and_grow_with_the_weight():
     trace = Trace({"s": ["a", "b"]}, ["x", "y"], {"s": [[0.95, 0.05], [0.4, 0.6]]})
-    drawn = tagged(alignment(trace), Path)
+    drawn = tagged(alignment(trace), Shape)
     assert [float(dict(link.tags)["value"]) for link in drawn] == [0.4, 0.6, 0.95]
     assert [link.width for link in drawn] == sorted(link.width for link in drawn)
     assert isinstance(next(alignment(trace).contents()), Links)

@@ -16,7 +16,7 @@ from rich.console import Console
 from regard.errors import RegardError
 from regard.inspect import heads_figure
 from regard.inspect.drawings.heads import HeadPanels
-from regard.inspect.scene import Group, Path, Rect, Text
+from regard.inspect.scene import Group, Rect, Shape, Text
 from regard.inspect.terminal import render
 from regard.trace import LayerHeads, Trace
 
@@ -134,7 +134,7 @@ def test_large_figures_have_one_mark_for_each_shade_and_leave_zeros_out():
     words = [f"w{i}" for i in range(30)]
     trace = random_heads(words, words, heads=8, layers=2, sparse=True)
     scene = heads_figure(trace)
-    paths = [mark for mark in scene.walk() if isinstance(mark, Path)]
+    paths = [mark for mark in scene.walk() if isinstance(mark, Shape)]
     assert not any(isinstance(mark, Rect) and mark.tip for mark in scene.walk())
     assert len(paths) < 24 * 101
     drawn = 0.0

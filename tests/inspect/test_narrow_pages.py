@@ -11,7 +11,7 @@ from drawn_seen import caption, film, spoken
 from drawn_structures import spelled, story, tree
 from drawn_traces import random_trace, tiny
 
-from regard.inspect import Card, Section, figure, page, trace_page
+from regard.inspect import Card, PageSection, figure, page, trace_page
 from regard.inspect.shaded_table import ShadedCell, ShadedRow, ShadedTable
 from regard.trace import Trace
 
@@ -55,11 +55,11 @@ def every_kind() -> str:
         [ShadedRow("one", "small", [ShadedCell(f"{n}.00", "± 0.10", 0.1 * n) for n in range(8)])],
     )
     sections = [
-        Section("x" * 90, "y" * 200, {"a fact": "9" * 40}),
-        Section("One", figures=[figure(figures[1], title="")]),
-        Section("All", figures=[Card(one, "a heading") for one in figures]),
-        Section("Steps", steps=[Card(figure(tiny())), Card(figure(figures[1]))]),
-        Section(
+        PageSection("x" * 90, "y" * 200, {"a fact": "9" * 40}),
+        PageSection("One", figures=[figure(figures[1], title="")]),
+        PageSection("All", figures=[Card(one, "a heading") for one in figures]),
+        PageSection("Steps", steps=[Card(figure(tiny())), Card(figure(figures[1]))]),
+        PageSection(
             "Tables", table=(["name", *map(str, range(9))], numbers), shaded=shaded, code="z " * 90 + "z" * 90
         ),
     ]

@@ -8,7 +8,7 @@ import pytest
 from drawn_traces import random_trace, tiny
 
 from regard.errors import MissingExtra, RegardError
-from regard.inspect import Card, Section, heatmap, page, save, trace_page
+from regard.inspect import Card, PageSection, heatmap, page, save, trace_page
 from regard.inspect.pyplot import figure, png
 from regard.inspect.scene import Rect
 from regard.trace import Trace
@@ -50,11 +50,11 @@ def a_page():
     return page(
         "Five <words>",
         [
-            Section(facts={"PER": "8.9 %"}),
-            Section(
+            PageSection(facts={"PER": "8.9 %"}),
+            PageSection(
                 "Words", "First.\n\nSecond.", figures=[Card(tiny(), "cat", "K", "a note"), heatmap(tiny())]
             ),
-            Section(
+            PageSection(
                 "Numbers",
                 table=(["system", "n"], [["g2p", 2000], ["a & b", 0.12345]]),
                 code="regard show <run>",
@@ -98,9 +98,9 @@ def test_rows_fade_without_script():
 
 
 def test_a_card_with_a_heading_does_not_repeat_the_title():
-    html = page("t", [Section(figures=[Card(tiny(), "cat", "K")])])
+    html = page("t", [PageSection(figures=[Card(tiny(), "cat", "K")])])
     assert "cat → K" not in html
-    assert "cat → K" in page("t", [Section(figures=[tiny()])])
+    assert "cat → K" in page("t", [PageSection(figures=[tiny()])])
 
 
 def test_the_page_of_a_trace_shows_links_and_what_the_search_kept():

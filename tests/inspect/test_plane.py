@@ -10,7 +10,7 @@ from rich.console import Console
 
 from regard.errors import RegardError
 from regard.inspect.drawings.plane import PlaneAttention
-from regard.inspect.scene import Circle, Path, Scene
+from regard.inspect.scene import Circle, Scene, Shape
 from regard.trace import Pointed, SeenPoints, Trace
 
 SQUARE = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0], [1.0, 0.5]])
@@ -35,7 +35,7 @@ def drawn(scene: Scene, kind: type) -> list[object]:
 
 def test_the_answer_is_drawn_through_its_points_and_another_truth_dashed() -> None:
     scene = trace([0, 1, 2], [0, 1, 2, 3]).plot()
-    outlines = [path for path in drawn(scene, Path) if path.stroke and len(path.steps) > 2]  # type: ignore[attr-defined]
+    outlines = [path for path in drawn(scene, Shape) if path.stroke and len(path.steps) > 2]  # type: ignore[attr-defined]
     true, answer = outlines
     assert true.dashes and true.stroke == "truth" and len(true.steps) == 5  # type: ignore[attr-defined]
     assert not answer.dashes and len(answer.steps) == 4  # type: ignore[attr-defined]
@@ -57,14 +57,14 @@ def test_the_plane_keeps_its_proportions_and_its_upward_direction() -> None:
 
 def test_what_is_right_is_drawn_once() -> None:
     scene = trace([0, 1, 2, 3], [0, 1, 2, 3], "tour").plot()
-    assert not [path for path in drawn(scene, Path) if path.dashes]  # type: ignore[attr-defined]
+    assert not [path for path in drawn(scene, Shape) if path.dashes]  # type: ignore[attr-defined]
     assert "as in truth" in scene.description
 
 
 def test_triangles_are_drawn_one_by_one() -> None:
     scene = trace([0, 1, 4, 1, 2, 4], form="triangles").plot()
     assert scene.title == "1 2 5; 2 3 5"
-    filled = [path for path in drawn(scene, Path) if path.fill is not None]  # type: ignore[attr-defined]
+    filled = [path for path in drawn(scene, Shape) if path.fill is not None]  # type: ignore[attr-defined]
     assert len(filled) == 2
 
 

@@ -24,7 +24,7 @@ from regard.inspect import (
     hops,
     trace_page,
 )
-from regard.inspect.scene import Circle, Group, Image, Path, Rect, Scene, Text
+from regard.inspect.scene import Circle, Group, Image, Rect, Scene, Shape, Text
 from regard.metrics.groups import ByGroup, GroupScore
 from regard.trace import Hops, Nodes, SeenPicture, SeenSeries, SentenceWords, Trace
 
@@ -81,7 +81,7 @@ def test_no_edge_of_a_tree_strikes_through_a_word(times, weights):
             boxes.append((left, left + wide, mark.y + dy - 0.7 * mark.size, mark.y + dy))
     assert len(boxes) == len(words)
     for mark, dx, dy in placed(scene):
-        if isinstance(mark, Path):
+        if isinstance(mark, Shape):
             (x1, y1), (x2, y2) = [(step[1][0] + dx, step[1][1] + dy) for step in mark.steps[:2]]
             for share in np.linspace(0, 1, 60):
                 x, y = x1 + share * (x2 - x1), y1 + share * (y2 - y1)
@@ -114,7 +114,7 @@ def test_true_regions_of_a_gallery_are_exact():
         known, truth={"image": truth}, seen={"image": SeenPicture(known.seen["image"].pixels, (3, 3), boxes)}
     )
     scene = gallery([Example(trace, "red blue square", ("red green square",))])
-    outlines = [mark for mark in scene.walk() if isinstance(mark, Path) and mark.stroke == "truth"]
+    outlines = [mark for mark in scene.walk() if isinstance(mark, Shape) and mark.stroke == "truth"]
     assert len(outlines) == 1
     corners = np.array([step[1] for step in outlines[0].steps])
     (picture, *_) = [mark for mark in scene.walk() if isinstance(mark, Image)]
@@ -128,7 +128,7 @@ def test_a_series_of_one_number_is_a_curve():
     values = np.sin(np.linspace(0, 6, 50))[:, None].astype(np.float32)
     seen = {"beat": SeenSeries(values)}
     scene = figure(Trace({"beat": list("abcde")}, ["sick"], {"beat": np.eye(5)[:1]}, seen=seen, kind="label"))
-    (line,) = [mark for mark in scene.walk() if isinstance(mark, Path) and len(mark.steps) == 50]
+    (line,) = [mark for mark in scene.walk() if isinstance(mark, Shape) and len(mark.steps) == 50]
     heights = np.array([step[1][1] for step in line.steps])
     assert np.corrcoef(heights, values[:, 0])[0, 1] == pytest.approx(-1)  # up is small in a file
     assert not any(isinstance(mark, Image) for mark in scene.walk())

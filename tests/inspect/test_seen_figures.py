@@ -17,7 +17,7 @@ from regard.inspect import Example, compare, figure, gallery, seen, trace_page
 from regard.inspect.drawings.image_svg import border
 from regard.inspect.pyplot import png
 from regard.inspect.raster import VEIL
-from regard.inspect.scene import Group, Image, Path, Rect, Text
+from regard.inspect.scene import Group, Image, Rect, Shape, Text
 from regard.trace import SeenPicture, Trace
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -104,7 +104,7 @@ def test_the_true_place_is_outlined_where_it_is_known():
     assert corners.max(axis=0) == pytest.approx((2 * wide, high))
     assert tagged(second, "truth") and not tagged(third, "truth")
     assert "on the true region" in first.tip and "beside the true region" in second.tip
-    assert not any(isinstance(mark, Path) for mark in figure(caption(truth=False)).walk())
+    assert not any(isinstance(mark, Shape) for mark in figure(caption(truth=False)).walk())
 
 
 def test_the_border_of_cells_is_as_long_as_counted():

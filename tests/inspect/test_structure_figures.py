@@ -16,7 +16,7 @@ from regard.inspect.drawings.arcs_layout import Arc, levels, ports
 from regard.inspect.drawings.hops import HopTable
 from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.drawings.segments import SegmentBands
-from regard.inspect.scene import Group, Path, Rect, Text
+from regard.inspect.scene import Group, Rect, Shape, Text
 from regard.trace import Arcs, Hops, Segments, Trace
 
 anything = st.text(alphabet=st.characters(codec=None), max_size=6)
@@ -32,7 +32,7 @@ def tagged(scene, kind, name):
 
 def bows(scene):
     return {(int(t["head"]), int(t["child"]), t["role"]): mark
-            for mark in tagged(scene, Path, "role") for t in [dict(mark.tags)]}  # fmt: skip
+            for mark in tagged(scene, Shape, "role") for t in [dict(mark.tags)]}  # fmt: skip
 
 
 def crown(path):
@@ -61,12 +61,12 @@ def test_roles_differ_in_form_and_not_only_in_color():
     assert forms["best"] == forms["wrong"] == () != forms["missed"] != forms["other"] != ()
     scene = arcs(tree())
     crossed = [
-        [mark for mark in group.marks if isinstance(mark, Path) and mark.stroke == "series-3"]
+        [mark for mark in group.marks if isinstance(mark, Shape) and mark.stroke == "series-3"]
         for group in scene.walk() if isinstance(group, Group) and group.kind == "arc"
     ]  # fmt: skip
     assert sum(map(len, crossed)) == 1  # the label has the cross
     assert (
-        len([m for m in scene.walk() if isinstance(m, Path) and m.stroke == "series-3" and m.width == 1.7])
+        len([m for m in scene.walk() if isinstance(m, Shape) and m.stroke == "series-3" and m.width == 1.7])
         == 4
     )
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.inspect import alignment, beam, figure, heatmap, highlight
-from regard.inspect.scene import Circle, Group, Image, Path, Rect, Scene, Text, arc
+from regard.inspect.scene import Circle, Group, Image, Rect, Scene, Shape, Text, arc
 from regard.inspect.svg import svg
 from regard.trace import Trace
 
@@ -135,7 +135,7 @@ def test_every_kind_of_mark_is_written():
     marks = (
         Rect(1, 2, 3, 4, fill="#ff0000", stroke="ink", radius=1, opacity=0.5, tip="<tip> & more"),
         Circle(5, 5, 2),
-        Path((("M", (0, 0)), ("Q", (1, 1, 2, 0)), ("Z", ())), fill="accent", dashes=(2, 1)),
+        Shape((("M", (0, 0)), ("Q", (1, 1, 2, 0)), ("Z", ())), fill="accent", dashes=(2, 1)),
         arc(0, 10, 5, 3),
         Image(0, 0, 5, 5, png, smooth=False),
         Group((Text(1, 1, 'a"b', rotate=45, bold=True, italic=True, mono=True),), dx=2, dy=3, kind="k"),

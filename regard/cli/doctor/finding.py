@@ -27,7 +27,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Section:
+class Findings:
     """Findings under one title."""
 
     title: str
@@ -38,7 +38,7 @@ class Section:
         return asdict(self)
 
 
-def section(title: str, find: Callable[[], Iterable[Finding]]) -> Section:
+def section(title: str, find: Callable[[], Iterable[Finding]]) -> Findings:
     """What was found; an exception is a finding too, so that the rest of the page is printed."""
     found: list[Finding] = []
     try:
@@ -46,7 +46,7 @@ def section(title: str, find: Callable[[], Iterable[Finding]]) -> Section:
     except Exception as error:
         told = str(error).strip().partition("\n")[0]
         found.append(Finding("examination", state="wrong", reason=f"{type(error).__name__}: {told}"))
-    return Section(title, tuple(found))
+    return Findings(title, tuple(found))
 
 
 def size(count: float) -> str:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.cli.doctor import libraries, machine, speed
-from regard.cli.doctor.finding import Finding, Section, section
+from regard.cli.doctor.finding import Finding, Findings, section
 from regard.version import __version__
 
 PAGE = {
@@ -30,18 +30,18 @@ NARROW = 60
 """Columns below which a finding takes a line for its name and one for the rest."""
 
 
-def examined() -> list[Section]:
+def examined() -> list[Findings]:
     return [section(title, find) for title, find in PAGE.items()]
 
 
-def wrong(sections: list[Section]) -> list[str]:
+def wrong(sections: list[Findings]) -> list[str]:
     """The names of what should work and does not."""
     return [
         f"{one.title}: {found.name}" for one in sections for found in one.findings if found.state == "wrong"
     ]
 
 
-def printed(sections: list[Section], console: Console) -> None:
+def printed(sections: list[Findings], console: Console) -> None:
     """The page in the terminal, in its width."""
     for one in sections:
         if not one.findings:
@@ -55,7 +55,7 @@ def printed(sections: list[Section], console: Console) -> None:
         console.print(Text("✓ everything that should work does", style="bold green"))
 
 
-def _wide(one: Section, most: int) -> Table:
+def _wide(one: Findings, most: int) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(width=1)
     table.add_column(style="cyan", max_width=most, overflow="fold")
@@ -65,7 +65,7 @@ def _wide(one: Section, most: int) -> Table:
     return table
 
 
-def _narrow(one: Section) -> Table:
+def _narrow(one: Findings) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(width=1)
     table.add_column(overflow="fold")
@@ -86,6 +86,6 @@ def _told(found: Finding) -> Text:
     return told
 
 
-def as_json(sections: list[Section]) -> str:
+def as_json(sections: list[Findings]) -> str:
     data = {"regard": __version__, "wrong": wrong(sections), "sections": [one.data for one in sections]}
     return json.dumps(data, ensure_ascii=False, indent=1) + "\n"

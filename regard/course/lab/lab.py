@@ -14,7 +14,7 @@ from regard.inspect.layout import Block, below, frame
 from regard.inspect.page import page
 from regard.inspect.plot import WIDTH
 from regard.inspect.scene import Scene
-from regard.inspect.section import Card, Section
+from regard.inspect.section import Card, PageSection
 from regard.inspect.table import caption
 from regard.parts.contract import base, required
 from regard.trace import Array
@@ -68,9 +68,9 @@ class LabResult:
             below(self.blocks, gap=18), description=self.description
         )  # the page has its own title and sentence
         sections = [
-            Section(steps=self.steps) if self.steps else Section(figures=[drawing]),
-            Section("Numbers", table=(head, shown)) if rows else Section(),
-            Section("Worked out", code="\n".join(self.worked)) if self.worked else Section(),
+            PageSection(steps=self.steps) if self.steps else PageSection(figures=[drawing]),
+            PageSection("Numbers", table=(head, shown)) if rows else PageSection(),
+            PageSection("Worked out", code="\n".join(self.worked)) if self.worked else PageSection(),
         ]
         return page(self.title, sections, subtitle=self.see)
 

@@ -7,8 +7,19 @@ runs all quick entries.
     lectures.examine(lectures.entry("000.62")).state
 """
 
-from regard.course.lectures.entry import Deck, Entry
-from regard.course.lectures.examining import EntryResult, Finding, examine
+from regard.course.lectures.entry import Deck, LectureEntry
+from regard.course.lectures.examining import CheckResult, EntryResult, examine
 from regard.course.lectures.shelf import deck, decks, entry, errata, names
 
-__all__ = ["Deck", "Entry", "EntryResult", "Finding", "deck", "decks", "entry", "errata", "examine", "names"]
+__all__ = [
+    "CheckResult",
+    "Deck",
+    "EntryResult",
+    "LectureEntry",
+    "deck",
+    "decks",
+    "entry",
+    "errata",
+    "examine",
+    "names",
+]

@@ -47,7 +47,7 @@ class EntryFigure(Settings):
         return self
 
 
-class Entry(Settings):
+class LectureEntry(Settings):
     """One claim, equation, system or figure of a lecture."""
 
     number: int = Field(ge=1)
@@ -76,7 +76,7 @@ class Entry(Settings):
     """Differences between our system and the slide, and other remarks."""
 
     @model_validator(mode="after")
-    def _answered(self) -> Entry:
+    def _answered(self) -> LectureEntry:
         given = bool(self.checks or self.errata), bool(self.like), bool(self.nothing)
         if sum(given) != 1:
             raise ValueError("expected one of: checks (or errata), like, nothing")
@@ -92,7 +92,7 @@ class Deck(Settings):
     """Its topic."""
     course: str
     """Course and lecturer."""
-    entries: tuple[Entry, ...] = Field(min_length=1)
+    entries: tuple[LectureEntry, ...] = Field(min_length=1)
     """Its entries."""
 
     @model_validator(mode="after")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import torch
 
 from regard.course.lectures.checks import Check, TrainedCheck
-from regard.course.lectures.entry import Entry
+from regard.course.lectures.entry import LectureEntry
 from regard.course.lectures.shelf import entry as find
 from regard.structures.kernels import plainly
 
@@ -18,7 +18,7 @@ State = Literal["pass", "fail", "record", "nothing"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """The result of one check.
 
     role       "" for a check, "as printed" and "corrected" for the two of an erratum
@@ -39,7 +39,7 @@ class EntryResult:
     """The results of an entry."""
 
     state: State
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[CheckResult, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -50,7 +50,7 @@ class EntryResult:
         return self.state in ("pass", "record")
 
 
-def examine(entry: Entry) -> EntryResult:
+def examine(entry: LectureEntry) -> EntryResult:
     """Run the checks of an entry and both sides of its errata."""
     if entry.nothing:
         return EntryResult("nothing")
@@ -65,7 +65,7 @@ def examine(entry: Entry) -> EntryResult:
     return EntryResult("record" if recorded and not entry.errata else "pass", tuple(findings))
 
 
-def _finding(check: Check, role: str = "") -> Finding:
+def _finding(check: Check, role: str = "") -> CheckResult:
     began = time.perf_counter()
     told = check.told()
     try:
@@ -76,11 +76,11 @@ def _finding(check: Check, role: str = "") -> Finding:
     except Exception as error:  # an entry that raises has failed; the others continue
         holds, found = False, f"{type(error).__name__}: {error}"
         if role == "as printed":
-            return Finding(
+            return CheckResult(
                 told, found, False, time.perf_counter() - began, role
             )  # the printed version must run and be wrong
     if isinstance(check, TrainedCheck):
         found = f"{found} (docs/results.md: {check.under})"
     passed = not holds if role == "as printed" else holds
     recorded = isinstance(check, TrainedCheck)
-    return Finding(told, found, passed, time.perf_counter() - began, role, recorded)
+    return CheckResult(told, found, passed, time.perf_counter() - began, role, recorded)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from regard.course.lectures.checks import Check, TrainedCheck
-from regard.course.lectures.entry import Deck, Entry
+from regard.course.lectures.entry import Deck, LectureEntry
 from regard.course.lectures.session import session
 from regard.course.lectures.shelf import answered_by, deck, decks, drawing, errata
 from regard.storage.files import write_text
@@ -66,7 +66,7 @@ def page(of: Deck) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _lines(of: Deck, entry: Entry) -> list[str]:
+def _lines(of: Deck, entry: LectureEntry) -> list[str]:
     name = f"{of.deck}.{entry.number}"
     source = answered_by(name)
     lines = [f"### {name} · {entry.place} · {entry.kind}", "", _safe(entry.claim)]
@@ -96,7 +96,7 @@ def _told(check: Check) -> str:
     return check.told()
 
 
-def _anchor(of: Deck, entry: Entry) -> str:
+def _anchor(of: Deck, entry: LectureEntry) -> str:
     """GitHub's anchor of a heading: punctuation is dropped, spaces become dashes."""
     title = f"{of.deck}.{entry.number} · {entry.place} · {entry.kind}".lower()
     return "".join(sign for sign in title if sign.isalnum() or sign in " -").replace(" ", "-")

@@ -16,7 +16,7 @@ MINUTE = 60
 
 
 @dataclass(frozen=True)
-class CommandLine:
+class SessionCommand:
     """A command.
 
     first    whether it must run before the entry's own command
@@ -31,14 +31,17 @@ class CommandLine:
         return f"{self.text}    # {self.remark}" if self.remark else self.text
 
 
-def session(name: str) -> list[CommandLine]:
+def session(name: str) -> list[SessionCommand]:
     """All commands of an entry; an empty list if it has none."""
     line = command(name)
     if not line:
         return []
     given = entry(name).before or answered_by(name).before
     made = given or tuple(f"regard train {run}" for run in _runs(line))
-    return [*(CommandLine(one, True, remark(one)) for one in made), CommandLine(line, False, remark(line))]
+    return [
+        *(SessionCommand(one, True, remark(one)) for one in made),
+        SessionCommand(line, False, remark(line)),
+    ]
 
 
 def remark(line: str) -> str:

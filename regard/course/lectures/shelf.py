@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from regard import zoo
 from regard.course.lectures.checks import LabCheck, PythonCheck, lab_command
-from regard.course.lectures.entry import Deck, Entry, EntryFigure, Erratum
+from regard.course.lectures.entry import Deck, EntryFigure, Erratum, LectureEntry
 from regard.errors import RegardError
 from regard.spec.document import parse
 from regard.spec.messages import explain
@@ -51,7 +51,7 @@ def read(path: Path) -> Deck:
         raise explain(error, Deck, document, document.data, {}) from None
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> LectureEntry:
     """The entry 004.29."""
     number, dot, place = name.partition(".")
     found = deck(number)
@@ -64,13 +64,13 @@ def entry(name: str) -> Entry:
     return found.entries[int(place) - 1]
 
 
-def answered_by(name: str) -> Entry:
+def answered_by(name: str) -> LectureEntry:
     """The entry whose checks are used: the entry itself, or the one named by `like`."""
     found = entry(name)
     return entry(found.like) if found.like else found
 
 
-def errata(of: Deck) -> list[tuple[Entry, Erratum]]:
+def errata(of: Deck) -> list[tuple[LectureEntry, Erratum]]:
     """The errata of a deck, including those it shares with another deck."""
     return [(one, erratum) for one in of.entries for erratum in answered_by(f"{of.deck}.{one.number}").errata]
 

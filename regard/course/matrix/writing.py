@@ -14,7 +14,7 @@ from regard.course.matrix.seeing import see
 from regard.course.matrix.table import Figure, MatrixRow, MatrixTable, shown, title
 from regard.errors import RegardError
 from regard.inspect.page import page
-from regard.inspect.section import Section
+from regard.inspect.section import PageSection
 from regard.inspect.shaded_table import ShadedCell, ShadedRow, ShadedTable
 from regard.storage.files import write_text
 
@@ -89,13 +89,13 @@ def to_html(table: MatrixTable) -> str:
             )
         )
         looked = looked or mechanism.looks
-    sections = [Section(shaded=ShadedTable(heads(table), rows)) if rows else Section()]
+    sections = [PageSection(shaded=ShadedTable(heads(table), rows)) if rows else PageSection()]
     if remarks(table):
-        sections.append(Section("Remarks", table=(["mechanism", "remark"], list(remarks(table).items()))))
+        sections.append(PageSection("Remarks", table=(["mechanism", "remark"], list(remarks(table).items()))))
     commands = "\n".join(_command(table, row) for row in table.rows)
     sections += [
-        Section("Shared settings", budget(table)),
-        Section("Commands", "Each command trains one row:", code=commands) if commands else Section(),
+        PageSection("Shared settings", budget(table)),
+        PageSection("Commands", "Each command trains one row:", code=commands) if commands else PageSection(),
     ]
     return page(heading(table), sections, subtitle=see(table))
 

@@ -26,7 +26,7 @@ from regard.data.columns.text_check import check_units
 from regard.data.columns.vocabulary import Vocabulary, WithLineEnds, code_points
 from regard.data.ragged import Array, Ragged
 from regard.data.text_lists import LISTED
-from regard.errors import RegardError, Setting, Text
+from regard.errors import Message, RegardError, Setting
 from regard.parts import Count, Mistakes, Plan, register
 
 LINE_END = "⏎"
@@ -107,7 +107,7 @@ class StreamColumn(TextColumn):
             raise RegardError(
                 f"none of the {UNITS[self.unit]} of this text occurs {self.min_count} times: all would be unknown.",
                 where=f"outputs.{self.name}.min_count",
-                fix=Text("Use a longer text, or  ", Setting(f"outputs.{self.name}.min_count", 1)),
+                fix=Message("Use a longer text, or  ", Setting(f"outputs.{self.name}.min_count", 1)),
             )
 
     def _with_lines(self) -> None:

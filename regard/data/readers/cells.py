@@ -10,10 +10,10 @@ from typing import Any
 from regard.data.readers.layout import Record
 from regard.data.readers.ranges import ends, ends_of
 from regard.data.readers.row import Row
-from regard.errors import NAME, Command, RegardError, Text
+from regard.errors import NAME, Message, RegardError, ShellCommand
 
 SHOWN = 30
-CHOOSING = Command(
+CHOOSING = ShellCommand(
     "train",
     ("FILE",),
     {"source": NAME, "target": NAME},
@@ -99,7 +99,7 @@ def assign(
         f"the table has {width} column{'' if width == 1 else 's'}, but {wanted}: "
         f"{listed(first, header=header)}.",
         where=where,
-        fix=Text("Choose the columns by name or number from 1: `", CHOOSING, "`; ", IN_A_SPEC),
+        fix=Message("Choose the columns by name or number from 1: `", CHOOSING, "`; ", IN_A_SPEC),
     )
 
 

@@ -14,12 +14,12 @@ from regard.data.readers.lines import BLANK
 from regard.data.readers.opening import find, kind, members
 from regard.data.readers.reader import Field, Reader, joined
 from regard.data.readers.row import Row, RowSource
-from regard.errors import RegardError, Setting, Text, Words
+from regard.errors import Message, RegardError, Setting, Words
 from regard.parts import as_data, names, part
 
 BadRows = Literal["stop", "skip"]
 
-SKIP_HINT = Text(
+SKIP_HINT = Message(
     "Correct the row, or set bad_rows: skip (", Setting("data.bad_rows", "skip"), ") to go on without it."
 )
 

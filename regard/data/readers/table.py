@@ -18,7 +18,7 @@ from regard.data.readers.ranges import ends_of
 from regard.data.readers.reader import Field, Reader
 from regard.data.readers.row import Row
 from regard.data.readers.table_entries import ROWS_BELOW, is_blank, table_entries
-from regard.errors import RegardError, Setting, Text, Words
+from regard.errors import Message, RegardError, Setting, Words
 from regard.parts import register
 
 
@@ -92,10 +92,10 @@ class TableReader(Reader):
         if layout.delimiter != self.usual:
             change = self._change(delimiter="comma" if layout.delimiter == "tab" else "tab")
             separated = f"{path}: the cells are separated by {layout.delimiter}s. To change that: "
-            said.append(Text(separated, change))
+            said.append(Message(separated, change))
         if told:
             change = self._change(header=not cells.header)
-            said.append(Text(f"{path}: {'; '.join(told)}. To change that: ", change))
+            said.append(Message(f"{path}: {'; '.join(told)}. To change that: ", change))
         return said
 
     def entries(self, path: Path, fields: Sequence[str], new: str = "") -> Entries:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from regard.data import Row
 from regard.data.readers.row import SomeRows, all_rows, fingerprint, remarks_of, sources_of
-from regard.errors import FILE, Placeholder, RegardError, Setting, Text, Words
+from regard.errors import FILE, Message, Placeholder, RegardError, Setting, Words
 from regard.spec import Spec
 
 MOST_HELD_OUT = 2000
@@ -49,12 +49,12 @@ def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[R
         raise RegardError(
             f"{distinct} distinct {what} are too few to set some aside for dev.",
             where=", ".join(spec.data.train),
-            fix=Text(
+            fix=Message(
                 "Name a dev file: ", Setting("data.dev", FILE), *((", or  ", ungrouped) if group else ())
             ),
         )
     if group:
-        dev.remark = Text(
+        dev.remark = Message(
             f"rows with the same {group} stay together: {sum(key < bound for key in keys):,} of {distinct:,} are held "
             "out as dev. To change that: ",
             Setting("data.group", Placeholder("FIELD")),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from regard.data import Row
 from regard.data.readers.row import SomeRows, fingerprint, remarks_of
-from regard.errors import FILE, RegardError, Setting, Text, Together, Words
+from regard.errors import FILE, Message, RegardError, Setting, Together, Words
 from regard.spec import Spec
 
 
@@ -31,14 +31,16 @@ def parted(rows: Iterable[Row], spec: Spec) -> dict[str, Iterable[Row]]:
         raise RegardError(
             f"the text has {counted}: too few to set some aside for {' and '.join(names[1:])}.",
             where=", ".join(data.train),
-            fix=Text("Use a longer text, or name other files: ", Together(dev, Setting("data.test", FILE))),
+            fix=Message(
+                "Use a longer text, or name other files: ", Together(dev, Setting("data.test", FILE))
+            ),
         )
     told = ", ".join(
         f"{name} {100 * (end - start) / total:.3g} %"
         for name, start, end in zip(names, starts, ends, strict=True)
     )
     change = (dev, " or ", Setting("data.hold_out", 0.1))
-    remark = Text(f"the text is split in this order: {told}. To change that: ", *change)
+    remark = Message(f"the text is split in this order: {told}. To change that: ", *change)
     return {
         name: StreamPart(rows, field, start, end, remark)
         for name, start, end in zip(names, starts, ends, strict=True)

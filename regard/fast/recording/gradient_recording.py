@@ -32,7 +32,7 @@ Function = Callable[..., Found]
 
 
 @dataclass(frozen=True)
-class Asked:
+class RecordingRequest:
     """A requested computation: a function of the inputs that uses the owner's weights.
 
     shares   the dropout probabilities of the owner
@@ -86,11 +86,11 @@ class RecordingPool:
         self.returned = lambda: all(gone() for gone in questions)
         return [piece for piece, _ in found]
 
-    def recorded(self, key: Hashable, asked: Asked) -> GradientRecording | None:
+    def recorded(self, key: Hashable, asked: RecordingRequest) -> GradientRecording | None:
         """The recording for a key, or None."""
         return self.recordings.get(key, lambda: self._record(asked))
 
-    def _record(self, asked: Asked) -> GradientRecording | str:
+    def _record(self, asked: RecordingRequest) -> GradientRecording | str:
         if self.graph_pool is None:
             # one stream for all, because a pool reuses memory only on the stream it was used on
             self.graph_pool, self.side = torch.cuda.graph_pool_handle(), torch.cuda.Stream()
@@ -253,7 +253,7 @@ class PendingGradient:
     used = False
 
 
-def replay(pool: RecordingPool, recording: GradientRecording, asked: Asked) -> Found:
+def replay(pool: RecordingPool, recording: GradientRecording, asked: RecordingRequest) -> Found:
     """Compute a request by replaying a recording."""
     found: Found = apply(_Replayed, pool, recording, *asked.inputs, *asked.weights)
     return found

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor, nn
 
 from regard.fast.recording.gradient_recording import (
-    Asked,
     Found,
     Function,
     GradientRecording,
     RecordingPool,
+    RecordingRequest,
     replay,
 )
 from regard.fast.recording.recordable import state_of
@@ -45,7 +45,7 @@ def replayed(owner: nn.Module, function: Function, *inputs: Tensor, key: Hashabl
     replays = replays_of(owner)
     weights = replays.weights(owner)  # also finds the dropouts
     shares = tuple(module.p for module in replays.dropouts)
-    asked = Asked(owner, function, inputs, weights, shares, autocast_dtype())
+    asked = RecordingRequest(owner, function, inputs, weights, shares, autocast_dtype())
     return replays(asked, (key, state)) if asked.weights else function(*inputs)
 
 
@@ -68,7 +68,7 @@ class GradientReplays:
             self.dropouts = [module for module in owner.modules() if isinstance(module, nn.Dropout)]
         return [one for _, _, one in self._places if one.requires_grad]
 
-    def __call__(self, asked: Asked, key: Hashable) -> Found:
+    def __call__(self, asked: RecordingRequest, key: Hashable) -> Found:
         pool = self._free()
         known = None if pool is None else pool.recorded((key, asked.key), asked)
         if pool is None or known is None:

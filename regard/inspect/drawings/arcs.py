@@ -17,7 +17,7 @@ from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import Block, below, color_scale, frame
 from regard.inspect.scene import Mark, Scene, Text, line
-from regard.inspect.section import Card, Section
+from regard.inspect.section import Card, PageSection
 from regard.inspect.writing import text_width
 from regard.parts import register
 from regard.trace import Arcs, Array, Trace
@@ -96,13 +96,13 @@ class ArcDiagram(TracedDrawing):
             return None
         return replace(self, arcs=Arcs(self.arcs.true_heads, relations=self.arcs.true_relations))
 
-    def sections(self, trace: Trace, name: str, heading: str) -> list[Section]:
+    def sections(self, trace: Trace, name: str, heading: str) -> list[PageSection]:
         """All marginals of the tree."""
         if self.arcs.marginals is None or not self.words:
             return []
         text = "p(the word of the row is the head of the word of the column), summed over all trees."
         card = Card(frame(below(self._matrix())), heading=heading)
-        return [Section("Marginals", text, figures=[card])]
+        return [PageSection("Marginals", text, figures=[card])]
 
     def _matrix(self) -> list[Block]:
         table = marginal_matrix(replace(self, title=""))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from regard.inspect.drawings.arcs_layout import Arc, Role, Side, arcs_above, arcs_below
 from regard.inspect.layout import Block
-from regard.inspect.scene import Anchor, Group, Mark, Path, Rect, Step, Text, line
+from regard.inspect.scene import Anchor, Group, Mark, Rect, Shape, Step, Text, line
 from regard.inspect.writing import is_special, runs_right_to_left, text_width, visible
 
 if TYPE_CHECKING:
@@ -161,10 +161,10 @@ class _Bow:
         value = f"{arc.strength:.6g}" if arc.known else ""
         tags = (("head", str(arc.head)), ("child", str(arc.child)), ("role", arc.role), ("value", value))
         marks: list[Mark] = [
-            Path(
+            Shape(
                 self._steps(), stroke=color, width=width, opacity=opacity, dashes=DASHES[arc.role], tags=tags
             ),
-            Path(self._point(), stroke=None, fill=color, opacity=opacity),
+            Shape(self._point(), stroke=None, fill=color, opacity=opacity),
         ]
         if arc.role == "wrong" and (crossed or not arc.head):
             marks += cross((self.x1 + self.x2) / 2, self.crown if arc.head else (self.base + self.crown) / 2)

@@ -14,7 +14,7 @@ from regard.inspect.drawings.links import Links
 from regard.inspect.layout import Block, frame
 from regard.inspect.narrowing import narrowed
 from regard.inspect.palette import Over, Shade
-from regard.inspect.scene import Group, Mark, Path, Rect, Scene, Text
+from regard.inspect.scene import Group, Mark, Rect, Scene, Shape, Text
 from regard.inspect.titles import reading
 from regard.inspect.writing import is_special, runs_right_to_left, text_width, visible
 from regard.parts import register
@@ -119,7 +119,7 @@ def _legend(y: float, *, truth: bool) -> list[Mark]:
     marks: list[Mark] = [Text(0, y, note, size=11, color="muted")]
     x = 1.06 * text_width(note, 11) + 18
     for stroke, said in (("accent", "copied"), ("truth", "copied from the true position")) if truth else ():
-        marks.append(Path((("M", (x, y - 4)), ("L", (x + 18, y - 4))), stroke=stroke, width=2.5))
+        marks.append(Shape((("M", (x, y - 4)), ("L", (x + 18, y - 4))), stroke=stroke, width=2.5))
         marks.append(Text(x + 24, y, said, size=11, color="muted"))
         x += 24 + 1.06 * text_width(said, 11) + 16
     return marks
@@ -153,13 +153,13 @@ def _words(words: Sequence[str], places: Sequence[Place], shares: Sequence[float
     return marks
 
 
-def _curve(links: Links, to: int, start: int, source: Place, target: Place) -> Path:
+def _curve(links: Links, to: int, start: int, source: Place, target: Place) -> Shape:
     weight = float(links.weights[to, start])
     true = links.truth is not None and bool(links.truth[to, start] > 0)
     x1, y1 = source[0] + source[2] / 2, source[1] + HIGH
     x2, y2 = target[0] + target[2] / 2, target[1]
     bend = 0.5 * (y2 - y1)
-    return Path(
+    return Shape(
         (("M", (x1, y1)), ("C", (x1, y1 + bend, x2, y2 - bend, x2, y2))),
         stroke="truth" if true else "accent",
         width=0.75 + 2.25 * min(1.0, weight),

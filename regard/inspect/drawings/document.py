@@ -16,7 +16,7 @@ from regard.inspect.drawings.document_terminal import draw_document as terminal_
 from regard.inspect.drawings.drawing import PLAIN, TracedDrawing, View, held
 from regard.inspect.layout import Block, below, frame
 from regard.inspect.scene import Scene
-from regard.inspect.section import Section
+from regard.inspect.section import PageSection
 from regard.inspect.titles import answer
 from regard.inspect.writing import JOINER, visible
 from regard.parts import register
@@ -167,11 +167,11 @@ class DocumentWords(TracedDrawing):
     def terminal_legend(cls, shown: Sequence[DocumentWords], width: int, ink: Ink) -> Iterator[Text]:
         return document_notes(shown, width, ink)
 
-    def sections(self, trace: Trace, name: str, heading: str) -> list[Section]:
+    def sections(self, trace: Trace, name: str, heading: str) -> list[PageSection]:
         """All sentences, if the figure collapses some."""
         if len(self.words.counts) <= FULL:
             return []
-        return [Section(f"All sentences of {name}", html=document_html(self))]
+        return [PageSection(f"All sentences of {name}", html=document_html(self))]
 
     def description(self) -> str:
         """The most attended sentence and words, in words."""

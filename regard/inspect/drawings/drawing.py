@@ -18,7 +18,7 @@ from regard.parts.contract import base, optional, required
 from regard.trace import Trace, Traced
 
 if TYPE_CHECKING:
-    from regard.inspect.section import Section
+    from regard.inspect.section import PageSection
     from regard.inspect.terminal.ink import Ink
 
 Style = Literal["smooth", "grid"]
@@ -166,7 +166,7 @@ class TracedDrawing(Drawing):
         return [below([*(one.block() for one in shown), *legends(shown)], gap=cls.gap)]
 
     @optional("in a page about one prediction")
-    def sections(self, trace: Trace, name: str, heading: str) -> list[Section]:
+    def sections(self, trace: Trace, name: str, heading: str) -> list[PageSection]:
         """More about the drawing, below the figure; sections with equal headings become one. Default: none."""
         return []
 

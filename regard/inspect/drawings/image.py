@@ -16,7 +16,7 @@ from regard.inspect.drawings.image_terminal import image_lines, image_notes
 from regard.inspect.drawings.seen import SeenAttention
 from regard.inspect.layout import Block, below, frame
 from regard.inspect.raster import Pixels
-from regard.inspect.section import Card, Section
+from regard.inspect.section import Card, PageSection
 from regard.parts import register
 from regard.trace import SeenPicture, Trace
 
@@ -82,14 +82,14 @@ class ImageAttention(SeenAttention):
             return f"An image of {self.pixels.shape[1]} by {self.pixels.shape[0]} pixels."
         return " · ".join(image_tip(self, word).replace("\n", " ") for word in range(len(self.words)))
 
-    def sections(self, trace: Trace, name: str, heading: str) -> list[Section]:
+    def sections(self, trace: Trace, name: str, heading: str) -> list[PageSection]:
         """The attention once more, by grid cells."""
         if name not in trace.attention:
             return []
         cells = replace(self, style="grid", title="")
         figure = frame(below([cells.block(), *self.legend([cells])], gap=16), description=cells.description())
         text = "The cells of the attention, not smoothed."
-        return [Section("Cell by cell", text, figures=[Card(figure, heading=heading)])]
+        return [PageSection("Cell by cell", text, figures=[Card(figure, heading=heading)])]
 
 
 def _boxes(trace: Trace, what: SeenPicture, attention: dict[str, Any]) -> tuple[tuple[Box, ...], ...]:

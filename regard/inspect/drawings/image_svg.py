@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from regard.inspect.layout import BOLDER, Block
 from regard.inspect.raster import VEIL, bounded, cell_veil, png, veil, veil_gray
-from regard.inspect.scene import Group, Image, Mark, Path, Rect, Step, Text
+from regard.inspect.scene import Group, Image, Mark, Rect, Shape, Step, Text
 from regard.inspect.writing import is_special, text_width, visible, wrap
 
 if TYPE_CHECKING:
@@ -152,8 +152,8 @@ def _truth(attention: ImageAttention, word: int, plan: _Plan) -> list[Mark]:
             steps += [("M", (x1 * wide, LINE + y1 * high)), ("L", (x2 * wide, LINE + y2 * high))]
     thick = 1.5 if attention.small else 2.25
     return [
-        Path(tuple(steps), stroke="#ffffff", width=thick + 2, opacity=0.8),
-        Path(tuple(steps), stroke="truth", width=thick, tags=(("truth", "1"),)),
+        Shape(tuple(steps), stroke="#ffffff", width=thick + 2, opacity=0.8),
+        Shape(tuple(steps), stroke="truth", width=thick, tags=(("truth", "1"),)),
     ]
 
 

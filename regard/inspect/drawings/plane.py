@@ -17,7 +17,7 @@ from regard.inspect.drawings.drawing import PLAIN, View
 from regard.inspect.drawings.seen import SeenAttention
 from regard.inspect.layout import Block, color_scale
 from regard.inspect.palette import Color, Shade
-from regard.inspect.scene import Circle, Group, Mark, Path, Rect, Step, Text
+from regard.inspect.scene import Circle, Group, Mark, Rect, Shape, Step, Text
 from regard.inspect.writing import text_width
 from regard.parts import register
 from regard.trace import Array, Pointed, SeenPoints, Trace, written
@@ -179,8 +179,8 @@ def _figure(
         if closed and len(piece) > 2:
             steps.append(("Z", ()))
             if fill and form != "tour":
-                marks.append(Path(tuple(steps), stroke=None, fill=color, opacity=0.13))
-        marks.append(Path(tuple(steps), stroke=color, width=1.75, dashes=dashes))
+                marks.append(Shape(tuple(steps), stroke=None, fill=color, opacity=0.13))
+        marks.append(Shape(tuple(steps), stroke=color, width=1.75, dashes=dashes))
     return marks
 
 
@@ -193,7 +193,7 @@ def _legend(shown: Sequence[PlaneAttention]) -> Block:
         lines.append(("truth", "truth", (5.0, 4.0)))
     for name, color, dashes in lines:
         x += 20
-        marks.append(Path((("M", (x, 5)), ("L", (x + 22, 5))), stroke=color, width=1.75, dashes=dashes))
+        marks.append(Shape((("M", (x, 5)), ("L", (x + 22, 5))), stroke=color, width=1.75, dashes=dashes))
         marks.append(Text(x + 28, 9, name, size=11, color="muted"))
         x += 28 + text_width(name, 11)
     return Block(tuple(marks), x, 11.0)

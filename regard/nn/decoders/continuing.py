@@ -10,7 +10,7 @@ from pydantic import field_validator
 from torch import Tensor, nn
 
 from regard.data.batch import Span
-from regard.errors import Command, RegardError, Text
+from regard.errors import Message, RegardError, ShellCommand
 from regard.nn.adaptive import CUTOFFS, NARROWER, AdaptiveOutput, probabilities
 from regard.nn.decoders.decoder import BatchView, Decoder
 from regard.nn.decoders.output import Output
@@ -26,7 +26,7 @@ from regard.trace.prediction import Prediction
 
 Carried = tuple[Tensor, ...]
 """The state after a span: tensors (B, …), as many as the decoder needs."""
-GENERATE = Command("generate", ("RUN",), {"prompt": "TEXT"}, python="model.generate(prompt)")
+GENERATE = ShellCommand("generate", ("RUN",), {"prompt": "TEXT"}, python="model.generate(prompt)")
 
 
 class ContinuingDecoder(Decoder):
@@ -236,7 +236,7 @@ class ContinuingDecoder(Decoder):
     def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Any:
         raise RegardError(
             "this model reads no input: it continues a text.",
-            fix=Text("Use  ", GENERATE, "."),
+            fix=Message("Use  ", GENERATE, "."),
         )
 
     def predictions(self, found: Any, column: Any, view: BatchView) -> list[Prediction]:

@@ -11,7 +11,7 @@ from pydantic import field_validator
 from torch import Tensor, nn
 
 from regard import parts
-from regard.errors import Command, RegardError, Text
+from regard.errors import Message, RegardError, ShellCommand
 from regard.nn.attention import watching
 from regard.nn.letters import Letters
 from regard.nn.loss import Loss
@@ -38,7 +38,7 @@ class Source(Protocol):
 
 Truth = Mapping[str, Tensor] | Tensor | None
 """The true alignment (B, T, S) by the name of the attended memory; a bare tensor if only one is attended."""
-MEAN_LOSS = Command("evaluate", ("RUN",), {"metric": "loss"}, python='model.evaluate(metrics=["loss"])')
+MEAN_LOSS = ShellCommand("evaluate", ("RUN",), {"metric": "loss"}, python='model.evaluate(metrics=["loss"])')
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ class Decoder(nn.Module):
         """Score given outputs. The result has the form of a search result, as `predictions` takes it."""
         raise RegardError(
             f"a {type(self).Options.type} decoder cannot score given outputs.",
-            fix=Text("`", MEAN_LOSS, "` gives their mean loss."),
+            fix=Message("`", MEAN_LOSS, "` gives their mean loss."),
         )
 
     @required("after `predict` and `score`")

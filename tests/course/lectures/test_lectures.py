@@ -19,11 +19,11 @@ import yaml
 from regard import zoo
 from regard.cli.main import app
 from regard.course import lectures
-from regard.course.lectures import Entry, examine
+from regard.course.lectures import LectureEntry, examine
 from regard.course.lectures.checks import TrainedCheck
 from regard.course.lectures.drawing import drawn, has_figure
 from regard.course.lectures.reference import pages
-from regard.course.lectures.session import CommandLine, session
+from regard.course.lectures.session import SessionCommand, session
 from regard.course.lectures.shelf import SHELF, drawing, read
 from regard.errors import RegardError
 from regard.parts import names
@@ -40,8 +40,10 @@ COLUMNS = 120
 Command = Callable[..., tuple[int, str, str]]
 
 
-def entry(**data: Any) -> Entry:
-    return Entry.model_validate({"number": 1, "place": "L1", "kind": "claim", "claim": "It is so.", **data})
+def entry(**data: Any) -> LectureEntry:
+    return LectureEntry.model_validate(
+        {"number": 1, "place": "L1", "kind": "claim", "claim": "It is so.", **data}
+    )
 
 
 def test_everything_the_lectures_show_has_an_entry() -> None:
@@ -209,7 +211,7 @@ def test_a_training_that_an_entry_needs_is_told_with_its_time(regard: Command) -
         "regard train translation-no-attention    # once, about 4 minutes",
         "regard evaluate runs/translation runs/translation-no-attention --by-length --plot bleu.svg",
     ]
-    assert session("004.31") == [CommandLine("regard describe translation")] and session("000.44") == []
+    assert session("004.31") == [SessionCommand("regard describe translation")] and session("000.44") == []
     code, out, _ = regard("lecture", "004.43")
     assert code == 0 and "$ regard train caption    # once, about 6 minutes" in map(
         str.strip, out.splitlines()

@@ -10,7 +10,7 @@ import numpy as np
 from rich.text import Text
 
 import regard
-from regard.inspect import PLAIN, Block, Ink, Section, View
+from regard.inspect import PLAIN, Block, Ink, PageSection, View
 from regard.inspect.layout import frame
 from regard.inspect.scene import Circle, Group, line
 from regard.inspect.scene import Text as Label
@@ -92,8 +92,8 @@ class DialDrawing(regard.inspect.TracedDrawing):
         truth = self.dial.truth
         return None if truth is None else replace(self, dial=Dial(truth, self.dial.ends))
 
-    def sections(self, trace: regard.Trace, name: str, heading: str) -> list[Section]:
-        return [Section("The dial alone", figures=[frame(self.block())])]
+    def sections(self, trace: regard.Trace, name: str, heading: str) -> list[PageSection]:
+        return [PageSection("The dial alone", figures=[frame(self.block())])]
 
 
 def example() -> regard.Trace:

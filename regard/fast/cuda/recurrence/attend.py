@@ -19,7 +19,7 @@ from torch import Tensor
 
 from regard.fast.cuda.recurrence.back import back
 from regard.fast.cuda.recurrence.forth import forth
-from regard.fast.cuda.recurrence.graphs import Recorded, recorded, unnarrowed
+from regard.fast.cuda.recurrence.graphs import PlanGraphs, recorded, unnarrowed
 from regard.fast.cuda.recurrence.plan import UnrollPlan
 from regard.fast.cuda.recurrence.workspace import Hold, UnrollWorkspace, fill, shapes
 from regard.fast.recording.buffers import buffers, using_buffers
@@ -135,7 +135,7 @@ def _packed(padded: Tensor, index: Tensor) -> Tensor:
     return padded.flatten(0, 1)[index]
 
 
-def _forward(entry: Recorded[UnrollWorkspace], given: UnrollGiven, inputs: Inputs) -> None:
+def _forward(entry: PlanGraphs[UnrollWorkspace], given: UnrollGiven, inputs: Inputs) -> None:
     """Copy all inputs into the workspace and run the steps."""
     workspace, plan = entry.workspace, entry.workspace.plan
     H, words = plan.size, workspace["words"].flatten(0, 1)

@@ -27,7 +27,7 @@ SPARE = 1.1
 """A buffer that must grow is allocated larger than requested by this factor."""
 
 
-class Recorded(Generic[Allocated]):
+class PlanGraphs(Generic[Allocated]):
     """One plan: its workspace, and its graphs by name; None for steps that have run but are not recorded."""
 
     def __init__(self, workspace: Allocated) -> None:
@@ -55,13 +55,15 @@ class Graphs:
 
     def __init__(self) -> None:
         self.buffer: Buffer | None = None
-        self.plans: OrderedDict[Hashable, Recorded[Any]] = OrderedDict()
+        self.plans: OrderedDict[Hashable, PlanGraphs[Any]] = OrderedDict()
 
     @property
     def free(self) -> bool:
         return self.buffer is None or self.buffer.holder is None
 
-    def of(self, plan: Hashable, size: int, device: torch.device, dtype: torch.dtype) -> Recorded[Any] | None:
+    def of(
+        self, plan: Hashable, size: int, device: torch.device, dtype: torch.dtype
+    ) -> PlanGraphs[Any] | None:
         """The record of a plan that needs `size` numbers, or None."""
         if self.buffer is None or len(self.buffer.flat) < size:
             grown = int(size * SPARE) if self.buffer is not None else size
@@ -73,7 +75,7 @@ class Graphs:
             self.plans.move_to_end(plan)
         return found
 
-    def remember(self, plan: Hashable, found: Recorded[Any]) -> None:
+    def remember(self, plan: Hashable, found: PlanGraphs[Any]) -> None:
         self.plans[plan] = found
         if len(self.plans) > KEPT:
             self.plans.popitem(last=False)
@@ -88,12 +90,12 @@ def recorded(
     allocate: Callable[[Any, Buffer], Allocated],
     device: torch.device,
     place: int = 0,
-) -> Recorded[Allocated]:
+) -> PlanGraphs[Allocated]:
     """The workspace of a plan, with tensors of `shapes`, and its graphs, in the buffer of its kind and place."""
     graphs: Graphs = buffers().setdefault(_kind(plan, device, place), Graphs())
     found = graphs.of(plan, _size(plan, shapes), device, plan.dtype)
     if found is None:
-        found = Recorded(allocate(plan, cast(Buffer, graphs.buffer)))
+        found = PlanGraphs(allocate(plan, cast(Buffer, graphs.buffer)))
         graphs.remember(plan, found)
     return found
 

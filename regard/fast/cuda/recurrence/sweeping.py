@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.fast.cuda.recurrence.graphs import Recorded, free_place, recorded, unnarrowed
+from regard.fast.cuda.recurrence.graphs import PlanGraphs, free_place, recorded, unnarrowed
 from regard.fast.cuda.recurrence.rows import put, take
 from regard.fast.cuda.recurrence.sweeps import Sweep, SweepWorkspace, back, forth, shapes
 from regard.fast.cuda.recurrence.workspace import Hold, fill
@@ -94,7 +94,7 @@ class _Sweeping(torch.autograd.Function):
 
 
 def _forward(
-    entry: Recorded[SweepWorkspace],
+    entry: PlanGraphs[SweepWorkspace],
     orders: Orders,
     inputs: Tensor,
     first: Tensor,
