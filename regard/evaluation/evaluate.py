@@ -29,7 +29,7 @@ from regard.metrics import (
     classification,
     metric,
 )
-from regard.nn.modes import answering
+from regard.nn.network import answering
 from regard.parts import faults_named, nearest
 
 if TYPE_CHECKING:

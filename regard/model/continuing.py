@@ -14,8 +14,8 @@ import torch
 from regard.data.batch import BEGIN, END, PAD, UNKNOWN
 from regard.data.columns.stream import StreamColumn, span
 from regard.errors import RegardError
-from regard.nn.search.checks import not_finite
 from regard.nn.search.sample import Drawn
+from regard.nn.search.stepper import not_finite
 from regard.parts import MAX_SEED
 
 NEVER_WRITTEN = (PAD, UNKNOWN, BEGIN, END)

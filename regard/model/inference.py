@@ -25,7 +25,7 @@ from regard.nn.memory import Memory
 from regard.nn.network import Network
 from regard.nn.search import Ensemble, Stepper
 from regard.nn.search import score as score_targets
-from regard.nn.search.checks import not_finite
+from regard.nn.search.stepper import not_finite
 from regard.spec import Spec
 from regard.trace.prediction import Prediction
 

@@ -11,8 +11,7 @@ from typing import Any, cast
 from regard.data.columns import Column, StreamColumn
 from regard.errors import RegardError
 from regard.model.continuing import Growing, Piece, Sampling, Surprise, continued, expect, surprises
-from regard.nn.modes import answering
-from regard.nn.network import Network
+from regard.nn.network import Network, answering
 from regard.nn.search import Sample
 from regard.parts import faults_named
 from regard.spec import Spec

@@ -33,8 +33,7 @@ from regard.model.store import (
     write_metrics,
     write_weights,
 )
-from regard.nn.modes import answering
-from regard.nn.network import Network
+from regard.nn.network import Network, answering
 from regard.parts import faults_named
 from regard.spec import Spec
 from regard.spec.changes import Change

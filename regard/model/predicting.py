@@ -17,8 +17,7 @@ from regard.model.inference import BatchInference
 from regard.model.inputs import INPUT_REMEDY, Input, input_row, one_or_several
 from regard.model.override import Override, check_look, check_reached, check_sampled
 from regard.model.searching import sample_keys, searched
-from regard.nn.modes import answering
-from regard.nn.network import Network
+from regard.nn.network import Network, answering
 from regard.parts import faults_named
 from regard.spec import Spec
 from regard.trace.order import in_order

@@ -1,6 +1,7 @@
 """Plain torch modules: cells, scores, selections, attention, encoders, decoders, search."""
 
-from regard.nn.attention import Attention, Look, check_attention
+from regard.nn.attention import Attention, Look, Reading
+from regard.nn.attention_check import check_attention
 from regard.nn.cells import AnyCell, Cell, GRUCell, LSTMCell, RNNCell, make_cell
 from regard.nn.composers import AnyComposer, Composer, make_composer
 from regard.nn.decoders import (
@@ -18,7 +19,6 @@ from regard.nn.decoders import (
     TextObjective,
     TreeDecoder,
 )
-from regard.nn.decoders.reading import Reading
 from regard.nn.embedding import Embedding
 from regard.nn.encoders import (
     BagEncoder,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -17,9 +17,17 @@ from regard.nn.memory import Memory
 from regard.nn.path import faster
 from regard.nn.products import weighted_sums
 from regard.nn.scores import AnyScore, AttentionScore, make_score
-from regard.nn.selections import NOTHING, AnySelection, Given, Selection, make_selection, rows_at
+from regard.nn.selections import (
+    NOTHING,
+    AnySelection,
+    Given,
+    SampledTraining,
+    Selection,
+    make_selection,
+    rows_at,
+)
 from regard.nn.symbols import LookSymbols
-from regard.parts import Mistakes, NotNegative, Plan, names, part
+from regard.parts import NotNegative
 from regard.private import tensor_node
 
 
@@ -184,117 +192,125 @@ def _read(weights: Tensor, values: Tensor) -> Tensor:
     )
 
 
-def truths_about(plan: Plan, source: str, output: str, types: Collection[str]) -> dict[str, Any]:
-    """The truth columns of these types that say where in `source` the decoder of `output` should look."""
-    return {
-        name: truth
-        for name, truth in plan.truth.items()
-        if truth.part.can_be(*types) and truth.part.between(truth, plan) == (source, output)
-    }
+@dataclass(frozen=True)
+class Constants:
+    """What looks at the memories need beside their queries, the same at all steps and for all hypotheses.
 
-
-def check_attention(
-    options: Any,
-    mistakes: Mistakes,
-    *,
-    user: str,
-    gives: Collection[str],
-    together: bool,
-    truths: Mapping[str, Any] | None,
-    truth_type: str = "alignment",
-) -> None:
-    """Refuse a score or selection whose needs its user cannot meet.
-
-    user       name of the part that attends, as used in messages: "a recurrent decoder"
-    gives      fields of `Given` that the user provides
-    together   whether all queries are known at once, as a joint selection needs
-    truths     truth columns that say where the user should look; None if there cannot be any
-    truth_type type of the truth column to suggest if there is none
+    keys       by attended memory, (B, S, A)
+    truth      by attended memory, (B, T, S), if the true alignment is given
+    drawing    (B) the rows that sample their attention, in training
     """
-    lacking = sorted(options.score.part.needs - set(gives))
-    if lacking:
-        mistakes.add(
-            f"score: {options.score.type} needs {_WORDS.get(lacking[0], lacking[0])}, which {user} does not provide.",
-            "score",
-            fix=f"Choose one of {', '.join(_fitting('score', gives, together))}.",
-        )
-    select = options.select.part
-    if not select.learns and "score" in options.model_fields_set:
-        mistakes.add(
-            f"score has no effect: select: {options.select.type} does not use scores.",
-            "score",
-            fix="Leave score out, or choose select: softmax.",
-        )
-    lacking = sorted(select.needs - set(gives))
-    apart = select.joint == "queries" and not together
-    if lacking or apart:
-        why = "all queries at once" if apart else _WORDS.get(lacking[0], lacking[0])
-        mistakes.add(
-            f"select: {options.select.type} needs {why}, which {user} does not provide.",
-            "select",
-            fix=f"Choose one of {', '.join(_fitting('selection', gives, together))}.",
-        )
-    _check_truth(options, mistakes, user=user, truths=truths, truth_type=truth_type)
 
+    keys: Mapping[str, Tensor]
+    truth: Mapping[str, Tensor] | None = None
+    drawing: Tensor | None = None
 
-def _check_truth(
-    options: Any, mistakes: Mistakes, *, user: str, truths: Mapping[str, Any] | None, truth_type: str
-) -> None:
-    select = options.select.part
-    if options.guide and select.unguided:
-        mistakes.add(
-            f"guide cannot be used with select: {options.select.type}: {select.unguided}.",
-            "guide",
-            fix="Use select: softmax or local, or leave guide out.",
-        )
-        return
-    needing = (
-        "guide" if options.guide else f"select: {options.select.type}" if "truth" in select.needs else ""
-    )
-    if options.truth is not None and not needing:
-        mistakes.add(
-            "truth names an alignment that neither guide nor the selection uses.",
-            "truth",
-            fix="Add  guide: 1.0, or leave truth out.",
-        )
-    if not needing:
-        return
-    if truths is None:
-        mistakes.add(
-            f"{needing} needs a true alignment, and {user} cannot have one for this input.",
-            "guide" if options.guide else "select",
-            fix="Leave guide out." if options.guide else "Choose select: softmax.",
-        )
-    elif not truths:
-        mistakes.add(
-            f"{needing} needs the {_TRUTHS[truth_type]}, and no truth column links this input to this output.",
-            "guide" if options.guide else "select",
-            fix=f"Add  truth: {{{truth_type}: {{type: {truth_type}}}}}  and a field `{truth_type}` to the data.",
-        )
-    elif options.truth is not None and options.truth not in truths:
-        mistakes.add(
-            f"no truth column {options.truth!r}.", "truth", fix=parts.nearest(options.truth, list(truths))
+    def select(self, rows: Tensor) -> Constants:
+        """Those of some of the sources, (B') int64."""
+        return replace(
+            self,
+            keys=selected(self.keys, rows),
+            truth=None if self.truth is None else selected(self.truth, rows),
+            drawing=None if self.drawing is None else self.drawing.index_select(0, rows),
         )
 
 
-_TRUTHS = {"alignment": "true alignment", "places": "true regions", "facts": "supporting facts"}
-_WORDS = {
-    "previous": "the attention weights of the previous step",
-    "step": "the step number",
-    "query": "the query",
-    "transitions": "scores of consecutive choices",
-    "heads": "a tree from the data",
-    "words": "queries and keys from the same text",
-    "costs": "the loss of the words after a sample",
-    "truth": "the true alignment",
-}
+def selected(tensors: Mapping[str, Tensor], rows: Tensor) -> dict[str, Tensor]:
+    """Some rows of each tensor, (B') int64."""
+    return {name: tensor.index_select(0, rows) for name, tensor in tensors.items()}
 
 
-def _fitting(kind: str, gives: Collection[str], together: bool) -> list[str]:
-    """The parts of a kind whose needs are all met."""
-    found = {name: part(kind, name) for name in names(kind)}
-    return [
-        name
-        for name, one in found.items()
-        if one.needs <= set(gives) and (together or getattr(one, "joint", "") != "queries")
-    ]
+@dataclass(frozen=True)
+class Read:
+    """The result of T queries to all memories.
+
+    context   (B, T, context_size)
+    weights   (B, T, S) by memory
+    drawn     (B, T, S) the weights that multiplied the values, for the memories whose positions were sampled
+    """
+
+    context: Tensor
+    weights: dict[str, Tensor]
+    drawn: dict[str, Tensor]
+
+
+def joined(steps: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """Concatenate steps (B, 1, S) by name: (B, T, S)."""
+    return {name: torch.cat([step[name] for step in steps], 1) for name in (steps[0] if steps else ())}
+
+
+class Reading(nn.Module):
+    """One `Attention` for each attended memory; their contexts are concatenated, (B, T, context_size).
+
+    gated   the memories whose context is scaled by a gate of the query q: β c, β = σ(w·q + b) (Xu 2015)
+    """
+
+    def __init__(self, attentions: Mapping[str, Attention], gated: Collection[str] = ()) -> None:
+        super().__init__()
+        self.attentions = nn.ModuleDict(attentions)
+        self.gates = nn.ModuleDict({name: nn.Linear(attentions[name].query_size, 1) for name in gated})
+        self.names = tuple(attentions)
+        self.draws = any(attention.select.draws for attention in attentions.values())
+        self.context_size = sum(attention.value_size for attention in attentions.values())
+
+    @property
+    def drawing(self) -> SampledTraining:
+        """How the selections that sample are trained, the same for all of them."""
+        selections = [self.attention(name).select for name in self.names]
+        return next(one.drawing for one in selections if one.draws)
+
+    def attention(self, name: str) -> Attention:
+        return cast(Attention, self.attentions[name])
+
+    def structured(self) -> dict[str, Attention]:
+        """The attentions whose selections have a structure to show, by memory."""
+        return {name: self.attention(name) for name in self.names if self.attention(name).select.structured}
+
+    @property
+    def remembering(self) -> tuple[str, ...]:
+        """The memories whose score depends on earlier looks."""
+        return tuple(name for name in self.names if "previous" in self.attention(name).score.needs)
+
+    def first_looks(self, memories: Mapping[str, Memory]) -> dict[str, Tensor]:
+        """(B, 1, S) the history of the `remembering` memories before the first step."""
+        return {
+            name: self.attention(name).score.first(memories[name].values[..., 0].unsqueeze(1))
+            for name in self.remembering
+        }
+
+    def remember(self, looks: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """(B, K, S) the history of the `remembering` memories after a step with these weights."""
+        return {
+            name: self.attention(name).score.remember(known, weights[name]) for name, known in looks.items()
+        }
+
+    def keys(self, memories: Mapping[str, Memory]) -> dict[str, Tensor]:
+        return {name: self.attention(name).keys(memories[name]) for name in self.names}
+
+    def forward(
+        self,
+        query: Tensor,
+        memories: Mapping[str, Memory],
+        constants: Constants | None = None,
+        step: int | None = None,
+        previous: Mapping[str, Tensor] | None = None,
+    ) -> Read:
+        """query (B, T, Q) → the result of all attentions."""
+        constants = Constants(self.keys(memories)) if constants is None else constants
+        truth, previous = constants.truth or {}, previous or {}
+        looks = {
+            name: self.attention(name)(
+                query,
+                memories[name],
+                constants.keys[name],
+                Given(truth.get(name), step, previous.get(name), drawing=constants.drawing),
+            )
+            for name in self.names
+        }
+        contexts = [
+            torch.sigmoid(self.gates[name](query)) * look.context if name in self.gates else look.context
+            for name, look in looks.items()
+        ]
+        context = contexts[0] if len(contexts) == 1 else torch.cat(contexts, -1)
+        drawn = {name: look.drawn for name, look in looks.items() if look.drawn is not None}
+        return Read(context, {name: look.weights for name, look in looks.items()}, drawn)

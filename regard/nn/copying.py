@@ -164,9 +164,7 @@ def _keys(memory: Memory) -> Tensor:
 
 
 def copied_input(options: Any, plan: Plan) -> str | None:
-    """The input that a decoder copies from; None if it does not copy or has no input to copy from."""
-    if options.copy_ is None:
-        return None
+    """The input that a decoder that copies copies from; None if it has no input to copy from."""
     looked = [one.over or next(iter(options.over or plan.encoder)) for one in options.attention]
     if options.copy_.from_ is not None:
         return options.copy_.from_ if options.copy_.from_ in looked else None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +16,7 @@ from regard.nn.decoders import Distilled
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.path import faster
+from regard.private.onednn import without_onednn
 
 
 class Distillation:
@@ -171,3 +173,23 @@ class Network(nn.Module):
         # looked up in the class, because a failed lookup in a module is slow
         penalties = [part.penalty() for part in parts if hasattr(type(part), "penalty")]
         return torch.stack(penalties).sum() if penalties else None
+
+
+class HasNetwork(Protocol):
+    @property
+    def network(self) -> nn.Module: ...
+
+
+@contextmanager
+def answering(*models: HasNetwork) -> Iterator[None]:
+    """Networks in evaluation mode, `without_onednn`; afterwards every module returns to its previous mode."""
+    training = [part for model in models for part in model.network.modules() if part.training]
+    for model in models:
+        if training:
+            model.network.eval()
+    try:
+        with without_onednn():
+            yield
+    finally:
+        for part in training:
+            part.training = True

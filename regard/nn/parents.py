@@ -30,13 +30,15 @@ from torch import Tensor, nn
 
 from regard import parts
 from regard.errors import RegardError
-from regard.nn.attention import Attention, check_attention
+from regard.nn.attention import Attention
+from regard.nn.attention_check import check_attention
 from regard.nn.cells import AnyCell
-from regard.nn.encoders.layer import LayerSymbols, RecurrentLayer
+from regard.nn.encoders.layer_symbols import LayerSymbols
 from regard.nn.heads import HeadMarginals
 from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.recurrence import RecurrentLayer
 from regard.nn.scores import AttentionScore
 from regard.nn.selections import AnySelection, Given, make_selection
 from regard.nn.selections.projective import by_head

@@ -1,19 +1,22 @@
-"""Recurrences over whole packed sequences by torch's kernels (cuDNN's on CUDA)."""
+"""Recurrences over whole packed sequences: the layers of encoders, the stacked cells of decoders, and torch's kernels
+for both (cuDNN's on CUDA).
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from regard.nn.cells import Cell
+from regard.nn.cells import Cell, make_cell
 from regard.nn.cells.cell import TorchRecurrence
 from regard.nn.packing import Packing
-from regard.parts import Mistakes
+from regard.nn.path import faster
+from regard.parts import Mistakes, Options
 from regard.private import transforms_active
 
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -95,3 +98,168 @@ def check_residual(options: Any, mistakes: Mistakes) -> None:
             "residual",
             fix="Add layers, or leave residual out.",
         )
+
+
+First = Literal["learned", "zero"]
+
+
+class RecurrentLayer(nn.Module):
+    """Packed inputs (N, I) → packed outputs (N, directions·size) and the last states (B, directions·size) of the rows.
+
+    The backward direction starts at the last position of each row. Each direction has its own `Cell` with the
+    weights. torch's kernels run the cells that they know; the remaining cells run step by step. The results are
+    the same.
+
+    backward   whether a layer of one direction reads each row from its end; the last state is then at the
+               first position
+
+    With `whole`, the last states are followed by what the cells carry beside them, vector by vector:
+    (B, states·directions·size).
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        size: int,
+        *,
+        cell: str | Options = "gru",
+        bidirectional: bool = True,
+        first: First = "learned",
+        backward: bool = False,
+    ) -> None:
+        super().__init__()
+        self.backward = backward
+        self.cells = nn.ModuleList(
+            make_cell(cell, input_size, size) for _ in range(2 if bidirectional else 1)
+        )
+        states = torch.zeros(len(self.cells), self.cell(0).state_size)
+        self.first = nn.Parameter(states, requires_grad=first == "learned")
+
+    def cell(self, direction: int) -> Cell:
+        return cast(Cell, self.cells[direction])
+
+    def each(self) -> list[Cell]:
+        """The cells of all directions."""
+        return [self.cell(direction) for direction in range(len(self.cells))]
+
+    def forward(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
+        if not self.backward:
+            return self.run(inputs, packing, whole=whole)
+        turned = packing.turned()
+        outputs, last = self.run(inputs.index_select(0, turned), packing, whole=whole)
+        return outputs.index_select(0, turned), last
+
+    def run(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
+        """Run forward, or in both directions."""
+        found: tuple[Tensor, Tensor] | None = faster(
+            "layer.run", inputs.device, self, inputs, packing, whole=whole
+        )
+        if found is not None:
+            return found
+        run = self.by_cells if recurrence_of(self.each()) is None else self.by_torch
+        return run(inputs, packing, whole=whole)
+
+    def last_states(self, states: Tensor, whole: bool) -> Tensor:
+        """(B, directions, state) → (B, directions·size), with `whole` followed by what is carried."""
+        size = self.cell(0).size
+        if not whole:
+            return states[..., :size].flatten(1)
+        vectors: Tensor = states.unflatten(-1, (-1, size))  # (B, directions, states, size)
+        return vectors.transpose(1, 2).flatten(1)
+
+    def by_torch(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
+        rows = len(packing.longest)
+        first = self.first.unsqueeze(1).expand(-1, rows, -1)  # (directions, B, state)
+        outputs, last = run_cells(self.each(), inputs, packing, first, training=self.training)
+        return outputs, self.last_states(last.index_select(1, packing.back).transpose(0, 1), whole)
+
+    def by_cells(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
+        outputs, lasts = [], []
+        for direction in range(len(self.cells)):
+            cell = self.cell(direction)
+            projected = cell.project(inputs)
+            state = self.first[direction].expand(len(packing.longest), -1)
+            reached = []
+            for low, high in packing.steps if direction == 0 else packing.steps[::-1]:
+                advanced = cell.advance(projected[low:high], state[: high - low])
+                state = torch.cat([advanced, state[high - low :]])
+                reached.append(cell.output(advanced))
+            outputs.append(torch.cat(reached if direction == 0 else reached[::-1]))
+            lasts.append(state)
+        states = torch.stack(lasts, 1).index_select(0, packing.back)
+        return torch.cat(outputs, -1), self.last_states(states, whole)
+
+
+class Stack(nn.Module):
+    """Layer l reads the output of layer l − 1. With `residual`, layers from the second on add their input to
+    their output."""
+
+    def __init__(
+        self,
+        input_size: int,
+        size: int,
+        *,
+        cell: str | Options = "gru",
+        layers: int = 1,
+        dropout: float = 0.0,
+        residual: bool = False,
+    ) -> None:
+        super().__init__()
+        self.size, self.residual = size, residual
+        self.cells = nn.ModuleList(
+            make_cell(cell, input_size if index == 0 else size, size) for index in range(layers)
+        )
+        self.dropout = nn.Dropout(dropout)
+
+    @property
+    def states(self) -> int:
+        """Features of the states of all layers."""
+        return len(self.cells) * self.cell(0).state_size
+
+    def cell(self, layer: int) -> Cell:
+        return cast(Cell, self.cells[layer])
+
+    def each(self) -> list[Cell]:
+        """The cells of all layers."""
+        return [self.cell(layer) for layer in range(len(self.cells))]
+
+    def forward(self, projected: Tensor, states: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """The first layer's projected input (…, G) and all states → the output (…, size) and the new states."""
+        cell = self.cell(0)
+        state = cell.advance(projected, states[0])
+        output, advanced = cell.output(state), [state]
+        for index in range(1, len(self.cells)):
+            cell = self.cell(index)
+            below = self.dropout(output)
+            state = cell.advance(cell.project(below), states[index])
+            output = cell.output(state) + below if self.residual else cell.output(state)
+            advanced.append(state)
+        return output, tuple(advanced)
+
+    def top(self, states: tuple[Tensor, ...]) -> Tensor:
+        """The output of the top cell: the query, if the decoder looks before the step."""
+        return self.cell(len(self.cells) - 1).output(states[-1])
+
+    def run(self, inputs: Tensor, first: Sequence[Tensor], packing: Packing) -> Tensor:
+        """A whole output, if no context enters the recurrence: packed inputs (N, I) and first states
+        (B, state) of each layer → packed outputs (N, size)."""
+        for index, state in enumerate(first):
+            below = inputs if index == 0 else self.dropout(inputs)
+            inputs = self._layer(self.cell(index), below, state, packing)
+            if index > 0 and self.residual:
+                inputs = inputs + below
+        return inputs
+
+    def _layer(self, cell: Cell, inputs: Tensor, first: Tensor, packing: Packing) -> Tensor:
+        """One layer, from the first states (B, state) of the rows."""
+        found: Tensor | None = faster("stack.layer", inputs.device, cell, inputs, first, packing)
+        if found is not None:
+            return found
+        first = first.index_select(0, packing.order)
+        if recurrence_of([cell]) is not None:
+            return run_cells([cell], inputs, packing, first.unsqueeze(0), training=self.training)[0]
+        projected, state, reached = cell.project(inputs), first, []
+        for low, high in packing.steps:
+            state = cell.advance(projected[low:high], state[: high - low])
+            reached.append(cell.output(state))
+        return torch.cat(reached)

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from regard.data.batch import Spelling, Tokens
 from regard.errors import RegardError
 from regard.nn.embedding import Arrange, Embedding, as_it_stands
-from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
+from regard.nn.recurrence import RecurrentLayer
 
 
 class ConvolutionalSpelling(nn.Module):

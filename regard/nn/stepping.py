@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-import torch
 from torch import Tensor
 
 from regard.nn.memory import Memory
@@ -64,107 +63,3 @@ class Step:
     state: StepState
     looks: Mapping[str, Tensor]
     allowed: Tensor | None = None
-
-
-@dataclass(frozen=True)
-class AtOutput:
-    """How a summary conditions the output layer, computed once for each row.
-
-    gates   (B, 1, H) gates of the state
-    share   (B, 1, O) the summary's share of the readout
-    """
-
-    gates: Tensor | None
-    share: Tensor | None
-
-    def select(self, rows: Tensor) -> AtOutput:
-        gates, share = (
-            None if one is None else one.index_select(0, rows) for one in (self.gates, self.share)
-        )
-        return AtOutput(gates, share)
-
-    def packed(self, rows: Tensor) -> AtOutput:
-        """For packed outputs (N, …), given the row (N) of each."""
-        gates, share = (None if one is None else one[rows, 0] for one in (self.gates, self.share))
-        return AtOutput(gates, share)
-
-
-@dataclass(frozen=True)
-class Constants:
-    """Tensors that a decoder computes once per source and all hypotheses share.
-
-    keys       by attended memory, (B, S, A)
-    projected  (B, 1, G) the summary's share of the gates, if it is an input at every step
-    truth      by attended memory, (B, T, S), if the true alignment is given
-    prepared   what a path has prepared for its steps: an object with `step(decoder, tokens, state)`
-               and `select(rows)`
-    drawing    (B) the rows that sample their attention, in training
-    places     (B, S) the choice for the word at each position of the source, if the decoder copies
-    at_output  how the summary conditions the output layer, if it does
-    """
-
-    keys: Mapping[str, Tensor]
-    projected: Tensor | None = None
-    truth: Mapping[str, Tensor] | None = None
-    prepared: Any = None
-    drawing: Tensor | None = None
-    places: Tensor | None = None
-    at_output: AtOutput | None = None
-
-    def select(self, rows: Tensor) -> Constants:
-        def pick(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-            return {name: tensor.index_select(0, rows) for name, tensor in tensors.items()}
-
-        return Constants(
-            pick(self.keys),
-            None if self.projected is None else self.projected.index_select(0, rows),
-            None if self.truth is None else pick(self.truth),
-            None if self.prepared is None else self.prepared.select(rows),
-            None if self.drawing is None else self.drawing.index_select(0, rows),
-            None if self.places is None else self.places.index_select(0, rows),
-            None if self.at_output is None else self.at_output.select(rows),
-        )
-
-
-@dataclass(frozen=True)
-class State:
-    """K hypotheses about each of B sources.
-
-    layers     one (B, K, state) for each layer
-    feed       (B, K, O) the last attentional vector, if it is fed back
-    position   number of words read
-    looks      (B, K, S) the attention history of each memory whose score uses it, in the form that the score
-               keeps
-    """
-
-    layers: tuple[Tensor, ...]
-    feed: Tensor | None
-    constants: Constants
-    position: int = 0
-    looks: Mapping[str, Tensor] = field(default_factory=dict)
-
-    def reorder(self, parents: Tensor) -> State:
-        """Hypothesis k of the new state continues hypothesis parents[b, k] of this one; (B, K') int64."""
-        hypotheses = self.layers[0].shape[1]
-        rows = torch.arange(len(parents), device=parents.device)[:, None] * hypotheses + parents
-
-        def follow(tensor: Tensor) -> Tensor:
-            flat = tensor.reshape(-1, tensor.shape[-1])
-            return flat.index_select(0, rows.reshape(-1)).view(*parents.shape, -1)
-
-        return replace(
-            self,
-            layers=tuple(follow(layer) for layer in self.layers),
-            feed=None if self.feed is None else follow(self.feed),
-            looks={name: follow(weights) for name, weights in self.looks.items()},
-        )
-
-    def select(self, rows: Tensor) -> State:
-        """The state of some of the sources, (B') int64."""
-        return replace(
-            self,
-            layers=tuple(layer.index_select(0, rows) for layer in self.layers),
-            feed=None if self.feed is None else self.feed.index_select(0, rows),
-            looks={name: weights.index_select(0, rows) for name, weights in self.looks.items()},
-            constants=self.constants.select(rows),
-        )

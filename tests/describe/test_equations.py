@@ -27,7 +27,7 @@ from regard.nn.decoders import (
     WordByWordDecoder,
 )
 from regard.nn.decoders.transformer import TransformerDecoder
-from regard.nn.teacher_forcing import forced
+from regard.nn.packing import forced
 from regard.spec import Spec
 from regard.testing.board import Board
 from regard.testing.board.listing import Configuration, sequences, trees

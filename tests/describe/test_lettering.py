@@ -15,7 +15,7 @@ from regard.data.batch import BEGIN, END
 from regard.describe import board, has_letters, lettered
 from regard.describe.lettering import LECTURES
 from regard.errors import RegardError
-from regard.nn.teacher_forcing import forced
+from regard.nn.packing import forced
 from regard.testing.board import Board, Family
 from tests.describe.small import made, one_row
 

@@ -13,8 +13,7 @@ from torch import Tensor
 from regard.data.batch import Tokens
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
 from regard.nn.memory import Memory
-from regard.nn.packing import Packing
-from regard.nn.teacher_forcing import shifted
+from regard.nn.packing import Packing, shifted
 
 VOCABULARY = 11
 

@@ -21,18 +21,14 @@ from regard.fast.paths.look import look
 from regard.fast.paths.reads import Reads
 from regard.nn import Attention, Embedding, GRUCell, RecurrentDecoder, RecurrentEncoder, RNNCell
 from regard.nn.cells import make_cell
-from regard.nn.decoders.objective import TextObjective
-from regard.nn.encoders.layer import RecurrentLayer
+from regard.nn.decoders.output import TextObjective
 from regard.nn.memory import Memory
 from regard.nn.network import Network
-from regard.nn.packing import BucketPacking, Packing
-from regard.nn.recurrence import run_cells
+from regard.nn.packing import BucketPacking, Packing, shifted
+from regard.nn.recurrence import RecurrentLayer, run_cells
 from regard.nn.search import Beam
-from regard.nn.search.back_pointers import BackPointers
-from regard.nn.search.finished import Finished
+from regard.nn.search.hypotheses import BackPointers, Finished, Unfinished
 from regard.nn.search.limits import Bounds
-from regard.nn.search.unfinished import Unfinished
-from regard.nn.teacher_forcing import shifted
 from tests.quick_interpreter import exchange_once
 
 exchange_once()

@@ -12,8 +12,8 @@ from regard.fast.cpu import best
 from regard.fast.cpu.cost import PackedCost
 from regard.fast.paths.layer_cpu import LayerOnCPU
 from regard.nn import RNNCell
-from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
+from regard.nn.recurrence import RecurrentLayer
 from regard.structures import LinearChain, ProjectiveTree, Segmentation, SpanningTree, kernels
 
 NOT_FINITE = [math.nan, math.inf, -math.inf]

@@ -9,8 +9,8 @@ import torch
 
 from regard.fast.cpu import attentive, cost, recurrence, step
 from regard.fast.paths.layer_cpu import LayerOnCPU
-from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
+from regard.nn.recurrence import RecurrentLayer
 
 
 @pytest.fixture

@@ -19,12 +19,11 @@ from regard.fast.paths.recorded_beam import beam_in_chunks
 from regard.fast.paths.recorded_tokens import written_in_chunks
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
 from regard.nn.memory import Memory
-from regard.nn.packing import Packing
+from regard.nn.packing import Packing, forced
 from regard.nn.repetition import repetition_total
 from regard.nn.scores import History
 from regard.nn.search import Beam, Ensemble, Greedy, Hypotheses, Limits, Sample, Stepper, score
 from regard.nn.search.greedy import MostProbable
-from regard.nn.teacher_forcing import forced
 from regard.spec import Spec
 
 PIECES = ["the", "cat", "saw", "dog"]

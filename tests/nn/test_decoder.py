@@ -11,9 +11,8 @@ from regard.data.batch import BEGIN, END, Tokens
 from regard.errors import RegardError
 from regard.nn import Attention, Embedding, GRUCell, MeanEncoder, RecurrentDecoder, RNNCell, TextObjective
 from regard.nn.decoders.step_by_step import ScheduledSamplingOptions
-from regard.nn.packing import Packing
+from regard.nn.packing import Packing, shifted
 from regard.nn.search import Greedy, Limits, Stepper, score
-from regard.nn.teacher_forcing import shifted
 
 from .conftest import SOURCE, TARGET, VOCABULARY, model, tokens
 

@@ -16,10 +16,9 @@ from regard.fast.cpu.recurrence import PackedRecurrence
 from regard.fast.paths import fused
 from regard.fast.paths.layer_cpu import LayerOnCPU
 from regard.nn import GRUCell, LSTMCell, RNNCell
-from regard.nn.encoders.layer import RecurrentLayer
-from regard.nn.packing import Packing
+from regard.nn.packing import Packing, shifted
+from regard.nn.recurrence import RecurrentLayer
 from regard.nn.selections import Segmental
-from regard.nn.teacher_forcing import shifted
 from regard.structures.kernels.cpu.compilation import kernel
 from regard.structures.kernels.cpu.segments import room_back_for, room_for
 

@@ -9,7 +9,7 @@ from regard.data.batch import Tokens
 from regard.fast.paths import recorded
 from regard.fast.recording.replayed_gradient import replays_of
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
-from regard.nn.teacher_forcing import forced
+from regard.nn.packing import forced
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 CASES = [

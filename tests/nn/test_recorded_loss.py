@@ -15,7 +15,7 @@ from regard.fast.recording.buffers import buffers
 from regard.fast.recording.replayed_gradient import replays_of
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
 from regard.nn.decoders.language import LanguageDecoder
-from regard.nn.decoders.objective import TextObjective
+from regard.nn.decoders.output import TextObjective
 from regard.nn.network import Network
 from regard.nn.path import without_fast_paths
 

@@ -20,9 +20,9 @@ from regard.fast.recording.recordable import recordable, state_of
 from regard.nn import Attention, GRUCell, LSTMCell, RNNCell
 from regard.nn.decoders import at_once
 from regard.nn.decoders.recurrent import UNROLLED
-from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
 from regard.nn.path import Replaces, without_fast_paths
+from regard.nn.recurrence import RecurrentLayer
 from regard.nn.search import Beam, Greedy
 from regard.nn.selections import Sigmoid, Softmax
 

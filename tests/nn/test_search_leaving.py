@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from regard.data.batch import END
-from regard.nn.search import Beam, Ensemble, Greedy, Limits, Sample, Stepper, score, unfinished
+from regard.nn.search import Beam, Ensemble, Greedy, Limits, Sample, Stepper, hypotheses, score
 
 from .conftest import model, tokens
 from .pointing import memory, stepper
@@ -52,7 +52,7 @@ def searched(monkeypatch):
             return selected(self, rows)
 
         with monkeypatch.context() as patch:
-            patch.setattr(unfinished, "SHARE", share)
+            patch.setattr(hypotheses, "SHARE", share)
             patch.setattr(Stepper, "select", counted)
             return search(found), times
 
@@ -66,7 +66,7 @@ def test_the_answers_stay_the_same(name, kind, searched):
     ending = 20.0 if "prefix" in name else 1.0  # with a prefix, outputs end where the prefix does
     stayed, never = searched(SEARCHES[name], stepper_of(ending=ending, **KINDS[kind]), NEVER)
     assert not never
-    for share in (ALWAYS, unfinished.SHARE):
+    for share in (ALWAYS, hypotheses.SHARE):
         left, times = searched(SEARCHES[name], stepper_of(ending=ending, **KINDS[kind]), share)
         assert times == sorted(times, reverse=True)
         assert times or "prefix" not in name

@@ -16,8 +16,8 @@ from regard.model.columns import fit_columns, make_columns
 from regard.nn import Embedding, MeanEncoder
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.decoders.transformer_layer import DecoderLayer
+from regard.nn.packing import shifted
 from regard.nn.search import Beam, Greedy, Limits, Stepper, score
-from regard.nn.teacher_forcing import shifted
 
 from .conftest import SOURCE, TARGET, VOCABULARY
 

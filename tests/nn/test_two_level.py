@@ -9,7 +9,7 @@ import torch
 
 from regard.errors import RegardError
 from regard.model import Model
-from regard.nn.teacher_forcing import forced
+from regard.nn.packing import forced
 from regard.spec import Spec
 
 ROWS = [

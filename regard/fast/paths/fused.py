@@ -9,17 +9,16 @@ import torch
 from torch import Tensor, nn
 
 from regard.fast.cells import kernel_of
-from regard.nn.attention import Attention
+from regard.nn.attention import Attention, Reading
 from regard.nn.decoders.conditioning import Readout
 from regard.nn.decoders.decoder import Truth
-from regard.nn.decoders.reading import Reading
+from regard.nn.decoders.output import Unrolled
 from regard.nn.decoders.recurrent import UNROLLED
 from regard.nn.decoders.recurrent_steps import RecurrentSteps
-from regard.nn.decoders.stack import Stack
-from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.path import LAYERS, Path, Replaces
+from regard.nn.recurrence import Stack
 from regard.nn.scores import Additive, Dot, General, Linear, Location, ScaledDot
 from regard.nn.selections import Hard, Segmental, Sigmoid, Softmax
 from regard.parts import register

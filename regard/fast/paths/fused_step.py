@@ -23,12 +23,12 @@ from regard.fast.paths.fused import (
     score_kind,
     score_weights,
 )
-from regard.nn.decoders.recurrent_steps import STEPS, RecurrentSteps
+from regard.nn.decoders.recurrent_steps import STEPS, RecurrentSteps, State
 from regard.nn.embedding import EMBEDDINGS
 from regard.nn.memory import Memory
 from regard.nn.path import LAYERS, Path, Replaces
 from regard.nn.scores import Location
-from regard.nn.stepping import State, Step
+from regard.nn.stepping import Step
 from regard.parts import register
 
 SEARCHED = Replaces(RecurrentSteps, methods=(*STEPS, "step"))

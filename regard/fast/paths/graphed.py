@@ -12,16 +12,15 @@ from regard.fast.cells import kernel_of
 from regard.fast.paths.fused import CHANGED
 from regard.fast.recording.buckets import rounded, rounded_rows, rounded_steps
 from regard.fast.recording.replay import outside_inference
-from regard.nn.attention import Attention
+from regard.nn.attention import Attention, Reading
 from regard.nn.decoders.conditioning import Readout
 from regard.nn.decoders.decoder import Truth
-from regard.nn.decoders.reading import Reading
+from regard.nn.decoders.output import Unrolled
 from regard.nn.decoders.recurrent import UNROLLED, RecurrentDecoder
-from regard.nn.decoders.stack import Stack
-from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.path import LAYERS, Path, Replaces
+from regard.nn.recurrence import Stack
 from regard.nn.scores import Additive, Dot, General, ScaledDot
 from regard.nn.selections import Segmental, Sigmoid, Softmax
 from regard.parts import register

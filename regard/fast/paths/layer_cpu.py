@@ -6,9 +6,9 @@ from torch import Tensor
 
 from regard.fast import recurrence_cpu
 from regard.fast.cells import NO_KERNEL, kernel_of
-from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
 from regard.nn.path import Path
+from regard.nn.recurrence import RecurrentLayer
 from regard.parts import register
 
 

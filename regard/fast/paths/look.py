@@ -10,8 +10,7 @@ from torch import Tensor
 
 from regard.fast.paths.fused import AROUND
 from regard.fast.paths.graphed import attention_lacks, look_of
-from regard.nn.attention import Attention
-from regard.nn.decoders.reading import Read, Reading
+from regard.nn.attention import Attention, Read, Reading
 from regard.nn.memory import Memory
 from regard.nn.path import Path
 from regard.nn.scores import Additive

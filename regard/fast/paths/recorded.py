@@ -21,8 +21,8 @@ from regard.fast.recording.replay import tensors_of, with_tensors
 from regard.fast.recording.replayed_gradient import replayed
 from regard.nn.decoders import at_once
 from regard.nn.decoders.decoder import Truth
+from regard.nn.decoders.output import Unrolled
 from regard.nn.decoders.recurrent import UNROLLED, RecurrentDecoder
-from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import FullPacking, Packing
 from regard.nn.path import Path

@@ -17,14 +17,10 @@ from regard.fast.chunks import Key, SearchedRows, by_step, chunks_of, padded_row
 from regard.fast.recording.replay import recorder_of
 from regard.nn.memory import Memory
 from regard.nn.path import Path, Replaces
-from regard.nn.search.back_pointers import BackPointers
 from regard.nn.search.beam import Beam
-from regard.nn.search.checks import check_outputs
-from regard.nn.search.finished import Finished
-from regard.nn.search.hypotheses import Hypotheses
+from regard.nn.search.hypotheses import BackPointers, Finished, Hypotheses, Unfinished
 from regard.nn.search.limits import Bounds
-from regard.nn.search.stepper import Stepper
-from regard.nn.search.unfinished import Unfinished
+from regard.nn.search.stepper import Stepper, check_outputs
 from regard.parts import register
 from regard.structures.kernels.availability import triton_takes
 

@@ -23,10 +23,10 @@ from regard.fast.recording.recordable import recordable, state_of
 from regard.fast.recording.replay import outside_inference, recorder_of
 from regard.fast.recording.replayed_gradient import replayed
 from regard.nn.embedding import EMBEDDINGS
-from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.memory import Memory
 from regard.nn.path import LAYERS, Path, Replaces
+from regard.nn.recurrence import RecurrentLayer
 from regard.parts import register
 
 READ_BY = Replaces(RecurrentLayer, children=False)

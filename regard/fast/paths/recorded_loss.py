@@ -21,12 +21,12 @@ from regard.fast.recording.replay import tensors_of, with_tensors
 from regard.fast.recording.replayed_gradient import replayed
 from regard.nn.decoders import at_once
 from regard.nn.decoders.decoder import Truth, truth_by_name
-from regard.nn.decoders.objective import Distilled
+from regard.nn.decoders.output import Distilled
 from regard.nn.decoders.recurrent import UNROLLED, RecurrentDecoder
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.nn.packing import shifted
 from regard.nn.path import Path, Replaces
-from regard.nn.teacher_forcing import shifted
 from regard.parts import register
 
 LOSSES = Replaces(

@@ -17,12 +17,10 @@ from regard.fast.recording.recordable import trusted
 from regard.fast.recording.replay import recorder_of
 from regard.nn.memory import Memory
 from regard.nn.path import Path
-from regard.nn.search.candidates import normalizers
-from regard.nn.search.hypotheses import Hypotheses
+from regard.nn.search.hypotheses import Hypotheses, Unfinished
 from regard.nn.search.limits import Bounds
-from regard.nn.search.stepper import Stepper
+from regard.nn.search.stepper import Stepper, normalizers
 from regard.nn.search.token_by_token import TokenChoice, joined_steps
-from regard.nn.search.unfinished import Unfinished
 from regard.parts import register
 
 

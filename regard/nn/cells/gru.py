@@ -90,7 +90,7 @@ class GRUCell(Cell):
 
     def torch_weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         if self.update == "torch":
-            return super().torch_weights()
+            return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
         sign = torch.ones_like(self.bias_ih)  # Cho's gate is torch's with its rows negated
         sign[self.size : 2 * self.size] = -1
         rows = sign[:, None]

@@ -12,16 +12,17 @@ from regard.nn.decoders.memory_network import MemoryNetworkDecoder, Supported
 from regard.nn.decoders.memory_retrieval import MemoryRetrievalDecoder
 from regard.nn.decoders.nodes import NodesDecoder
 from regard.nn.decoders.number import NumberDecoder, Numbers
-from regard.nn.decoders.objective import Distilled, TextObjective
+from regard.nn.decoders.output import Distilled, TextObjective
 from regard.nn.decoders.pointer import PointerDecoder, PointerState
 from regard.nn.decoders.recurrent import RecurrentDecoder
+from regard.nn.decoders.recurrent_steps import State
 from regard.nn.decoders.retrieval import RetrievalDecoder
 from regard.nn.decoders.stepwise import StepwiseDecoder
 from regard.nn.decoders.tags import Tags, TagsDecoder
 from regard.nn.decoders.tree import ParsedTrees, TreeDecoder
 from regard.nn.decoders.window import WindowDecoder
 from regard.nn.decoders.word_by_word import WordByWordDecoder
-from regard.nn.stepping import State, Step
+from regard.nn.stepping import Step
 
 __all__ = [
     "BatchView",

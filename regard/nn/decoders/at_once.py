@@ -9,12 +9,11 @@ import torch
 from torch import Tensor
 
 from regard.nn.decoders.decoder import Truth
-from regard.nn.decoders.stack import Stack
-from regard.nn.decoders.unrolled import Unrolled
+from regard.nn.decoders.output import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.path import Replaces
-from regard.nn.recurrence import recurrence_of
+from regard.nn.recurrence import Stack, recurrence_of
 
 if TYPE_CHECKING:
     from regard.nn.decoders.recurrent import RecurrentDecoder

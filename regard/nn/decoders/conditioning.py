@@ -1,5 +1,6 @@
-"""Conditioning: the ways in which an encoding reaches a recurrent decoder, beside its first state (`bridge`).
+"""Conditioning: the ways in which an encoding reaches a recurrent decoder.
 
+    start        s_0 = tanh(W summary + b), or as `bridge` says
     first-input  P summary + d is read before the first word: s_0 = cell(s_{−1}, P summary + d)    (Vinyals 2015)
     every-step   the summary is an input of each step
     output       the summary enters the output layer: o_t = tanh(W [s_t; summary] + b)             (Mao 2015)
@@ -11,6 +12,7 @@ The summary is the same at all steps, so its share of each product is computed o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import torch
@@ -18,12 +20,38 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.nn.attention import Attention
+from regard.nn.cells.cell import states_of
 from regard.nn.decoders.decoder import Source
-from regard.nn.stepping import AtOutput
-from regard.nn.symbols import side_by_side
-from regard.parts import Mistakes
+from regard.nn.encoders import owner_of
+from regard.nn.encoders.encoder import LastStates
+from regard.nn.memory import Memory
+from regard.nn.recurrence import Stack
+from regard.parts import Mistakes, Plan
 
 Condition = Literal["start", "first-input", "every-step", "output", "gate", "attention"]
+
+
+@dataclass(frozen=True)
+class AtOutput:
+    """How a summary conditions the output layer, computed once for each row.
+
+    gates   (B, 1, H) gates of the state
+    share   (B, 1, O) the summary's share of the readout
+    """
+
+    gates: Tensor | None
+    share: Tensor | None
+
+    def select(self, rows: Tensor) -> AtOutput:
+        gates, share = (
+            None if one is None else one.index_select(0, rows) for one in (self.gates, self.share)
+        )
+        return AtOutput(gates, share)
+
+    def packed(self, rows: Tensor) -> AtOutput:
+        """For packed outputs (N, …), given the row (N) of each."""
+        gates, share = (None if one is None else one[rows, 0] for one in (self.gates, self.share))
+        return AtOutput(gates, share)
 
 
 class OutputGate(nn.Linear):
@@ -127,24 +155,86 @@ def check_given(
         raise RegardError(f"state must be 'previous' or 'current'; received {state!r}.")
 
 
-def readout_lines(
-    options: Any, output: str, context: Sequence[str], summary: str, *, feeds: bool
-) -> tuple[list[str], str]:
-    """Equations from the output of the top layer to p(y_t), and the argument of the softmax.
+Bridging = Literal["tanh", "linear", "copy"]
 
-    feeds   whether the input of the output layer also enters the next step
-    """
-    found, weights = [], "V_y" if options.tie == "none" else "E_y"
-    size = options.embedding if options.tie != "none" else options.size
-    merges = "output" in options.ways
-    if "gate" in options.ways:
-        found += [f"ρ_y = σ(G_y {summary} + d_ρ)     — the output gate"]
-        output = f"ρ_y ⊙ {f'({output})' if ' ' in output else output}"
-    if options.deep or merges or any(one.state == "current" for one in options.attention):
-        more = [*(["E_y[y_{t−1}]"] if options.deep else []), *([summary] if merges else [])]
-        found += [f"ŝ_t = tanh(W_o {side_by_side([output, *context, *more])} + b_o)"]
-        found += [f"ŝ_0 = 0_{size}"] if feeds else []
-        output = "ŝ_t"
-    elif size != options.size:
-        weights = "E_y N_y"
-    return found, f"{weights} {f'({output})' if ' ' in output else output} + b_y"
+
+class Bridge(nn.Linear):
+    """The first states of all layers from the summary h, including what the cells carry: tanh(W h + b), or
+    W h + b without `squashes`."""
+
+    def __init__(self, summary_size: int, stack: Stack, *, squashes: bool = True) -> None:
+        super().__init__(summary_size, stack.states)
+        self.layers, self.squashes = len(stack.cells), squashes
+
+    def first_states(self, summary: Tensor) -> tuple[Tensor, ...]:
+        """(B, D) → one (B, 1, state) for each layer."""
+        made = torch.tanh(self(summary)) if self.squashes else self(summary)
+        return by_layer(made, self.layers)
+
+
+def by_layer(states: Tensor, layers: int) -> tuple[Tensor, ...]:
+    """Split the concatenated states of all layers: (B, L·state) → one (B, 1, state) for each."""
+    return states.view(len(states), 1, layers, -1).unbind(2)
+
+
+def handed_on(memory: Memory, stack: Stack) -> tuple[Tensor, ...]:
+    """`bridge: copy`: the last states of the encoder's layers, one (B, 1, state) for each."""
+    size = stack.cell(0).state_size
+    return tuple(one[:, None, :size] for one in memory.last or (memory.summary,))
+
+
+def check_bridge(options: Any, plan: Plan, mistakes: Mistakes) -> None:
+    """Require that `bridge` has an effect, and that `copy` finds last states of the right shape."""
+    if options.bridge != "tanh" and "start" not in options.ways:
+        mistakes.add(
+            "bridge has no effect: the first state does not depend on the encoder.",
+            "bridge",
+            fix="Add start to condition, or leave bridge out (it is tanh by default).",
+        )
+    if options.bridge != "copy" or "start" not in options.ways:
+        return
+    sources = [name for name in options.over or plan.encoder if name in plan.encoder]
+    if len(sources) != 1:
+        mistakes.add(
+            f"bridge: copy needs one input; received {', '.join(sources)}.",
+            "bridge",
+            fix="Name one input in  over, or use bridge: tanh.",
+        )
+        return
+    encoder = owner_of(plan, sources[0])
+    last = encoder.part.last_states(encoder)
+    if why := _unlike(last, options.layers, options.size, options.cell.part.states):
+        mistakes.add(why, "bridge", fix="Match the encoder and the decoder, or use bridge: tanh.")
+
+
+def check_last_states(sources: Mapping[str, Any], stack: Stack) -> None:
+    """Ask the encoder for its last states, and require one of the decoder's size for each layer."""
+    if len(sources) != 1:
+        raise RegardError(
+            f"bridge: copy needs one input; received {', '.join(sources)}.",
+            where="decoder.bridge",
+            fix="Use bridge: tanh.",
+        )
+    (source,) = sources.values()
+    hand_on = getattr(source, "hand_on", None)
+    last = LastStates(size=source.summary_size) if hand_on is None else hand_on()
+    if why := _unlike(last, len(stack.cells), stack.size, states_of(stack.cell(0))):
+        raise RegardError(
+            why, where="decoder.bridge", fix="Match the encoder and the decoder, or use bridge: tanh."
+        )
+
+
+def _unlike(last: LastStates, layers: int, size: int, states: int) -> str:
+    """Why an encoder's last states cannot be a decoder's first states; empty if they can."""
+    begin = "bridge: copy sets the decoder's first states to the encoder's last states"
+    if last.layers != layers:
+        return f"{begin}; the encoder has {last.layers} layers, the decoder {layers}."
+    if last.size is not None and last.size != size:
+        return f"{begin}; the encoder has size {last.size}, the decoder {size}."
+    if states not in (1, last.states):  # the first vector alone is the output
+        return f"{begin}; the state of the encoder has {_vectors(last.states)}, that of the decoder {states}."
+    return ""
+
+
+def _vectors(count: int) -> str:
+    return "1 vector" if count == 1 else f"{count} vectors"

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from regard.nn.copying import Copying, copied_mass
 from regard.nn.decoders.decoder import BatchView
+from regard.nn.decoders.output import Unrolled
 from regard.nn.decoders.stepwise import previous_tokens
-from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.search import Hypotheses

@@ -23,7 +23,7 @@ from regard.parts.contract import base, optional, required
 from regard.trace.prediction import Prediction
 
 if TYPE_CHECKING:
-    from regard.nn.decoders.reading import Reading
+    from regard.nn.attention import Reading
 
 
 class Source(Protocol):

@@ -10,23 +10,19 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import BEGIN, Tokens
-from regard.nn.attention import Attention, check_attention, truths_about
+from regard.nn.attention import Attention, Constants, Reading
+from regard.nn.attention_check import check_attention, check_over, truths_about
 from regard.nn.decoders.decoder import Source, Truth, truth_by_name
-from regard.nn.decoders.glimpsing import check_over
 from regard.nn.decoders.glimpsing_board import guide_term
-from regard.nn.decoders.objective import TextObjective
-from regard.nn.decoders.output import Output
-from regard.nn.decoders.reading import Reading
+from regard.nn.decoders.output import Output, TextObjective, Unrolled
 from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, likelihood, previous_tokens
-from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
 from regard.nn.letters import Letters, linear, under
 from regard.nn.memory import Memory
-from regard.nn.packing import Packing
+from regard.nn.packing import Packing, forced
 from regard.nn.search import Hypotheses
-from regard.nn.stepping import Constants, Step
+from regard.nn.stepping import Step
 from regard.nn.symbols import LookSymbols, MemorySymbols, factor, side_by_side
-from regard.nn.teacher_forcing import forced
 from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
 
 GIVES = ("query", "step", "truth")

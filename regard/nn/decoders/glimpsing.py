@@ -9,17 +9,16 @@ import torch
 from pydantic import field_validator
 from torch import Tensor, nn
 
-from regard.nn.attention import Attention, check_attention, truths_about
+from regard.nn.attention import Attention, Constants, Reading
+from regard.nn.attention_check import check_attention, check_over, truths_about
 from regard.nn.combining import Beside, Combine, Gated, HiddenActivation
 from regard.nn.decoders import glimpsing_board
 from regard.nn.decoders.decoder import Decoder, Source, Truth, truth_by_name
-from regard.nn.decoders.reading import Reading
 from regard.nn.encoders import owner_of
 from regard.nn.guided_attention import guide_total
 from regard.nn.letters import Letters, linear
 from regard.nn.mean_position import axes, mean_position
 from regard.nn.memory import Memory
-from regard.nn.stepping import Constants
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Depth, Mistakes, Plan, Settings, Size, nearest
 
@@ -289,20 +288,6 @@ class GlimpsingDecoder(Decoder):
                 parts["guide"] = parts.get("guide", torch.zeros_like(guide)) + guide.detach()
                 total = total + self.guide * guide
         return total, parts
-
-
-def check_over(attention: Any, decoder: Any, plan: Plan, mistakes: Mistakes) -> None:
-    """Require that the attended input exists, and is named if there are several."""
-    read = decoder.over or tuple(plan.encoder)
-    if attention.over is None and len(read) > 1:
-        mistakes.add(
-            f"a {decoder.type} decoder attends to one input, and there are several: {', '.join(read)}.",
-            fix=f"Name it:  attention: {{over: {read[0]}}}",
-        )
-    elif attention.over is not None and attention.over not in read:
-        mistakes.add(
-            f"no input is named {attention.over!r}.", "over", fix=nearest(attention.over, list(read))
-        )
 
 
 def _check_attentions(options: Any, name: str, looked: Sequence[str], plan: Plan, mistakes: Mistakes) -> None:

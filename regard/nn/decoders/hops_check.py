@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from regard.nn.attention import check_attention, truths_about
+from regard.nn.attention_check import check_attention, truths_about
 from regard.nn.encoders import owner_of
 from regard.parts import Mistakes, Plan
 

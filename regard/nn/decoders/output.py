@@ -1,14 +1,24 @@
-"""The output layer: from the readout of a decoder to words and their loss."""
+"""The outputs of a text decoder: the layer from readouts to words, and the loss."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from regard.nn.coverage import coverage_total
 from regard.nn.embedding import Embedding
+from regard.nn.encoders import owner_of
+from regard.nn.guided_attention import guide_total
+from regard.nn.memory import Memory
+from regard.nn.packing import Packing
 from regard.nn.path import faster
+from regard.nn.repetition import repetition_total
+from regard.parts import Mistakes, Plan
 
 
 class Output(nn.Module):
@@ -67,3 +77,107 @@ class Output(nn.Module):
             return found
         real = targets >= 0
         return self.loss(rows[real], targets[real], smoothing=smoothing)
+
+
+@dataclass(frozen=True)
+class Distilled:
+    """The predictions of other models: probabilities (N, V), packed as the targets are,
+    and their weight (0 to 1)."""
+
+    probabilities: Tensor
+    weight: float
+
+
+@dataclass(frozen=True)
+class TextObjective:
+    """
+    smoothing   share of the target distribution that is spread evenly over the vocabulary
+    guide       by attended memory, the weight of the loss between the selection and the true alignment, if
+                given
+    coverage    by attended memory, the weight of Σ_s (1 − Σ_t α_ts)²
+    repetition  by attended memory, the weight of Σ_t Σ_s min(α_ts, Σ_{υ<t} α_υs)
+    """
+
+    smoothing: float = 0.0
+    guide: Mapping[str, float] = field(default_factory=dict)
+    coverage: Mapping[str, float] = field(default_factory=dict)
+    repetition: Mapping[str, float] = field(default_factory=dict)
+
+    def reads_looks(self, truth: Mapping[str, Tensor]) -> bool:
+        """Whether the loss depends on the attention weights."""
+        weights = [self.guide.get(name, 0.0) for name in truth]
+        return any([*weights, *self.coverage.values(), *self.repetition.values()])
+
+    def of_looks(
+        self,
+        unrolled: Unrolled,
+        memories: Mapping[str, Memory],
+        packing: Packing,
+        truth: Mapping[str, Tensor],
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss of the attention weights: the weighted sum, and its parts without their weights."""
+        total: Tensor = unrolled.readouts.new_zeros(())
+        parts: dict[str, Tensor] = {}
+
+        def charge(name: str, weight: float, cost: Tensor) -> None:
+            nonlocal total
+            total = total + weight * cost
+            parts[name] = parts.get(name, torch.zeros_like(total)) + cost.detach()
+
+        for name, alignment in truth.items():
+            if weight := self.guide.get(name, 0.0):
+                end = nn.functional.pad(alignment, (0, 0, 0, packing.width - alignment.shape[1]))
+                charge("guide", weight, guide_total(packing.pack(end), unrolled.looks[name]))
+        for name, weight in self.coverage.items():
+            if weight:
+                looked = coverage_total(unrolled.looks[name], memories[name].mask, packing)
+                charge("coverage", weight, looked)
+        for name, weight in self.repetition.items():
+            if weight:
+                charge("repetition", weight, repetition_total(unrolled.looks[name], packing))
+        return total, parts
+
+
+@dataclass(frozen=True)
+class Unrolled:
+    """The inputs of the output layer, (N, O), and the attention weights, (N, S) by memory; both packed.
+
+    drawn   (N, S) the weights that multiplied the values, for the memories whose selection samples
+    gates   (N) the logits of generating from the vocabulary, if the decoder copies
+    """
+
+    readouts: Tensor
+    looks: dict[str, Tensor]
+    drawn: dict[str, Tensor] = field(default_factory=dict)
+    gates: Tensor | None = None
+
+
+def check_tie(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+    """Require what `tie` needs: trainable vectors, and with `all` one vocabulary and one embedding size."""
+    if options.tie != "none" and options.vectors and options.freeze_vectors:
+        mistakes.add("tied output weights cannot be frozen.", "tie", fix="Drop freeze_vectors.")
+    if options.tie != "all":
+        return
+    target = plan.outputs[name]
+    for source in plan.encoder:
+        if not hasattr(owner_of(plan, source), "embedding"):
+            mistakes.add(
+                f"tie: all shares the embeddings of the inputs, and {source} has no embeddings.",
+                "tie",
+                fix="Use tie: output.",
+            )
+            continue
+        shared = getattr(plan.inputs[source], "shared", None)
+        if shared != name and getattr(target, "shared", None) != source:
+            mistakes.add(
+                f"tie: all needs one vocabulary for {source} and {name}.",
+                "tie",
+                fix=f"Add  shared: {source}  to the output {name}.",
+            )
+        width = owner_of(plan, source).embedding
+        if width != options.embedding:
+            mistakes.add(
+                f"tie: all needs embeddings of one width; {source} has {width}, {name} {options.embedding}.",
+                "tie",
+                fix="Give both the same `embedding`.",
+            )

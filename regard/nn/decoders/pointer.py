@@ -12,12 +12,17 @@ from torch import Tensor, nn
 from regard import parts
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.nn.attention import Attention
+from regard.nn.attention import Attention, Reading
 from regard.nn.cells import AnyCell
-from regard.nn.decoders.bridge import Bridge, first_state_letters, first_state_lines
+from regard.nn.decoders.conditioning import Bridge
 from regard.nn.decoders.decoder import BatchView, Source, Truth
-from regard.nn.decoders.reading import Reading
-from regard.nn.decoders.stack import Stack, cell_lines, stack_letters, step_lines
+from regard.nn.decoders.stack_board import (
+    cell_lines,
+    first_state_letters,
+    first_state_lines,
+    stack_letters,
+    step_lines,
+)
 from regard.nn.decoders.stepwise import END_PIECE, ForcedCost, StepwiseDecoder
 from regard.nn.encoders import owner_of
 from regard.nn.forms import FormState, begin_form
@@ -25,7 +30,7 @@ from regard.nn.forms.triangles import TrianglesState
 from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.recurrence import check_residual
+from regard.nn.recurrence import Stack, check_residual
 from regard.nn.scores import AnyScore, make_score
 from regard.nn.search import Hypotheses
 from regard.nn.selections import Given

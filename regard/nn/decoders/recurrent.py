@@ -14,26 +14,22 @@ from regard.data.batch import Tokens
 from regard.nn.cells import AnyCell
 from regard.nn.copying import CopyOptions, check_copying, copied_input, first_copyable
 from regard.nn.decoders import at_once, copied, recurrent_board, step_by_step
-from regard.nn.decoders.bridge import Bridging, check_bridge
-from regard.nn.decoders.conditioning import Condition, check_condition
+from regard.nn.decoders.conditioning import Bridging, Condition, check_bridge, check_condition
 from regard.nn.decoders.decoder import BatchView, Truth, truth_by_name
-from regard.nn.decoders.objective import Distilled, TextObjective
+from regard.nn.decoders.output import Distilled, TextObjective, Unrolled, check_tie
 from regard.nn.decoders.recurrent_steps import NOT_LINEAR, OTHER_CELL, STEPS, RecurrentSteps
 from regard.nn.decoders.step_by_step import ScheduledSamplingOptions
 from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, previous_tokens
 from regard.nn.decoders.text_attention import TextAttentionOptions, build_attention, check_attentions
-from regard.nn.decoders.unrolled import Unrolled
 from regard.nn.embedding import EmbeddingOptions, build_embedding
 from regard.nn.letters import Letters
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
-from regard.nn.packing import Packing
+from regard.nn.packing import Packing, forced
 from regard.nn.path import Replaces, faster
 from regard.nn.recurrence import check_residual
 from regard.nn.search import Hypotheses
 from regard.nn.symbols import MemorySymbols
-from regard.nn.teacher_forcing import forced
-from regard.nn.tying import check_tie
 from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
 from regard.trace.prediction import Prediction
 
@@ -193,7 +189,7 @@ class RecurrentDecoder(RecurrentSteps):
 
     @classmethod
     def input_needs(cls, options: Any, name: str, plan: Plan) -> dict[str, dict[str, Any]]:
-        source = copied_input(options, plan)
+        source = None if options.copy_ is None else copied_input(options, plan)
         return {} if source is None else {source: {"verbatim": True}}
 
     @classmethod

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from regard.nn.copying import copying_lines
-from regard.nn.decoders.bridge import first_state_letters, first_state_lines
-from regard.nn.decoders.conditioning import readout_lines
-from regard.nn.decoders.stack import cell_lines, stack_letters, step_lines
+from regard.nn.decoders.stack_board import (
+    cell_lines,
+    first_state_letters,
+    first_state_lines,
+    stack_letters,
+    step_lines,
+)
 from regard.nn.decoders.stepwise import likelihood
 from regard.nn.decoders.text_attention import look_letters, look_lines, looks_of, penalty_lines
 from regard.nn.letters import Letters, linear
@@ -77,3 +81,26 @@ def _sizes(options: Any) -> str:
     dropout = f", dropout {options.dropout}" if options.dropout else ""
     tied = "; output weights tied to the embedding" if options.tie != "none" else ""
     return f"— {options.size} units, vectors of {options.embedding}{dropout}{tied}"
+
+
+def readout_lines(
+    options: Any, output: str, context: Sequence[str], summary: str, *, feeds: bool
+) -> tuple[list[str], str]:
+    """Equations from the output of the top layer to p(y_t), and the argument of the softmax.
+
+    feeds   whether the input of the output layer also enters the next step
+    """
+    found, weights = [], "V_y" if options.tie == "none" else "E_y"
+    size = options.embedding if options.tie != "none" else options.size
+    merges = "output" in options.ways
+    if "gate" in options.ways:
+        found += [f"ρ_y = σ(G_y {summary} + d_ρ)     — the output gate"]
+        output = f"ρ_y ⊙ {f'({output})' if ' ' in output else output}"
+    if options.deep or merges or any(one.state == "current" for one in options.attention):
+        more = [*(["E_y[y_{t−1}]"] if options.deep else []), *([summary] if merges else [])]
+        found += [f"ŝ_t = tanh(W_o {side_by_side([output, *context, *more])} + b_o)"]
+        found += [f"ŝ_0 = 0_{size}"] if feeds else []
+        output = "ŝ_t"
+    elif size != options.size:
+        weights = "E_y N_y"
+    return found, f"{weights} {f'({output})' if ' ' in output else output} + b_y"

@@ -4,31 +4,40 @@ for teacher forcing and every search."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import cast
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.nn.attention import Attention
+from regard.nn.attention import Attention, Constants, Read, Reading
 from regard.nn.copying import Copying
-from regard.nn.decoders.bridge import Bridge, Bridging, by_layer, check_last_states, handed_on
-from regard.nn.decoders.conditioning import Condition, OutputGate, Readout, at_output, check_given
+from regard.nn.decoders.conditioning import (
+    AtOutput,
+    Bridge,
+    Bridging,
+    Condition,
+    OutputGate,
+    Readout,
+    at_output,
+    by_layer,
+    check_given,
+    check_last_states,
+    handed_on,
+)
 from regard.nn.decoders.decoder import Source, Truth, summaries, truth_by_name
-from regard.nn.decoders.objective import TextObjective
-from regard.nn.decoders.output import Output
-from regard.nn.decoders.reading import Read, Reading
-from regard.nn.decoders.stack import Stack
+from regard.nn.decoders.output import Output, TextObjective
 from regard.nn.decoders.step_by_step import ScheduledSamplingOptions
 from regard.nn.decoders.stepwise import StepwiseDecoder
 from regard.nn.decoders.text_attention import AttentionState
 from regard.nn.embedding import Embedding
 from regard.nn.memory import Memory
 from regard.nn.path import faster
+from regard.nn.recurrence import Stack
 from regard.nn.selections import ScoreFunction
-from regard.nn.stepping import AtOutput, Constants, State, Step
+from regard.nn.stepping import Step
 from regard.parts import Options, find
 
 # word, summary and context are projected separately, each as soon as it is known
@@ -37,6 +46,76 @@ NOT_LINEAR = (
     "its input separately."
 )
 OTHER_CELL = "Choose another cell, or options of it without layers before the gates."
+
+
+@dataclass(frozen=True)
+class StepConstants(Constants):
+    """Tensors that the decoder computes once per source and all hypotheses share.
+
+    projected  (B, 1, G) the summary's share of the gates, if it is an input at every step
+    prepared   what a path has prepared for its steps: an object with `step(decoder, tokens, state)`
+               and `select(rows)`
+    places     (B, S) the choice for the word at each position of the source, if the decoder copies
+    at_output  how the summary conditions the output layer, if it does
+    """
+
+    projected: Tensor | None = None
+    prepared: Any = None
+    places: Tensor | None = None
+    at_output: AtOutput | None = None
+
+    def select(self, rows: Tensor) -> StepConstants:
+        return replace(
+            cast(StepConstants, super().select(rows)),
+            projected=None if self.projected is None else self.projected.index_select(0, rows),
+            prepared=None if self.prepared is None else self.prepared.select(rows),
+            places=None if self.places is None else self.places.index_select(0, rows),
+            at_output=None if self.at_output is None else self.at_output.select(rows),
+        )
+
+
+@dataclass(frozen=True)
+class State:
+    """K hypotheses about each of B sources.
+
+    layers     one (B, K, state) for each layer
+    feed       (B, K, O) the last attentional vector, if it is fed back
+    position   number of words read
+    looks      (B, K, S) the attention history of each memory whose score uses it, in the form that the score
+               keeps
+    """
+
+    layers: tuple[Tensor, ...]
+    feed: Tensor | None
+    constants: StepConstants
+    position: int = 0
+    looks: Mapping[str, Tensor] = field(default_factory=dict)
+
+    def reorder(self, parents: Tensor) -> State:
+        """Hypothesis k of the new state continues hypothesis parents[b, k] of this one; (B, K') int64."""
+        hypotheses = self.layers[0].shape[1]
+        rows = torch.arange(len(parents), device=parents.device)[:, None] * hypotheses + parents
+
+        def follow(tensor: Tensor) -> Tensor:
+            flat = tensor.reshape(-1, tensor.shape[-1])
+            return flat.index_select(0, rows.reshape(-1)).view(*parents.shape, -1)
+
+        return replace(
+            self,
+            layers=tuple(follow(layer) for layer in self.layers),
+            feed=None if self.feed is None else follow(self.feed),
+            looks={name: follow(weights) for name, weights in self.looks.items()},
+        )
+
+    def select(self, rows: Tensor) -> State:
+        """The state of some of the sources, (B') int64."""
+        return replace(
+            self,
+            layers=tuple(layer.index_select(0, rows) for layer in self.layers),
+            feed=None if self.feed is None else self.feed.index_select(0, rows),
+            looks={name: weights.index_select(0, rows) for name, weights in self.looks.items()},
+            constants=self.constants.select(rows),
+        )
 
 
 class RecurrentSteps(StepwiseDecoder):
@@ -168,7 +247,9 @@ class RecurrentSteps(StepwiseDecoder):
         places = None if self.copying is None else self.copying.places(memories[self.copying.source])
         known = truth_by_name(truth, attended)
         said = at_output(summary, self.gate, self.combine)
-        constants = Constants(keys, projected, known, laid_out, drawing, places, said)
+        constants = StepConstants(
+            keys, known, drawing, projected=projected, prepared=laid_out, places=places, at_output=said
+        )
         looks = self.reading.first_looks(memories) if self.reading else {}
         return State(layers, feed, constants, looks=looks)
 
@@ -194,7 +275,7 @@ class RecurrentSteps(StepwiseDecoder):
         return tokens if self.copying is None else self.copying.read(tokens)
 
     def mixed(
-        self, logits: Tensor, output: Tensor, read: Read, embedded: Tensor, constants: Constants
+        self, logits: Tensor, output: Tensor, read: Read, embedded: Tensor, constants: StepConstants
     ) -> Tensor:
         """(B, K, V + S) log-probabilities of all words that can be written or copied, from logits (B, K, V)."""
         copying = cast(Copying, self.copying)

@@ -12,12 +12,11 @@ import torch
 from torch import Tensor
 
 from regard import parts
+from regard.nn.attention import Constants, Read, joined
 from regard.nn.decoders.decoder import Truth
-from regard.nn.decoders.reading import Read, joined
-from regard.nn.decoders.unrolled import Unrolled
+from regard.nn.decoders.output import Unrolled
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.stepping import Constants
 from regard.parts import Count, Share
 
 if TYPE_CHECKING:

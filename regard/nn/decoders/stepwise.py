@@ -13,7 +13,7 @@ from torch import Tensor
 from regard.data.batch import BEGIN, UNKNOWN, Tokens
 from regard.errors import RegardError
 from regard.nn.decoders.decoder import BatchView, Decoder, Truth, truth_rows
-from regard.nn.decoders.objective import Distilled
+from regard.nn.decoders.output import Distilled
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from regard.nn.attention import Attention, check_attention, truths_about
-from regard.nn.decoders.glimpsing import check_over
+from regard.nn.attention import Attention
+from regard.nn.attention_check import check_attention, check_over, truths_about
 from regard.nn.decoders.glimpsing_board import guide_term
-from regard.nn.decoders.stack import step_lines
+from regard.nn.decoders.stack_board import step_lines
 from regard.nn.encoders import owner_of
 from regard.nn.letters import Letters, linear, under
 from regard.nn.scores import History

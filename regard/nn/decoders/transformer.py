@@ -24,18 +24,18 @@ from torch import Tensor, nn
 from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.decoders.decoder import Source, Truth
-from regard.nn.decoders.output import Output
+from regard.nn.decoders.output import Output, check_tie
 from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, likelihood, previous_tokens
 from regard.nn.decoders.transformer_layer import DecoderLayer, TransformerState
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
 from regard.nn.letters import Letters, linear, under
 from regard.nn.memory import Memory
+from regard.nn.packing import forced
 from regard.nn.path import faster
 from regard.nn.search import Hypotheses
 from regard.nn.selections import rows_at
 from regard.nn.stepping import Step
 from regard.nn.symbols import MemorySymbols
-from regard.nn.teacher_forcing import forced
 from regard.nn.transformer_board import (
     NORM_LINE,
     HeadsSymbols,
@@ -57,7 +57,6 @@ from regard.nn.transformer_layers import (
     TransformerOptions,
     check_heads,
 )
-from regard.nn.tying import check_tie
 from regard.parts import Dropout, Mistakes, Plan, register
 from regard.trace import LayerHeads
 from regard.trace.prediction import Prediction

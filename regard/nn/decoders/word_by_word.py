@@ -28,15 +28,14 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from regard.nn.attention import Attention, check_attention
+from regard.nn.attention import Attention, Constants, Reading, joined
+from regard.nn.attention_check import check_attention
 from regard.nn.cells import AnyCell, make_cell
 from regard.nn.class_weights import class_weights
 from regard.nn.decoders.decoder import Source
-from regard.nn.decoders.reading import Reading, joined
 from regard.nn.decoders.two_texts import TwoTextsDecoder
 from regard.nn.letters import Letters, linear, under
 from regard.nn.memory import Memory
-from regard.nn.stepping import Constants
 from regard.nn.symbols import LookSymbols, MemorySymbols
 from regard.parts import Mistakes, Options, Plan, Size, register
 

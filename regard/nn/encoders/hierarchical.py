@@ -11,17 +11,19 @@ from torch import Tensor, nn
 from regard import parts
 from regard.data.batch import Sentences, Tokens
 from regard.data.media import Series
-from regard.nn.attention import Attention, check_attention
+from regard.nn.attention import Attention
+from regard.nn.attention_check import check_attention
 from regard.nn.cells import AnyCell
 from regard.nn.embedding import Arrange, Embedding, as_it_stands
 from regard.nn.encoders.encoder import Encoder, positions_read
-from regard.nn.encoders.layer import First, LayerSymbols
+from regard.nn.encoders.layer_symbols import LayerSymbols
 from regard.nn.encoders.mean import MeanEncoder
 from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory, Parts
 from regard.nn.packing import BucketPacking
 from regard.nn.path import Replaces
+from regard.nn.recurrence import First
 from regard.nn.scores import AttentionScore
 from regard.nn.selections import Softmax
 from regard.nn.symbols import LookSymbols, MemorySymbols

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from regard.nn.cells import AnyCell
 from regard.nn.embedding import Arrange, as_it_stands
 from regard.nn.encoders.encoder import Encoder, refuse_unread
-from regard.nn.encoders.layer import First
 from regard.nn.encoders.recurrent import (
     Direction,
     RecurrentEncoder,
@@ -22,6 +21,7 @@ from regard.nn.encoders.recurrent import (
 )
 from regard.nn.letters import Letters, linear
 from regard.nn.memory import Memory
+from regard.nn.recurrence import First
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
 

@@ -12,10 +12,11 @@ from regard.data.media import Series
 from regard.errors import RegardError
 from regard.nn.cells import AnyCell
 from regard.nn.encoders.encoder import Encoder
-from regard.nn.encoders.layer import First, LayerSymbols, RecurrentLayer
+from regard.nn.encoders.layer_symbols import LayerSymbols
 from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.recurrence import First, RecurrentLayer
 from regard.parts import Depth, Dropout, Mistakes, Options, Plan, Size, register
 
 

@@ -13,7 +13,7 @@ from regard.nn.cells import AnyCell
 from regard.nn.cells.cell import states_of
 from regard.nn.embedding import TokenVectors, check_dropout
 from regard.nn.encoders.encoder import LastStates, positions_read, refuse_unread
-from regard.nn.encoders.layer import First, LayerSymbols, RecurrentLayer
+from regard.nn.encoders.layer_symbols import LayerSymbols
 from regard.nn.encoders.text import (
     TextEncoder,
     build_word_embedding,
@@ -25,7 +25,7 @@ from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.path import faster
-from regard.nn.recurrence import check_residual
+from regard.nn.recurrence import First, RecurrentLayer, check_residual
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Depth, Mistakes, Options, Plan, Size, register
 

@@ -13,7 +13,7 @@ from regard.errors import RegardError
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding, check_dropout
 from regard.nn.encoders.bag import BAGS, BagEncoder, position_line
 from regard.nn.encoders.encoder import Encoder
-from regard.nn.encoders.layer import LayerSymbols
+from regard.nn.encoders.layer_symbols import LayerSymbols
 from regard.nn.encoders.mean import masked_mean
 from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.encoders.text import embedding_note

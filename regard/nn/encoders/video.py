@@ -11,11 +11,12 @@ from torch import Tensor, nn
 from regard.data.media import Videos
 from regard.nn.encoders.encoder import Encoder, refuse_unread
 from regard.nn.encoders.image import AnyNetwork, PictureNetwork, make_network
-from regard.nn.encoders.layer import LayerSymbols, RecurrentLayer
+from regard.nn.encoders.layer_symbols import LayerSymbols
 from regard.nn.encoders.mean import masked_mean
 from regard.nn.letters import Letters, renamed, under
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
+from regard.nn.recurrence import RecurrentLayer
 from regard.nn.symbols import MemorySymbols
 from regard.notation import primed
 from regard.parts import Dropout, Mistakes, Options, Plan, Size, one_of, register

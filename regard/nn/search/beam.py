@@ -12,15 +12,18 @@ from torch import Tensor
 
 from regard.errors import RegardError
 from regard.nn.path import faster
-from regard.nn.search.back_pointers import BackPointers
-from regard.nn.search.candidates import best_continuations, normalizers, top
-from regard.nn.search.checks import all_finite, check_outputs, check_scores
-from regard.nn.search.finished import Finished
-from regard.nn.search.hypotheses import Hypotheses
+from regard.nn.search.hypotheses import BackPointers, Finished, Hypotheses, Unfinished
 from regard.nn.search.limits import Bounds, Limits
 from regard.nn.search.search import Request, Search
-from regard.nn.search.stepper import Stepper
-from regard.nn.search.unfinished import Unfinished
+from regard.nn.search.stepper import (
+    Stepper,
+    all_finite,
+    best_continuations,
+    check_outputs,
+    check_scores,
+    normalizers,
+    top,
+)
 from regard.parts import Depth, register
 
 

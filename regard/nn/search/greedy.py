@@ -7,13 +7,11 @@ from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
-from regard.nn.search.candidates import top
-from regard.nn.search.hypotheses import Hypotheses
+from regard.nn.search.hypotheses import Hypotheses, Unfinished
 from regard.nn.search.limits import Limits
 from regard.nn.search.search import Request, Search
-from regard.nn.search.stepper import Stepper
+from regard.nn.search.stepper import Stepper, top
 from regard.nn.search.token_by_token import written
-from regard.nn.search.unfinished import Unfinished
 from regard.parts import register
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from regard.data.batch import Tokens
-from regard.nn.search.hypotheses import Hypotheses
+from regard.nn.packing import shifted
+from regard.nn.search.hypotheses import Hypotheses, Unfinished
 from regard.nn.search.stepper import Stepper
 from regard.nn.search.token_by_token import token_by_token
-from regard.nn.search.unfinished import Unfinished
-from regard.nn.teacher_forcing import shifted
 
 
 def score(stepper: Stepper, target: Tokens) -> Hypotheses:

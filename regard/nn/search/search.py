@@ -9,11 +9,10 @@ from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
-from regard.nn.search.hypotheses import Hypotheses
+from regard.nn.search.hypotheses import Hypotheses, Unfinished
 from regard.nn.search.limits import Limits
 from regard.nn.search.stepper import Stepper
 from regard.nn.search.token_by_token import token_by_token
-from regard.nn.search.unfinished import Unfinished
 from regard.parts import Options as PartOptions
 from regard.parts.contract import base, optional, required
 

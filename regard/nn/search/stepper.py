@@ -1,4 +1,6 @@
-"""Stepper: a decoder bound to its memories, or an ensemble of several."""
+"""One step of a search: the logits of a decoder or of an ensemble, their normalizers, the best continuations, and the
+checks that scores allow the search to continue.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,8 @@ from torch import Tensor
 from regard.data.batch import BEGIN, END, PAD, Tokens
 from regard.errors import RegardError
 from regard.nn.memory import Memory
+from regard.nn.path import faster
+from regard.nn.search.hypotheses import Unfinished
 from regard.nn.stepping import Step, StepState, Stepwise
 
 
@@ -112,3 +116,97 @@ class Ensemble(Stepper):
 def _log_probabilities(logits: Tensor) -> Tensor:
     """log softmax, with −inf instead of NaN where no choice exists."""
     return torch.where(logits == -torch.inf, logits, torch.log_softmax(logits, -1))
+
+
+def normalizers(logits: Tensor) -> Tensor:
+    """log Σ exp of the logits (B, K, V) → (B, K)."""
+    found: Tensor | None = faster("search.normalizers", logits.device, logits)
+    return logits.logsumexp(-1) if found is None else found
+
+
+def top(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The `count` highest logits (B, K, V) → (B, K, count) and their words."""
+    compiled: tuple[Tensor, Tensor] | None = faster("search.top", logits.device, logits, count)
+    if compiled is not None:
+        return compiled
+    if count == 1:
+        highest, words = logits.max(-1, keepdim=True)
+        return highest, words
+    found = logits.topk(count, -1)
+    return found.values, found.indices
+
+
+def best_continuations(
+    best: Tensor, words: Tensor, gained: Tensor, count: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The `count` best of all continuations of each source, best first.
+
+    best       (B, K, C) the highest logits of allowed next tokens; `words`: these tokens
+    gained     (B, K) what is added to them: the log-probability of each prefix minus the normalizer of the
+               logits
+    returns    scores (B, count), the prefixes they continue (B, count), their tokens (B, count); −inf if
+               there are fewer
+    """
+    rows = len(best)
+    totals = (best + gained.unsqueeze(-1)).reshape(rows, -1)
+    scores, order = totals.topk(min(count, totals.shape[1]), 1)
+    parents, words = order // best.shape[2], words.reshape(rows, -1).gather(1, order)
+    lacking = count - scores.shape[1]
+    if lacking > 0:
+        scores = torch.nn.functional.pad(scores, (0, lacking), value=-torch.inf)
+        parents = torch.nn.functional.pad(parents, (0, lacking))
+        words = torch.nn.functional.pad(words, (0, lacking))
+    return scores, parents, words
+
+
+def all_finite(numbers: Tensor) -> bool:
+    """Whether no number is NaN or infinite, for the cost of one sum; also False if the sum overflows."""
+    return math.isfinite(float(numbers.sum()))
+
+
+def not_finite(where: str) -> RegardError:
+    """The error of a model whose scores are NaN or +inf."""
+    return RegardError(
+        "the model's scores are not finite: the weights may be damaged or training diverged.",
+        where=where,
+        fix="Load another checkpoint, or train again with a lower learning rate or gradient clipping.",
+    )
+
+
+def check_scores(normalizers: Tensor, alive: Tensor, step: int, unfinished: Unfinished) -> None:
+    """Raise if the logits of an unfinished hypothesis contain NaN or +inf.
+
+    normalizers   (B', K) log Σ exp of the step's logits, before limits
+    alive         (B', K) True for unfinished hypotheses
+    """
+    broken = alive & ~(normalizers < torch.inf)
+    if bool(broken.any()):
+        raise not_finite(_place(broken.any(1), step, unfinished))
+
+
+def check_choices(scores: Tensor, alive: Tensor, step: int, unfinished: Unfinished) -> None:
+    """Raise if an unfinished hypothesis had no possible choice; scores (B', K) of the chosen tokens."""
+    stuck = alive & ~scores.isfinite()
+    if bool(stuck.any()):
+        raise _no_choice(_place(stuck.any(1), step, unfinished))
+
+
+def check_outputs(scores: Tensor) -> None:
+    """Raise if a source has no output; scores (B) of the best one."""
+    missing = scores == -torch.inf
+    if bool(missing.any()):
+        raise _no_choice(f"search, row {int(missing.nonzero()[0]) + 1} of the batch")
+
+
+def _place(rows: Tensor, step: int, unfinished: Unfinished) -> str:
+    row = unfinished.numbers[int(rows.nonzero()[0])]
+    return f"search, row {row + 1} of the batch, token {step + 1}"
+
+
+def _no_choice(place: str) -> RegardError:
+    return RegardError(
+        "no choice is possible: the model excludes every token that the limits allow.",
+        where=place,
+        fix="Raise max_length, lower min_length or change the prefix. If none of these is set, check the "
+        "decoder: until END is chosen, some token must have a finite score.",
+    )

@@ -9,12 +9,9 @@ from torch import Tensor
 
 from regard.data.batch import PAD
 from regard.nn.path import faster
-from regard.nn.search.candidates import normalizers
-from regard.nn.search.checks import all_finite, check_choices, check_scores
-from regard.nn.search.hypotheses import Hypotheses
+from regard.nn.search.hypotheses import Hypotheses, Unfinished, over_time
 from regard.nn.search.limits import Bounds
-from regard.nn.search.stepper import Stepper
-from regard.nn.search.unfinished import Unfinished, over_time
+from regard.nn.search.stepper import Stepper, all_finite, check_choices, check_scores, normalizers
 
 
 class TokenChoice(Protocol):

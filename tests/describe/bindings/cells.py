@@ -8,7 +8,7 @@ import torch
 
 from regard.nn.attention import Attention
 from regard.nn.cells import Cell, DeepCell, GRUCell, JordanCell, LSTMCell, MultiplicativeCell
-from regard.nn.encoders.layer import RecurrentLayer
+from regard.nn.recurrence import RecurrentLayer
 from regard.nn.scores import Additive, General, History, Linear, Location, Perceptron, ScaledDot
 from regard.nn.selections import Local, Segmental
 from regard.testing.board import Family

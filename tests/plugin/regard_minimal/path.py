@@ -7,8 +7,8 @@ from typing import ClassVar
 from torch import Tensor
 
 import regard
-from regard.nn.encoders.layer import RecurrentLayer
 from regard.nn.packing import Packing
+from regard.nn.recurrence import RecurrentLayer
 
 GRUS = regard.nn.Replaces(regard.nn.GRUCell)
 

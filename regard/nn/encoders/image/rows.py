@@ -5,9 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from regard.nn.encoders.layer import LayerSymbols, RecurrentLayer
+from regard.nn.encoders.layer_symbols import LayerSymbols
 from regard.nn.letters import Letters, under
 from regard.nn.packing import Packing
+from regard.nn.recurrence import RecurrentLayer
 from regard.parts import find
 
 
