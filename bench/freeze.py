@@ -64,7 +64,7 @@ def of_system(name: str) -> Iterator[tuple[str, Callable[[], str]]]:
     sets = [part for change in changes for part in ("--set", change)]
     yield "train", lambda: quietly("train", name, "-o", "run", "--device", "cpu", *sets)
     if not spec.inputs:
-        model = regard.Model.load("run", device="cpu")
+        model = regard.load("run", device="cpu")
         yield "generate", lambda: str(model.generate("The ", length=12).text)
         yield "surprise", lambda: repr(model.surprise("The cat"))
         return
@@ -77,7 +77,7 @@ def of_system(name: str) -> Iterator[tuple[str, Callable[[], str]]]:
     yield "samples", lambda: printed("show", "run", "--device", "cpu", "--row", "0", "--samples", "2")
     yield "gallery", lambda: drawn("gallery.html", "show", "run", "--device", "cpu", "--gallery", "2")
     yield "comparison", lambda: drawn("both.svg", "compare", "run", "run", "--row", "1", "--device", "cpu")
-    model = regard.Model.load("run", device="cpu")
+    model = regard.load("run", device="cpu")
     first = regard.evaluation.open_dataset(model, (), ["test"]).raw(0)
     yield from of_answers(model, {column: first[column] for column in spec.inputs})
 
@@ -94,7 +94,7 @@ def of_recipe(path: Path) -> Iterator[tuple[str, Callable[[], str]]]:
     with contextlib.suppress(regard.RegardError):
         spec = spec.changed("search={max_length: 16}")
     torch.manual_seed(0)
-    model = regard.Model.build(spec, rows=rows)
+    model = regard.model.build(spec, rows=rows)
     if not spec.inputs:
         yield "generate", lambda: str(model.generate("Ann", length=3).text)
         return

@@ -33,7 +33,7 @@ from written import parse, write_json
 
 from regard.data import Dataset, Row, StreamBatches
 from regard.fast import recurrence_cpu
-from regard.model import Model
+from regard.model import LanguageModel
 from regard.nn.cells import make_cell
 from regard.nn.packing import FullPacking
 from regard.nn.recurrence import run_layers
@@ -103,7 +103,7 @@ def our_step(options: argparse.Namespace) -> Callable[[], None]:
     words = [f"w{number}" for number in range(options.vocabulary - 4)]
     numbers = draw.integers(0, len(words), options.rows * options.span * 50)
     text = " ".join(words) + " " + " ".join(words[number] for number in numbers)
-    model = Model.build(spec, rows=[{"text": text}])
+    model = LanguageModel.build(spec, rows=[{"text": text}])
     assert model.columns["text"].size == options.vocabulary  # type: ignore[attr-defined]
     dataset = Dataset.build([Row({"text": text}, file="made up", line=1)], model.columns.values())
     batches = StreamBatches(dataset, rows=options.rows, span=options.span)

@@ -18,13 +18,14 @@ from regard.version import __version__
 if TYPE_CHECKING:
     from regard.errors import RegardError
     from regard.fitting.fitting import fit
-    from regard.model import Model, load
+    from regard.model import LanguageModel, Model, load
     from regard.parts import register
     from regard.spec import Spec
     from regard.trace import Trace
     from regard.trace.prediction import Prediction
 
 _HOMES = {
+    "LanguageModel": "regard.model",
     "Model": "regard.model",
     "Prediction": "regard.trace.prediction",
     "RegardError": "regard.errors",
@@ -34,7 +35,18 @@ _HOMES = {
     "load": "regard.model",
     "register": "regard.parts",
 }
-__all__ = ["Model", "Prediction", "RegardError", "Spec", "Trace", "__version__", "fit", "load", "register"]
+__all__ = [
+    "LanguageModel",
+    "Model",
+    "Prediction",
+    "RegardError",
+    "Spec",
+    "Trace",
+    "__version__",
+    "fit",
+    "load",
+    "register",
+]
 
 
 def __getattr__(name: str) -> Any:

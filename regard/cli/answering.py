@@ -20,7 +20,7 @@ from regard.cli.unknown import UnknownUnits
 from regard.data import Row
 from regard.errors import RegardError
 from regard.model import Model
-from regard.model.predicting import check_several
+from regard.model.model import check_several
 from regard.reporting.terminal import say
 from regard.storage.files import check_apart
 from regard.trace.prediction import Prediction

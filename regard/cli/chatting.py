@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from regard.cli.loading import load, refuse_stream
+from regard.cli.loading import load
 from regard.cli.options import HOW_OF, Loading
 from regard.cli.unknown import UnknownUnits
 from regard.cli.wording import COMMAND_LINE
@@ -46,8 +46,7 @@ def talk(
     of: str | None,
     how: Loading,
 ) -> None:
-    model = load(run, how)
-    refuse_stream(model, run)
+    model = load(run, how, Model)
     chat = Chat(model, model.output_name(of, HOW_OF), *speakers, turns=_begun(history))
     chat.check(run)
     unknown = UnknownUnits(model)

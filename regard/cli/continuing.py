@@ -18,7 +18,7 @@ from regard.cli.unknown import UnknownCount
 from regard.data.sources import open_files
 from regard.errors import RegardError
 from regard.inspect import Scene, save, shaded
-from regard.model import Model
+from regard.model import LanguageModel
 from regard.model.continuing import Surprise
 from regard.reporting.console import safe_console
 from regard.reporting.terminal import say
@@ -35,7 +35,7 @@ def generate_text(
     device: str | None,
 ) -> None:
     """Write the prompt and its continuation as it is sampled."""
-    model = load(run, Loading(device=device))
+    model = load(run, Loading(device=device), LanguageModel)
     if json_file is None:
         pieces = model.stream(prompt, length=length, **options)
         with written(output) as stream:
@@ -54,7 +54,7 @@ def generate_text(
             print(found.text, file=stream)
 
 
-def score_text(model: Model, texts: Sequence[str], file: Path | None, output: Path | None) -> None:
+def score_text(model: LanguageModel, texts: Sequence[str], file: Path | None, output: Path | None) -> None:
     """Print −log p of every token, and the total per token and per character."""
     given = _Counted([" ".join(texts)] if file is None else _parts(model, file))
     total, tokens, unknown = 0.0, 0, UnknownCount("token")
@@ -83,13 +83,13 @@ class _Counted:
             yield text
 
 
-def _parts(model: Model, file: Path) -> Iterator[str]:
+def _parts(model: LanguageModel, file: Path) -> Iterator[str]:
     """A text of any length, read in parts."""
     (field,) = (model.columns[name].field for name in model.spec.outputs)
     return (row[field] for row in open_files(model.spec, [str(file)]))
 
 
-def show_surprise(model: Model, text: str, output: Path | None) -> None:
+def show_surprise(model: LanguageModel, text: str, output: Path | None) -> None:
     """Show the text with every token shaded by its −log p, in the terminal or as a file."""
     if not text:
         raise RegardError("no text to show.", fix="Give a text.")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
-from regard.cli.loading import load, refuse_stream
+from regard.cli.loading import load
 from regard.cli.options import Loading
 from regard.cli.outputs import file_of
 from regard.data import Dataset
@@ -33,8 +33,7 @@ def show_gallery(
     """Show a gallery for each output, in the terminal or as a file; split: default test, or dev if there is none."""
     from regard.inspect import gallery, save
 
-    model = load(run, how)
-    refuse_stream(model, run)
+    model = load(run, how, Model)
     split = split or usual_split(model.spec)[0]
     dataset = open_dataset(model, (), [split])
     for name in model.spec.outputs:

@@ -30,10 +30,6 @@ def as_inputs(model: Model, words: Sequence[str]) -> list[Any]:
     If the model has several inputs, there is one word for each of them, or a line as in a file.
     """
     by_name = [model.columns[name] for name in model.spec.inputs]
-    if not by_name:
-        raise RegardError(
-            "this model reads no input: it continues a text.", fix="Use  regard generate RUN --prompt TEXT"
-        )
     if len(by_name) > 1 and len(words) == len(by_name):
         return [dict(zip(model.spec.inputs, words, strict=True))]
     if len(by_name) == 1 and by_name[0].perceived:

@@ -4,14 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 from regard.cli.options import Loading
 from regard.errors import RegardError
-from regard.model import Model
+from regard.model import AnyModel, Model
+from regard.model import load as open_model
+
+Kind = TypeVar("Kind", bound=AnyModel)
 
 
-def load(run: Path, how: Loading) -> Model:
-    model = Model.load(run, device=how.device, overrides=how.changes)
+def load(run: Path, how: Loading, kind: type[Kind]) -> Kind:
+    """The model of a run, which must be of this class."""
+    model = kind.load(run, device=how.device, overrides=how.changes)
+    _check_search(model, run, how)
+    return model
+
+
+def load_any(run: Path, how: Loading) -> Model | Any:
+    """The model of a run, a `Model` or a `LanguageModel`."""
+    model = open_model(run, device=how.device, overrides=how.changes)
+    _check_search(model, run, how)
+    return model
+
+
+def _check_search(model: AnyModel, run: Path, how: Loading) -> None:
+    """Refuse changes of the search of a model that does not search."""
     searched = [change for change in how.changes if change.startswith("search.")]
     if searched and not any(decoder.stepwise for decoder in model.network.decoders.values()):
         raise RegardError(
@@ -19,29 +37,17 @@ def load(run: Path, how: Loading) -> Model:
             where=str(run),
             fix="Leave out --beam and --set search.…",
         )
-    return model
 
 
 def load_together(run: Path, others: Sequence[Path], how: Loading) -> tuple[Model, list[Model]]:
     """The model, and the additional models of the ensemble."""
-    model = load(run, how)
-    refuse_stream(model, run)
-    ensemble = [load(other, how) for other in others]
+    model = load(run, how, Model)
+    ensemble = [load(other, how, Model) for other in others]
     check_together(model, ensemble, [run, *others])
     return model, ensemble
 
 
-def refuse_stream(model: Model, run: Path) -> None:
-    """Refuse a language model, which does not answer inputs."""
-    if not model.spec.inputs:
-        raise RegardError(
-            "this model reads no input: it continues a text.",
-            where=str(run),
-            fix=f"Use  regard generate {run} --prompt TEXT",
-        )
-
-
-def check_together(model: Model, others: Sequence[Model], names: Sequence[Path]) -> None:
+def check_together(model: AnyModel, others: Sequence[AnyModel], names: Sequence[Path]) -> None:
     """Check that the models of an ensemble have the same inputs and outputs."""
     for other, name in zip(others, names[1:], strict=True):
         for role in ("inputs", "outputs"):

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.cli.loading import check_together, load
+from regard.cli.loading import check_together, load_any
 from regard.cli.options import Loading
 from regard.cli.reporting import TOGETHER, EvaluationReport
 from regard.errors import RegardError
 from regard.evaluation import PLACE, check_by, measure
-from regard.model import Model
+from regard.model import AnyModel
 from regard.reporting.data_progress import DataProgress
 from regard.spec.data import SPLITS
 from regard.storage.files import check_apart
@@ -35,8 +35,8 @@ def evaluate_runs(
     runs: Sequence[Path], others: Sequence[Path], wanted: Measurement, report: EvaluationReport, how: Loading
 ) -> None:
     """Measure each run, as an ensemble with the `others`, and report the results."""
-    beside = [load(other, how) for other in others]
-    models = [load(run, how) for run in runs]
+    beside = [load_any(other, how) for other in others]
+    models = [load_any(run, how) for run in runs]
     known = [name for model in models for split in SPLITS for name in getattr(model.spec.data, split)]
     check_apart(report.files, [*wanted.files, *known])
     for run, model in zip(runs, models, strict=True):
@@ -56,14 +56,14 @@ def evaluate_runs(
     report.give(found, wanted.files or wanted.splits)
 
 
-def columns_of(model: Model) -> list[str]:
+def columns_of(model: AnyModel) -> list[str]:
     """The columns by which rows can be grouped."""
     spec = model.spec
     texts = any(model.columns[name].can_be("text") for name in spec.outputs)
     return [*spec.inputs, *spec.outputs, *spec.truth, *([PLACE] if texts else [])]
 
 
-def check_comparable(runs: Sequence[Path], models: Sequence[Model]) -> None:
+def check_comparable(runs: Sequence[Path], models: Sequence[AnyModel]) -> None:
     """Refuse runs that cannot be compared with the first, before anything is measured."""
     if len(runs) < 2:
         raise RegardError(

@@ -9,12 +9,13 @@ from itertools import islice
 from pathlib import Path
 
 from regard.cli.answering import CHUNK
-from regard.cli.loading import load
+from regard.cli.loading import load_any
 from regard.cli.options import Loading
 from regard.cli.outputs import written
 from regard.cli.unknown import UnknownUnits
 from regard.data import Row
 from regard.errors import RegardError
+from regard.model import LanguageModel
 from regard.storage.files import check_apart
 
 
@@ -27,8 +28,8 @@ def score_pairs(
     how: Loading,
 ) -> None:
     check_apart({"--output": output}, [file])
-    model = load(run, how)
-    if not model.spec.inputs:
+    model = load_any(run, how)
+    if isinstance(model, LanguageModel):
         from regard.cli.continuing import score_text
 
         score_text(model, texts, file, output)

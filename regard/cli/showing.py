@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from regard.cli.loading import load, refuse_stream
+from regard.cli.loading import load, load_any
 from regard.cli.looking import LookRequest
 from regard.cli.options import HOW_OF, Loading
 from regard.cli.outputs import file_of
 from regard.errors import RegardError
 from regard.inspect.drawings.drawing import Style, drawing_for
+from regard.model import LanguageModel, Model
 from regard.model.override import check_sampled
 from regard.reporting.console import safe_console
 from regard.reporting.terminal import say
@@ -31,8 +32,8 @@ def show_trace(
     smoothed, or drawn as a grid."""
     from regard.inspect import before_and_after, figure, save, side_by_side
 
-    model = load(run, how)
-    if not model.spec.inputs:
+    model = load_any(run, how)
+    if isinstance(model, LanguageModel):
         from regard.cli.continuing import show_surprise
 
         _check_text_alone(looked, grid=grid)
@@ -115,8 +116,7 @@ def show_heads(
             where="--heads",
             fix="Leave out --look.",
         )
-    model = load(run, how)
-    refuse_stream(model, run)
+    model = load(run, how, Model)
     looked = looked.on_split_of(model)
     names = list(model.spec.outputs) if of is None else [model.output_name(of, HOW_OF)]
     found = {name: looked.by(model, name) for name in names}

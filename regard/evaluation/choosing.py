@@ -10,13 +10,13 @@ from regard.evaluation.inference import output_info
 from regard.metrics import Metric, OutputInfo, find_metric, metric, metric_names, unknown_metrics
 
 if TYPE_CHECKING:
-    from regard.model import Model
+    from regard.model import AnyModel
 
 LOSS = "loss"
 
 
 def wanted_metrics(
-    model: Model, names: Sequence[str] = (), *, where: str = "metrics"
+    model: AnyModel, names: Sequence[str] = (), *, where: str = "metrics"
 ) -> dict[str, list[Metric]]:
     """{output: metrics}. `output.metric` is for one output, `metric` for all outputs that it suits.
 
@@ -41,7 +41,7 @@ def wanted_metrics(
     return {name: list(metrics.values()) for name, metrics in chosen.items()}
 
 
-def _deciding(model: Model, outputs: Mapping[str, OutputInfo]) -> dict[str, Metric]:
+def _deciding(model: AnyModel, outputs: Mapping[str, OutputInfo]) -> dict[str, Metric]:
     """{output: metric} of the metric that chose the weights, which belongs to every evaluation. The loss does only if
     the spec names it."""
     training = model.spec.training
@@ -53,7 +53,7 @@ def _deciding(model: Model, outputs: Mapping[str, OutputInfo]) -> dict[str, Metr
     return {one.name: found for one in among if found.refuses(one) is None}
 
 
-def check_metrics(model: Model) -> None:
+def check_metrics(model: AnyModel) -> None:
     """Refuse, before training, metrics of the spec that cannot be computed; names all wrong ones at once."""
     deciding = model.spec.training.metric
     outputs = list(model.spec.outputs)

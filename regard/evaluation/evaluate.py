@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from regard.data import Dataset
-from regard.data.sources import is_stream
 from regard.data.text_lists import readable
 from regard.errors import Message, Option, RegardError, Words
 from regard.evaluation.choosing import wanted_metrics
@@ -33,7 +32,7 @@ from regard.nn.network import answering
 from regard.parts import faults_named, nearest
 
 if TYPE_CHECKING:
-    from regard.model import Model
+    from regard.model import AnyModel, LanguageModel, Model
 
 PLACE = "place"
 """Group by the place in the answer, not by a column."""
@@ -221,12 +220,12 @@ def check_by(names: Sequence[str], known: Sequence[str]) -> None:
 
 
 def evaluate(
-    model: Model,
+    model: AnyModel,
     dataset: Dataset,
     names: Sequence[str] = (),
     *,
-    ensemble: Ensemble = (),
-    dev: Callable[[Model], Dataset] | None = None,
+    ensemble: Sequence[tuple[AnyModel, Dataset]] = (),
+    dev: Callable[[AnyModel], Dataset] | None = None,
     streams: int = 1,
 ) -> Evaluation:
     """Evaluate a model on rows with inputs, outputs and, if known, the truth.
@@ -238,13 +237,36 @@ def evaluate(
                without context, and fewer than `streams` tokens at the end are left out
     """
     chosen = wanted_metrics(model, names)
-    if is_stream(model.spec):
-        with faults_named(lambda: model.spec):
-            return _measured_stream(model, dataset, chosen, streams, ensemble=ensemble)
+    if ensemble and model.continues:
+        raise RegardError(
+            "language models cannot be evaluated as an ensemble.",
+            where=Option("with"),
+            fix="Evaluate each by itself.",
+        )
     if ensemble:
         chosen = {output: _of_ensembles(metrics, asked=bool(names)) for output, metrics in chosen.items()}
-    with faults_named(lambda: [model.spec, *(other.spec for other, _ in ensemble)]):
-        return _measured_rows(model, dataset, chosen, ensemble=ensemble, dev=dev, asked=bool(names))
+    with (
+        faults_named(lambda: [model.spec, *(other.spec for other, _ in ensemble)]),
+        answering(model, *(other for other, _ in ensemble)),
+    ):
+        if model.continues:
+            return _measured_stream(cast("LanguageModel", model), dataset, chosen, streams)
+        rows = cast("Model", model), dataset, chosen
+        return _measured_rows(*rows, ensemble=cast(Ensemble, ensemble), dev=dev, asked=bool(names))
+
+
+def _measured_stream(
+    model: LanguageModel, dataset: Dataset, chosen: Mapping[str, Sequence[Metric]], streams: int
+) -> Evaluation:
+    """Evaluate a running text, which has no rows to compare, only a likelihood."""
+    ((output, metrics),) = chosen.items()
+    evaluation = Evaluation(remarks=[*dataset.remarks()], tokens=len(dataset.stream(output)))
+    inference = StreamInference(model, dataset, output, streams)
+    for one in metrics:
+        score = one.measure(inference)
+        if score is not None:
+            evaluation.scores[one.name] = score
+    return evaluation
 
 
 def _measured_rows(
@@ -253,9 +275,10 @@ def _measured_rows(
     chosen: Mapping[str, Sequence[Metric]],
     *,
     ensemble: Ensemble,
-    dev: Callable[[Model], Dataset] | None,
+    dev: Callable[[AnyModel], Dataset] | None,
     asked: bool,
 ) -> Evaluation:
+    """Evaluate answers to rows; `asked`: whether the metrics were requested by name."""
     evaluation = Evaluation(
         inputs=[dataset.raw(row) for row in range(len(dataset))],
         fields={name: model.columns[name].field for name in model.spec.inputs},
@@ -263,47 +286,6 @@ def _measured_rows(
         lengths_of={name: [int(one) for one in dataset.lengths(name)] for name in model.spec.encoder},
         remarks=[*dataset.remarks()],
     )
-    with answering(model, *(other for other, _ in ensemble)):
-        return _measured(model, dataset, chosen, evaluation, ensemble=ensemble, dev=dev, asked=asked)
-
-
-def _measured_stream(
-    model: Model,
-    dataset: Dataset,
-    chosen: Mapping[str, Sequence[Metric]],
-    streams: int,
-    *,
-    ensemble: Ensemble,
-) -> Evaluation:
-    """Evaluate a running text, which has no rows to compare, only a likelihood."""
-    if ensemble:
-        raise RegardError(
-            "language models cannot be evaluated as an ensemble.",
-            where=Option("with"),
-            fix="Evaluate each by itself.",
-        )
-    ((output, metrics),) = chosen.items()
-    evaluation = Evaluation(remarks=[*dataset.remarks()], tokens=len(dataset.stream(output)))
-    with answering(model):
-        inference = StreamInference(model, dataset, output, streams)
-        for one in metrics:
-            score = one.measure(inference)
-            if score is not None:
-                evaluation.scores[one.name] = score
-    return evaluation
-
-
-def _measured(
-    model: Model,
-    dataset: Dataset,
-    chosen: Mapping[str, Sequence[Metric]],
-    evaluation: Evaluation,
-    *,
-    ensemble: Ensemble,
-    dev: Callable[[Model], Dataset] | None,
-    asked: bool,
-) -> Evaluation:
-    """Fill in the scores of the evaluation; `asked`: whether the metrics were requested by name."""
     inferences = {
         output: ModelInference(model, dataset, output, ensemble=ensemble, dev=dev) for output in chosen
     }

@@ -18,12 +18,12 @@ from regard.trace.order import in_order
 from regard.trace.prediction import Prediction
 
 if TYPE_CHECKING:
-    from regard.model import Model
+    from regard.model import AnyModel, Model
 
 Found = TypeVar("Found")
 
 
-def output_info(model: Model, output: str, columns: Mapping[str, Column] | None = None) -> OutputInfo:
+def output_info(model: AnyModel, output: str, columns: Mapping[str, Column] | None = None) -> OutputInfo:
     """An output of a model as metrics see it; `columns` are those of the rows, default: all of the model."""
     decoder: Any = model.network.decoders[output]
     return OutputInfo(
@@ -50,7 +50,7 @@ class ModelInference:
         output: str,
         *,
         ensemble: Ensemble = (),
-        dev: Callable[[Model], Dataset] | None = None,
+        dev: Callable[[AnyModel], Dataset] | None = None,
     ) -> None:
         self.model, self.dataset, self.ensemble = model, dataset, ensemble
         self.output = output_info(model, output, dataset.columns)

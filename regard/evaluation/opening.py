@@ -13,17 +13,17 @@ from regard.evaluation.evaluate import Evaluation, evaluate
 from regard.spec import Spec
 
 if TYPE_CHECKING:
-    from regard.model import Model
+    from regard.model import AnyModel
 
 
 def measure(
-    model: Model,
+    model: AnyModel,
     metrics: Sequence[str] = (),
     *,
     files: Sequence[str] = (),
     rows: Sequence[Row] = (),
     splits: Sequence[str] = (),
-    ensemble: Sequence[Model] = (),
+    ensemble: Sequence[AnyModel] = (),
 ) -> Evaluation:
     """Evaluate a model, or an ensemble, on files, rows or splits.
 
@@ -67,7 +67,7 @@ def usual_split(spec: Spec) -> list[str]:
 
 
 def open_dataset(
-    model: Model,
+    model: AnyModel,
     files: Sequence[str],
     splits: Sequence[str],
     data: Spec | None = None,

@@ -15,7 +15,7 @@ from regard.trace import Trace
 from regard.trace.prediction import Prediction
 
 if TYPE_CHECKING:
-    from regard.model import Model
+    from regard.model import LanguageModel
 
 Found = TypeVar("Found")
 TOKENS = 2048
@@ -30,7 +30,7 @@ class StreamInference:
     streams   number of parts that are read in parallel; 1 reads the text as a whole
     """
 
-    def __init__(self, model: Model, dataset: Dataset, output: str, streams: int = 1) -> None:
+    def __init__(self, model: LanguageModel, dataset: Dataset, output: str, streams: int = 1) -> None:
         self.model, self.dataset, self.streams = model, dataset, streams
         self.output = output_info(model, output, dataset.columns)
         self._made: dict[Any, Any] = {}

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from regard.data import Batches, Dataset, StreamBatches
+from regard.data import Dataset
 from regard.data.sources import (
     Splits,
     build_dataset,
     changes,
     digests,
-    is_stream,
     open_splits,
     repeated_inputs,
     with_absolute_paths,
@@ -28,10 +27,9 @@ from regard.fitting.pair_model import refuse_model
 from regard.fitting.pair_notes import Note
 from regard.fitting.pairs import Inferred, in_a_path, infer, is_data_file, name_of_file
 from regard.fitting.starting import Start
-from regard.model import Model
+from regard.model import AnyModel, Model, build
 from regard.model.columns import fit_columns, make_columns, refuse_unseen
 from regard.model.device import named_device
-from regard.model.model import DEFAULT_BATCH_COST
 from regard.model.store import COLUMNS, read_columns, read_metrics, versions, write_columns
 from regard.parts import faults_named
 from regard.reporting.data_progress import DataProgress
@@ -39,8 +37,6 @@ from regard.runs.run import RunFolder
 from regard.spec import Spec
 from regard.spec.changes import Change
 from regard.spec.saved import load_spec, write_spec
-from regard.spec.search import QUICKEST
-from regard.spec.training import SPAN, STREAMS
 from regard.training import Callback, Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
 from regard.training.curricula import Curriculum, make_curriculum
@@ -109,7 +105,7 @@ class Experiment:
                 with self._progress.shown("fitting vocabularies to"):
                     self.columns = self._columns()
                 self.datasets: dict[str, Dataset] = {}
-                self.model = Model.build(spec, self.columns)
+                self.model: Model | Any = build(spec, self.columns)
                 check_metrics(self.model)
                 self._generators = Generators.capture()
         except BaseException:
@@ -165,7 +161,7 @@ class Experiment:
         """Free the folder of the run. `train` does so at its end."""
         self.folder.close()
 
-    def train(self) -> Model:
+    def train(self) -> Model | Any:
         """Train, keep the best weights, evaluate them on dev and test, and save the model."""
         try:
             with undisturbed(), faults_named(lambda: self.spec):
@@ -174,12 +170,10 @@ class Experiment:
         finally:
             self.close()
 
-    def _train(self) -> Model:
+    def _train(self) -> Model | Any:
         train, dev = self.dataset("train"), self.dataset("dev")
-        options = self.spec.training
-        if is_stream(self.spec) and options.batch_rows is None:
-            options = options.model_copy(update={"batch_rows": STREAMS})
-        batches = self._batches(train)
+        drawn = None if self.spec.training.curriculum is None else self._curriculum(train).draw
+        batches = self.model.training_batches(train, world_size=world_size(), draw=drawn)
         self.model.network.distillation = load_distillation(self.model)
         self._announce()
         if process_rank() == 0:
@@ -187,11 +181,11 @@ class Experiment:
             write_columns(self.folder.work / COLUMNS, self.columns)
             write_spec(self.folder.work, self.spec)
         self.model.metrics = {"data": self._remembered()}
-        monitor = self.model if is_stream(self.spec) else self.model.searching(method=QUICKEST, n_best=1)
+        monitor = self.model.monitored()
         result = fit_network(
             self.model.network,
             batches,
-            options=options,
+            options=self.model.training_options,
             run=self.folder.work,
             save_model=self.model.save,
             evaluate=lambda: self._monitor(monitor, dev),
@@ -211,30 +205,6 @@ class Experiment:
     def _load_start(self) -> str:
         assert self.start_from is not None
         return self.start_from.load(self.model.network, self.columns, self.spec)
-
-    def _batches(self, train: Dataset) -> Batches | StreamBatches:
-        options = self.spec.training
-        if is_stream(self.spec):
-            streams = StreamBatches(
-                train,
-                rows=options.batch_rows or STREAMS,
-                span=options.span or SPAN,
-                carry=options.carry,
-                world_size=world_size(),
-            )
-            streams.refuse_short()
-            return streams
-        return Batches(
-            train,
-            rows=options.batch_rows,
-            cost=None if options.batch_rows else options.batch_tokens or DEFAULT_BATCH_COST,
-            seed=options.seed,
-            window=options.bucket,
-            world_size=world_size(),
-            vary=True,
-            workers=options.workers,
-            draw=None if options.curriculum is None else self._curriculum(train).draw,
-        )
 
     def _curriculum(self, train: Dataset) -> Curriculum:
         options = self.spec.training
@@ -291,7 +261,7 @@ class Experiment:
         self._prepare()
         return self.folder.work / _rejected(split)
 
-    def _monitor(self, monitor: Model, dev: Dataset) -> dict[str, float]:
+    def _monitor(self, monitor: AnyModel, dev: Dataset) -> dict[str, float]:
         """Dev loss and the metric that chooses the best weights, with greedy search; computed during training."""
         wanted = ["loss"] if self.spec.training.metric == "loss" else ["loss", self.spec.training.metric]
         scores = evaluate(monitor, dev, wanted, streams=MONITORED).scores

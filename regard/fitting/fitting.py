@@ -59,8 +59,8 @@ def fit(
     overrides: Sequence[str] = (),
     device: str | None = None,
     quiet: bool = False,
-) -> Model:
-    """Train a model and save it in a folder.
+) -> Model | Any:
+    """Train a model and save it in a folder. Returns a `Model`, or a `LanguageModel` if the spec's output is a stream.
 
         model = regard.fit("words.tsv")                              # a file of pairs
         model = regard.fit("words.tsv", model="transformer")

@@ -1,32 +1,52 @@
-"""The methods of a language model: it continues a text, and computes the surprisal of a text."""
+"""LanguageModel: it continues a text, and computes the surprisal of a text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from numbers import Integral
 from reprlib import repr as shortened
 from typing import Any, cast
 
-from regard.data.columns import Column, StreamColumn
-from regard.errors import RegardError
+from regard.data import Dataset, StreamBatches
+from regard.data.columns import StreamColumn
+from regard.errors import Message, RegardError, ShellCommand
+from regard.model.base import AnyModel
 from regard.model.continuing import Growing, Piece, Sampling, Surprise, continued, expect, surprises
-from regard.nn.network import Network, answering
+from regard.nn.network import answering
 from regard.nn.search import Sample
 from regard.parts import faults_named
 from regard.spec import Spec
+from regard.spec.training import SPAN, STREAMS, TrainingSpec
 from regard.trace.prediction import Prediction
 
 GENERATED = 200
 """Default number of generated tokens."""
 
 
-class LanguageModel:
-    """The methods of a `Model` without inputs. A model with inputs refuses them."""
+class LanguageModel(AnyModel):
+    """A model that continues a text.
 
-    spec: Spec
-    columns: dict[str, Column]
-    network: Network
+        model = regard.load("runs/rnn-lm")
+        model.generate("It was ").text
+
+    A spec with inputs makes a `Model` instead, which answers them.
+    """
+
+    continues = True
+
+    @property
+    def column(self) -> StreamColumn:
+        """The column of its text."""
+        return cast(StreamColumn, self.columns[self._output])
+
+    @property
+    def decoder(self) -> Any:
+        return self.network.decoders[self._output]
+
+    @property
+    def _output(self) -> str:
+        return next(iter(self.spec.outputs))
 
     def generate(
         self,
@@ -54,7 +74,7 @@ class LanguageModel:
         pieces = list(
             self._continued(prompt, length, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
         )
-        column = self._stream()
+        column = self.column
         text = column.decode([*column.encode(prompt).tolist(), *(piece.token for piece in pieces)])
         return Prediction(text, text, sum(piece.score for piece in pieces))
 
@@ -70,8 +90,8 @@ class LanguageModel:
     ) -> Iterator[str]:
         """As `generate`, but yields the text piece by piece, the prompt first."""
         pieces = self._continued(prompt, length, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
-        growing = Growing(self._stream())
-        yield "".join(growing.add(token) for token in self._stream().encode(prompt).tolist())
+        growing = Growing(self.column)
+        yield "".join(growing.add(token) for token in self.column.encode(prompt).tolist())
         for piece in pieces:
             yield growing.add(piece.token)
 
@@ -84,35 +104,49 @@ class LanguageModel:
 
     def surprises(self, texts: Iterable[str]) -> Iterator[Surprise]:
         """As `surprise`, token by token, for a text of any length that is given in pieces."""
-        decoder = self.network.decoders[next(iter(self.spec.outputs))]
         with answering(self), faults_named(lambda: self.spec):
-            yield from surprises(decoder, self._stream(), texts, self.network.device)
+            yield from surprises(self.decoder, self.column, texts, self.network.device)
 
     def _continued(self, prompt: str, length: int | None, **options: Any) -> Iterator[Piece]:
-        column, search = self._stream(), self.spec.search
+        column, search = self.column, self.spec.search
         check_text(prompt, "prompt")
         length = search.max_length or GENERATED if length is None else length
         expect("length", length, Integral, lambda it: it >= 0, "a whole number, 0 or more")
         usual = {**dict(search.options_of(Sample.Options)), "seed": self.spec.training.seed}
         given = {name: value for name, value in options.items() if value is not None}
-        decoder = self.network.decoders[next(iter(self.spec.outputs))]
         column.refuse_unknown(prompt, "prompt")
         sampling = Sampling(**{**usual, **given})
 
         def drawn() -> Iterator[Piece]:
             with answering(self), faults_named(lambda: self.spec):
-                yield from islice(continued(decoder, column, prompt, sampling, self.network.device), length)
+                pieces = continued(self.decoder, column, prompt, sampling, self.network.device)
+                yield from islice(pieces, length)
 
         return drawn()
 
-    def _stream(self) -> StreamColumn:
-        column = self.columns[next(iter(self.spec.outputs))]
-        if not column.alone:
-            raise RegardError(
-                f"this is not a language model: it predicts from inputs ({', '.join(self.spec.inputs)}).",
-                fix="Use  regard predict  or, in Python,  model.predict.",
-            )
-        return cast(StreamColumn, column)
+    @property
+    def training_options(self) -> TrainingSpec:
+        given = self.spec.training
+        rows, span = given.batch_rows or STREAMS, given.span or SPAN
+        return given.model_copy(update={"batch_rows": rows, "span": span})
+
+    def training_batches(
+        self, train: Dataset, *, world_size: int = 1, draw: Callable[..., Any] | None = None
+    ) -> StreamBatches:
+        options = self.training_options
+        rows, span = options.batch_rows or STREAMS, options.span or SPAN
+        batches = StreamBatches(train, rows=rows, span=span, carry=options.carry, world_size=world_size)
+        batches.refuse_short()
+        return batches
+
+    @classmethod
+    def other_kind(cls, spec: Spec, call: str, where: str) -> RegardError:
+        instead = ShellCommand("predict", (where or "RUN", "TEXT"), python=f"regard.Model.{call}")
+        return RegardError(
+            f"this is not a language model: it predicts from inputs ({', '.join(spec.inputs)}).",
+            where=where,
+            fix=Message("Use  ", instead),
+        )
 
 
 def check_text(value: Any, where: str) -> None:

@@ -1,202 +1,358 @@
-"""Model: columns and a network; it takes rows and returns predictions."""
+"""Model: it answers inputs, and gives the probability of given outputs; and how a model of either class is opened."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, Self, TypedDict, Unpack, overload
 
+import numpy as np
 import torch
 
-from regard.data import Batch, Batches, Dataset
+from regard.data import Batch, Batches, Dataset, Row
 from regard.data.columns import Column
-from regard.errors import RegardError
-from regard.model.budget import Budget
-from regard.model.building import build_network, count_parameters
-from regard.model.card import card
-from regard.model.columns import as_rows, fitted_columns, make_columns, refuse_unseen
-from regard.model.device import named_device
-from regard.model.inputs import given_rows, is_files
+from regard.data.encoding import EncodedRows, encode_rows
+from regard.data.frames import values_of
+from regard.data.sources import is_stream
+from regard.errors import Message, RegardError, ShellCommand
+from regard.model.base import AnyModel
+from regard.model.columns import as_rows, refuse_unseen
+from regard.model.inference import BatchInference
+from regard.model.inputs import INPUT_REMEDY, Input, input_row, one_or_several
 from regard.model.language import LanguageModel
-from regard.model.predicting import PredictingModel
-from regard.model.store import (
-    CARD,
-    COLUMNS,
-    WEIGHTS,
-    check_digests,
-    read_columns,
-    read_metrics,
-    read_spec,
-    read_weights,
-    weight_shapes,
-    write_columns,
-    write_metrics,
-    write_weights,
-)
-from regard.nn.network import Network, answering
+from regard.model.override import Override, check_look, check_reached, check_sampled
+from regard.model.searching import sample_keys, searched
+from regard.model.store import read_spec
+from regard.nn.network import answering
 from regard.parts import faults_named
 from regard.spec import Spec
 from regard.spec.changes import Change
-from regard.spec.saved import foreign_parts, write_spec
-from regard.storage.files import write_text
+from regard.spec.search import QUICKEST
 from regard.storage.hub import fetched
-from regard.storage.manifest import MODEL_FILES, claim
+from regard.trace.order import in_order
+from regard.trace.prediction import Prediction
 
-if TYPE_CHECKING:
-    from regard.evaluation import Evaluation
-
+PREDICT_ROWS = 64
 DEFAULT_BATCH_COST = 4000
+Target = str | int | float
+"""A given output, in the written form of its column."""
+Method = Literal["greedy", "beam", "sample"]
 
 
-class Model(PredictingModel, LanguageModel):
-    """The model of a spec, with its vocabularies and weights.
+class PredictOptions(TypedDict, total=False):
+    """The options of `Model.predict`, for type checkers."""
+
+    output: str | None
+    trace: bool
+    samples: int
+    batch_rows: int
+    prefix: str | None
+    ensemble: Sequence[Model]
+    look: Override | None
+    seed: int | None
+    method: Method | None
+    beam: int | None
+    length_penalty: float | None
+    n_best: int | None
+    min_length: int | None
+    max_length: int | Literal["spec"] | None
+    temperature: float | None
+    top_k: int | None
+    top_p: float | None
+    replace_unknown: bool | None
+
+
+def check_several(answers: Sequence[Prediction], output: str) -> None:
+    """Refuse to give several answers where there is only one: tags, a tree, a number."""
+    if answers and not any(answer.alternatives for answer in answers):
+        raise RegardError(
+            f"the output {output!r} has one answer for each input.",
+            where="n_best",
+            fix="Leave it out. Texts have several answers, and labels, which have probabilities.",
+        )
+
+
+class Model(AnyModel):
+    """A model that answers inputs.
 
         model = regard.load("runs/g2p")
         model.predict("attention").text
 
-    spec      its description
-    columns   the fitted, typed fields of its data
-    network   the torch module
-    metrics   the results of its training
-    folder    the folder it was loaded from or trained in; None if it is only in memory
+    A spec whose output is a text stream makes a `LanguageModel` instead, which continues a text.
     """
 
-    def __init__(self, spec: Spec, columns: Mapping[str, Column], network: Network) -> None:
-        super().__init__(spec, columns, network)
-        self.metrics: dict[str, Any] = {}
-        self.folder: Path | None = None
+    continues = False
 
-    @classmethod
-    def build(
-        cls,
-        spec: Spec,
-        columns: Mapping[str, Column] | None = None,
+    @overload  # a str is an iterable of str, but one input here
+    def predict(  # type: ignore[overload-overlap]
+        self, inputs: Input, **options: Unpack[PredictOptions]
+    ) -> Prediction: ...
+
+    @overload
+    def predict(self, inputs: Iterable[Input], **options: Unpack[PredictOptions]) -> list[Prediction]: ...
+
+    def predict(
+        self,
+        inputs: Any,
         *,
-        rows: Iterable[Mapping[str, Any]] | None = None,
-    ) -> Model:
-        """A model with new weights, to be trained by `regard.fit` or by your own loop.
+        output: str | None = None,
+        trace: bool = True,
+        samples: int = 0,
+        batch_rows: int = PREDICT_ROWS,
+        prefix: str | None = None,
+        ensemble: Sequence[Model] = (),
+        look: Override | None = None,
+        seed: int | None = None,
+        method: Method | None = None,
+        beam: int | None = None,
+        length_penalty: float | None = None,
+        n_best: int | None = None,
+        min_length: int | None = None,
+        max_length: int | Literal["spec"] | None = "spec",
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        replace_unknown: bool | None = None,
+    ) -> Prediction | list[Prediction]:
+        """Predict the output of one input, or of several inputs in their order.
 
-        columns   the fitted, typed fields of its data; or
-        rows      the rows to fit them to: mappings from fields to values, or the result of
-                  `regard.data.read_rows`
+        inputs        one (a text; a mapping by the inputs' names; an image, video or audio), or several: a
+                      list, an array of texts, a Series, a frame, a generator
+        output        the name of the output, if the model has several
+        trace         False leaves out the attention
+        samples       number of segmentations of each step, or trees of a sentence, to draw
+                      (`trace.structures`)
+        batch_rows    number of inputs computed at a time; it does not change the answers
+        prefix        the beginning of every output
+        ensemble      additional models of the ensemble
+        look          an override of the attention, for one input: `Override` of `regard.model.override`
+        seed          of all random draws; default: `training.seed` of the spec. With `method="sample"`, the
+                      same input and seed give the same answer, whatever else is in the call. Equal inputs in
+                      one call, and the `n_best` samples of one input, are drawn independently.
+        n_best        number of answers in `alternatives`: of the search, or the most probable labels
+        method, …     the search for a text, as in the spec's `search`; default: from the spec.
+                      `max_length=None`: the longest that the input's length allows
         """
-        if (columns is None) == (rows is None):
-            raise RegardError(
-                "expected exactly one of columns and rows.",
-                where="Model.build",
-                fix="Pass rows=…, the training data.",
-            )
-        with faults_named(lambda: spec):
-            if columns is None:
-                columns = fitted_columns(spec, rows or ())
-            return cls(spec, columns, build_network(spec, columns))
-
-    @classmethod
-    def load(
-        cls, folder: str | Path, *, device: str | None = None, overrides: Sequence[Change] = ()
-    ) -> Model:
-        """Load a finished model from its folder or the Hub (`hf:owner/name`). `overrides` change only
-        the search."""
-        folder = fetched(folder)
-        where = named_device(device or best_device())
-        spec = read_spec(folder, overrides)
-        check_digests(folder)
-        columns = read_columns(folder / COLUMNS)
-        missing = [name for name in make_columns(spec) if name not in columns]
-        if missing:
-            raise RegardError(f"columns.json lacks {missing[0]!r}, which spec.yaml names.", where=str(folder))
-        budget = Budget(folder / WEIGHTS, weight_shapes(folder).values())
-        with (
-            faults_named(lambda: spec),
-            torch.random.fork_rng(devices=[]),
-            budget,
-        ):  # initial weights are drawn, then replaced
-            network = build_network(spec, columns, read_files=False)
-        read_weights(folder / WEIGHTS, network)
-        model = cls(spec, columns, network)
-        model.metrics, model.folder = read_metrics(folder), folder
-        return model.to(where).eval()
-
-    def save(self, folder: str | Path) -> None:
-        """Write the model's folder, each file atomically. Files not written by regard are never replaced."""
-        folder = Path(folder).expanduser()
-        claim(folder, MODEL_FILES)
-        write_columns(folder / COLUMNS, self.columns)
-        write_spec(folder, self.spec)
-        write_weights(folder / WEIGHTS, self.network)
-        write_metrics(folder, self.metrics)
-        write_text(folder / CARD, self._card())
-
-    def _card(self) -> str:
-        sizes = {
-            f"encoder of {name}": count_parameters(self.network.reader(name)) for name in self.network.readers
+        several, single = one_or_several(inputs, [self.columns[name] for name in self.spec.inputs])
+        changes: dict[str, Any] = {
+            "seed": seed,
+            "method": method,
+            "beam": beam,
+            "length_penalty": length_penalty,
+            "n_best": n_best,
+            "min_length": min_length,
+            "temperature": temperature,
+            "top_k": top_k,
+            "top_p": top_p,
+            "replace_unknown": replace_unknown,
         }
-        sizes |= {f"decoder of {name}": count_parameters(one) for name, one in self.network.decoders.items()}
-        return card(
-            self.spec,
-            self.metrics,
-            count_parameters(self.network),
-            foreign_parts(self.spec),
-            sizes=sizes,
-            vocabularies={n: column.size for n, column in self.columns.items() if hasattr(column, "size")},
+        changes = {name: value for name, value in changes.items() if value is not None}
+        if max_length != "spec":
+            changes["max_length"] = max_length
+        model = self.searching(**changes)
+        with faults_named(lambda: [one.spec for one in (self, *ensemble)]):
+            answers = self._predict(
+                several,
+                model,
+                output=output,
+                trace=trace,
+                samples=samples,
+                batch_rows=batch_rows,
+                prefix=prefix,
+                ensemble=ensemble,
+                look=look,
+            )
+        if (n_best or 1) > 1:
+            check_several(answers, self.output_name(output))
+        return answers[0] if single else answers
+
+    def _predict(
+        self,
+        inputs: Sequence[Input],
+        model: Model,
+        *,
+        output: str | None,
+        trace: bool,
+        samples: int,
+        batch_rows: int,
+        prefix: str | None,
+        ensemble: Sequence[Model],
+        look: Override | None,
+    ) -> list[Prediction]:
+        if not inputs:
+            return []
+        check_look(look, inputs=len(inputs), models=1 + len(ensemble))
+        rows = self._encoded([self.row(value, number) for number, value in enumerate(inputs, 1)])
+        others = [(other, other._encoded([other.row(value) for value in inputs])) for other in ensemble]
+        keys: list[int] = []
+        if model.spec.search.method.part.draws:
+            keys = sample_keys(rows.raw(number) for number in range(len(inputs)))
+
+        def answer(batch: Batch) -> list[Prediction]:
+            beside = [(other, data.batch(batch.rows)) for other, data in others]
+            return model.answer(
+                batch,
+                output=output,
+                trace=trace,
+                samples=samples,
+                prefix=prefix,
+                ensemble=beside,
+                look=look,
+                keys=[keys[row] for row in batch.rows] if keys else None,
+            )
+
+        answers = in_order((batch.rows, answer(batch)) for batch in rows.batches(batch_rows))
+        if look is not None:
+            check_reached(look, answers[0])
+        if samples and trace and not ensemble:
+            check_sampled(answers[0])
+        return answers
+
+    @overload
+    def score(  # type: ignore[overload-overlap]
+        self, inputs: Input, targets: Target, *, output: str | None = None, samples: int = 0,
+        look: Override | None = None,
+    ) -> Prediction: ...  # fmt: skip
+
+    @overload
+    def score(
+        self, inputs: Iterable[Input], targets: Iterable[Target], *, output: str | None = None,
+        samples: int = 0, look: Override | None = None,
+    ) -> list[Prediction]: ...  # fmt: skip
+
+    def score(
+        self,
+        inputs: Any,
+        targets: Any,
+        *,
+        output: str | None = None,
+        samples: int = 0,
+        look: Override | None = None,
+    ) -> Prediction | list[Prediction]:
+        """Given outputs as predictions: their log-probabilities, and the attention of the model.
+
+        output        the name of the output, if the model has several
+        samples       as in `predict`
+        look          as in `predict`, for one pair
+        """
+        several, single = one_or_several(inputs, [self.columns[name] for name in self.spec.inputs])
+        alone = isinstance(targets, str | int | float | np.generic)
+        wanted = [targets] if alone else values_of(targets, "targets")
+        if alone != single or len(several) != len(wanted):
+            raise RegardError(
+                f"inputs: {len(several)}, targets: {len(wanted)}; "
+                f"score takes one of each, or two lists of the same length."
+            )
+        with faults_named(lambda: self.spec):
+            answers = self._score(several, wanted, output=output, samples=samples, look=look)
+        return answers[0] if single else answers
+
+    def _score(
+        self,
+        inputs: Sequence[Input],
+        targets: Sequence[Target],
+        *,
+        output: str | None,
+        samples: int,
+        look: Override | None,
+    ) -> list[Prediction]:
+        if not inputs:
+            return []
+        check_look(look, inputs=len(inputs))
+        name = self.output_name(output)
+        column = self.columns[name]
+        rows = [
+            Row({**self.row(value), column.field: column.written(target)}, file="pair", line=number)
+            for number, (value, target) in enumerate(zip(inputs, targets, strict=True), 1)
+        ]
+        return in_order(
+            (batch.rows, self.score_batch(batch, name, structures=True, samples=samples, look=look))
+            for batch in self._encoded(rows, [name]).batches(PREDICT_ROWS)
         )
 
-    @property
-    def device(self) -> torch.device:
-        return self.network.device
-
-    def to(self, device: str | torch.device) -> Model:
-        self.network.to(device)
-        return self
-
-    def eval(self) -> Model:
-        self.network.eval()
-        return self
-
-    def evaluate(
+    @torch.inference_mode()
+    def score_batch(
         self,
-        split: str | None = None,
+        batch: Batch,
+        output: str,
         *,
-        data: Any = None,
-        y: Any = None,
-        source: str | None = None,
-        target: str | None = None,
-        metrics: Sequence[str] = (),
-        ensemble: Sequence[Model] = (),
-    ) -> Evaluation:
-        """Evaluate on unseen rows: `model.evaluate(data="new.tsv").scores["per"].value`.
+        structures: bool = False,
+        samples: int = 0,
+        ensemble: Sequence[tuple[Model, Batch]] = (),
+        look: Override | None = None,
+    ) -> list[Prediction]:
+        """As `score`, for a batch with targets; `structures`: add structures and inputs to the traces."""
+        with answering(self, *(other for other, _ in ensemble)):
+            inference = self._inference(batch, output, look)
+            found = inference.given([other._inference(part, output) for other, part in ensemble])
+            answers = inference.answers(found, given=True)
+            return inference.structured(inference.seen(answers), found, samples) if structures else answers
 
-        split            of the training data's splits; default: test, or dev if there is no test, which
-                         `remarks` then says
-        data, y          instead of a split: files in the same format, or rows as in `regard.fit`
-        source, target   the columns of these rows, as in `regard.fit`
-        metrics          default: from the spec, or the usual ones for the output
-        ensemble         additional models of the ensemble
+    @torch.inference_mode()
+    def answer(
+        self,
+        batch: Batch,
+        *,
+        output: str | None = None,
+        trace: bool = True,
+        samples: int = 0,
+        prefix: str | None = None,
+        ensemble: Sequence[tuple[Model, Batch]] = (),
+        look: Override | None = None,
+        keys: Sequence[int] | None = None,
+    ) -> list[Prediction]:
+        """Predictions for the rows of a batch; `look` overrides the attention for a batch of one.
+
+        keys   a number for each row that, with the seed, determines its samples; default: the row's number in
+               the data
         """
-        from regard.evaluation import measure
+        name = self.output_name(output)
+        with answering(self, *(other for other, _ in ensemble)):
+            inference = self._inference(batch, name, look)
+            found = inference.find(prefix, [other._inference(part, name) for other, part in ensemble], keys)
+            answers = inference.answers(found, trace=trace)
+            count = self.spec.search.n_best
+            if count > 1 and not self.network.decoders[name].stepwise:
+                answers = [one.with_likely(count) if one.probabilities else one for one in answers]
+            if not trace:
+                return answers
+            answers = inference.seen(answers)
+            return answers if ensemble else inference.structured(answers, found, samples)
 
-        files = [data] if isinstance(data, str | Path) else data
-        splits = [split] if split else ()
-        if y is None and (files is None or is_files(files)):
-            return measure(self, metrics, files=[*map(str, files or ())], splits=splits, ensemble=ensemble)
-        rows = given_rows(data, y, self.spec, self.columns, source=source, target=target)
-        return measure(self, metrics, rows=rows, ensemble=ensemble)
+    def _inference(self, batch: Batch, output: str, look: Override | None = None) -> BatchInference:
+        return BatchInference(
+            self.spec, self.columns, self.network, batch.to(self.network.device), output, look
+        )
 
-    def __repr__(self) -> str:
-        lines = [f"Model({self.spec.name or (self.folder.name if self.folder else '')!r})"]
-        for role in ("inputs", "outputs"):
-            for name in getattr(self.spec, role):
-                column = self.columns[name]
-                kind = getattr(self.spec, role)[name].type
-                size = f", {column.size:,} in the vocabulary" if hasattr(column, "size") else ""
-                lines.append(f"  {'reads' if role == 'inputs' else 'writes':<7}{name}: {kind}{size}")
-        lines.append(f"  {count_parameters(self.network):,} parameters on {self.device}")
-        for split, scores in self.metrics.get("scores", {}).items():
-            figures = ", ".join(f"{name} {score['value']:.4g}" for name, score in scores.items())
-            lines.append(f"  {split}: {figures}")
-        if self.folder is not None:
-            lines.append(f"  in {self.folder}")
-        return "\n".join(lines)
+    def searching(self, **changes: Any) -> Self:
+        """The same model with other search options."""
+        return type(self)(searched(self.spec, changes), self.columns, self.network) if changes else self
+
+    def output_name(self, output: str | None, how: str = "Pass output={!r}.") -> str:
+        """The asked output, or the only one; `how` a user names one, for the message."""
+        names = list(self.spec.outputs)
+        if output is None and len(names) == 1:
+            return names[0]
+        if output not in names:
+            asked = (
+                "this model has several outputs" if output is None else f"this model has no output {output!r}"
+            )
+            raise RegardError(f"{asked}. The outputs are {', '.join(names)}.", fix=how.format(names[0]))
+        return output
+
+    def row(self, value: Input, number: int = 0) -> Row:
+        """An input as a row of the data."""
+        return input_row(value, {name: self.columns[name] for name in self.spec.inputs}, number)
+
+    def dataset(self, rows: Sequence[Row], outputs: Sequence[str] = ()) -> Dataset:
+        """Rows encoded in memory, with the columns of the inputs and of some outputs."""
+        return Dataset.build(rows, self._columns(outputs), remedy=INPUT_REMEDY)
+
+    def _encoded(self, rows: Sequence[Row], outputs: Sequence[str] = ()) -> EncodedRows:
+        return encode_rows(rows, self._columns(outputs), remedy=INPUT_REMEDY)
+
+    def _columns(self, outputs: Sequence[str]) -> list[Column]:
+        return [self.columns[name] for name in (*self.spec.inputs, *outputs)]
 
     def batches(
         self,
@@ -217,7 +373,6 @@ class Model(PredictingModel, LanguageModel):
             batch_rows, batch_tokens = training.batch_rows, training.batch_tokens
         if batch_rows is None and batch_tokens is None:
             batch_tokens = DEFAULT_BATCH_COST
-        self._refuse_stream("batches")
         known = as_rows(rows, self.columns)
         refuse_unseen(known, self.columns)
         dataset = Dataset.build(
@@ -229,23 +384,56 @@ class Model(PredictingModel, LanguageModel):
             dataset, rows=batch_rows, cost=batch_tokens, seed=seed, shuffle=shuffle, window=training.bucket
         )
 
-    def losses(self, batches: Iterator[Batch]) -> dict[str, tuple[float, float]]:
-        """For each output, the sum of −log p of the truth, and the number of items."""
-        sums: dict[str, tuple[float, float]] = {}
-        with torch.inference_mode(), answering(self):
-            for batch in batches:
-                for name, loss in self.network(batch.to(self.device)).items():
-                    total, count = sums.get(name, (0.0, 0.0))
-                    likelihood = loss.parts.get("likelihood", loss.total)
-                    sums[name] = total + float(likelihood), count + float(loss.count)
-        return sums
+    def training_batches(
+        self, train: Dataset, *, world_size: int = 1, draw: Callable[..., Any] | None = None
+    ) -> Batches:
+        options = self.training_options
+        return Batches(
+            train,
+            rows=options.batch_rows,
+            cost=None if options.batch_rows else options.batch_tokens or DEFAULT_BATCH_COST,
+            seed=options.seed,
+            window=options.bucket,
+            world_size=world_size,
+            vary=True,
+            workers=options.workers,
+            draw=draw,
+        )
+
+    def monitored(self) -> Self:
+        return self.searching(method=QUICKEST, n_best=1)
+
+    @classmethod
+    def other_kind(cls, spec: Spec, call: str, where: str) -> RegardError:
+        instead = ShellCommand(
+            "generate", (where or "RUN",), {"prompt": "TEXT"}, python=f"regard.LanguageModel.{call}"
+        )
+        return RegardError(
+            "this model reads no input: it continues a text.", where=where, fix=Message("Use  ", instead)
+        )
 
 
-def best_device() -> str:
-    """cuda if it is available, else cpu."""
-    return "cuda" if torch.cuda.is_available() else "cpu"
+def class_of(spec: Spec) -> type[AnyModel]:
+    """The class of a spec's model."""
+    return LanguageModel if is_stream(spec) else Model
 
 
-def load(folder: str | Path, *, device: str | None = None) -> Model:
-    """Load a trained model from its folder, or from the Hugging Face Hub: `regard.load("hf:owner/name")`."""
-    return Model.load(folder, device=device)
+def build(
+    spec: Spec,
+    columns: Mapping[str, Column] | None = None,
+    *,
+    rows: Iterable[Mapping[str, Any]] | None = None,
+) -> Model | Any:
+    """As `Model.build`, for any spec: a `Model`, or a `LanguageModel` if the output is a text stream."""
+    return class_of(spec).build(spec, columns, rows=rows)
+
+
+def load(folder: str | Path, *, device: str | None = None, overrides: Sequence[Change] = ()) -> Model | Any:
+    """Load a trained model from its folder, or from the Hugging Face Hub: `regard.load("hf:owner/name")`.
+
+    Returns a `Model`, or a `LanguageModel` if it continues a text. For type checkers, `Model.load` and
+    `LanguageModel.load` return one class, and refuse the other.
+    """
+    folder = fetched(folder)
+    spec = read_spec(folder, overrides)
+    return class_of(spec).of_folder(folder, spec, device=device)

@@ -8,7 +8,7 @@ from typing import Any
 
 from regard.data.columns import Column
 from regard.errors import RegardError
-from regard.model import Model
+from regard.model import AnyModel, Model
 from regard.model.store import COLUMNS, read_columns, read_spec
 from regard.nn.network import Distillation
 from regard.spec import Spec
@@ -33,7 +33,7 @@ def columns_from(columns: Mapping[str, Column], spec: Spec) -> bool:
     return True
 
 
-def load_distillation(model: Model) -> Distillation | None:
+def load_distillation(model: AnyModel) -> Distillation | None:
     """The trained models of the spec, or None. Their columns must be the same as those of the model."""
     options = model.spec.training.distill
     if options is None:

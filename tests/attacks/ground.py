@@ -31,7 +31,7 @@ def make_ground(folder: Path) -> Path:
         ("label", "document-class-flat"),
     ):
         spec = zoo.find(system)
-        regard.Model.build(spec, rows=samples(spec)).save(folder / "runs" / name)
+        regard.model.build(spec, rows=samples(spec)).save(folder / "runs" / name)
     command = [sys.executable, "-m", "regard", "train", "words.tsv", "--set", "search.max_length=6"]
     settings = [word for setting in SMALL.split() for word in ("--set", setting)]
     subprocess.run([*command, *settings], cwd=folder, check=True, capture_output=True)

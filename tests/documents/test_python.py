@@ -35,7 +35,7 @@ Names = dict[str, Any]
 def built(system: str, *changes: str) -> regard.Model:
     """An untrained model of a system of the zoo."""
     spec = zoo.find(system, changes)
-    return regard.Model.build(spec, rows=samples(spec))
+    return regard.model.build(spec, rows=samples(spec))
 
 
 def segments() -> Names:
@@ -97,7 +97,7 @@ def overriding() -> Names:
         search={"max_length": 4},
     )
     rows = [{"source": word, "target": sounds} for word, sounds in [*WORDS, ("knight", "K N AY T")]]
-    word = regard.Model.build(spec, rows=rows)
+    word = regard.model.build(spec, rows=rows)
     picture = built("caption")
 
     class Both:

@@ -28,7 +28,7 @@ def test_recipe(recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         if isinstance(candidates := getattr(column, "candidates", None), str):
             write_candidates(candidates)
     rows = samples(spec)
-    model = regard.Model.build(shortened(spec), rows=rows)
+    model = regard.model.build(shortened(spec), rows=rows)
     told = answers(spec)
     assert told["data"] and told["decoder"] and told["loss"] and told["algorithm"]
     if not spec.inputs:

@@ -69,7 +69,7 @@ def spec(
     )
 
 
-def trained(folder: Path, name: str = "run", **options: Any) -> regard.model.Model:
+def trained(folder: Path, name: str = "run", **options: Any) -> regard.LanguageModel:
     return Experiment(spec(folder, **options), folder / name, device="cpu", quiet=True).train()
 
 
@@ -99,7 +99,7 @@ def test_carry_decides_whether_the_state_goes_on(tmp_path: Path) -> None:
     assert any(not torch.equal(on[key], off[key]) for key in on)
 
 
-def naive(model: regard.model.Model, text: str) -> list[float]:
+def naive(model: regard.LanguageModel, text: str) -> list[float]:
     """−log p of each token by torch's own LSTM, one token at a time."""
     decoder: Any = model.network.decoders["text"]
     cells = [nn.LSTMCell(cell.input_size, cell.size) for cell in decoder.cells]
@@ -260,11 +260,27 @@ def test_what_cannot_be_is_refused(
         assert word in told
 
 
-def test_a_model_that_answers_does_not_generate() -> None:
-    spec = Spec.parse({"inputs": {"a": {"type": "text"}}, "outputs": {"b": {"type": "text"}}})
-    model = regard.model.Model.build(spec, rows=[{"a": "x", "b": "y"}])
+def test_a_model_answers_or_continues_a_text(run: Path, tmp_path: Path) -> None:
+    """`load` and `build` return the class of the spec; each class has only what it can do, and refuses the other."""
+    answering = Spec.parse({"inputs": {"a": {"type": "text"}}, "outputs": {"b": {"type": "text"}}})
+    rows = [{"a": "x", "b": "y"}]
+    regard.model.build(answering, rows=rows).save(tmp_path / "answers")
+    for folder, mine, other in (
+        (tmp_path / "answers", regard.Model, regard.LanguageModel),
+        (run, regard.LanguageModel, regard.Model),
+    ):
+        model = regard.load(folder, device="cpu")
+        assert type(model) is mine is type(mine.load(folder, device="cpu"))
+        own = {name for name in vars(other) if not name.startswith("_")} - {*dir(mine)}
+        assert own and not any(hasattr(model, name) for name in own)
+        with pytest.raises(RegardError, match=rf"regard\.{mine.__name__}\.load\({str(folder)!r}\)"):
+            other.load(folder)
+    for method in ("predict", "score", "batches", "searching"):
+        assert not hasattr(regard.LanguageModel, method)
+    for method in ("generate", "stream", "surprise", "surprises"):
+        assert not hasattr(regard.Model, method)
     with pytest.raises(RegardError, match="this is not a language model"):
-        model.generate("x")
+        regard.LanguageModel.build(answering, rows=rows)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import torch
 from regard.data import Dataset
 from regard.describe.six_answers import answers
 from regard.errors import MissingExtra, RegardError
-from regard.model import Model
+from regard.model import AnyModel, build
 from regard.model.columns import fit_columns, make_columns
 from regard.spec import Spec
 from regard.testing.rows import rows
@@ -51,7 +51,7 @@ def effects(document: Document) -> Iterator[tuple[str, Any]]:
     yield "encodings", _encodings(dataset)
     torch.manual_seed(1)
     try:
-        model = Model.build(spec, columns)
+        model = build(spec, columns)
     except MissingExtra:
         yield "board", answers(spec)
         return
@@ -99,7 +99,7 @@ def _encodings(dataset: Dataset) -> Any:
     return [str(one) for one in found], [one.reason for one in dataset.rejections.kept]
 
 
-def _learned(model: Model, dataset: Dataset) -> Iterator[tuple[str, Any]]:
+def _learned(model: AnyModel, dataset: Dataset) -> Iterator[tuple[str, Any]]:
     """The loss of the first batch; then, for specs that agree so far, later losses and gradients."""
     network = model.network.train()
     batch = dataset.batch(range(len(dataset)))
@@ -129,7 +129,7 @@ def _lists(arrays: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     return {before + name: np.round(array, 4).tolist() for name, array in arrays.items()}
 
 
-def _answered(model: Model, dataset: Dataset) -> Iterator[tuple[str, Any]]:
+def _answered(model: AnyModel, dataset: Dataset) -> Iterator[tuple[str, Any]]:
     batch = dataset.batch(range(len(dataset)))
     stepwise = any(decoder.stepwise for decoder in model.network.decoders.values())
     for seed, name in itertools.product(range(1 if stepwise else SEEDS), model.spec.outputs):

@@ -23,7 +23,7 @@ from regard.data import Dataset
 from regard.data.batch import PAD, Batch
 from regard.errors import MissingExtra
 from regard.fast.recording.recordable import recordable
-from regard.model import Model
+from regard.model import AnyModel, build
 from regard.model.columns import fit_columns, make_columns
 from regard.nn import Embedding
 from regard.nn.path import without_fast_paths
@@ -60,7 +60,7 @@ def tried() -> Iterator[Any]:
 
 
 @cache
-def built(kind: str, name: str, number: int) -> tuple[Model, Batch] | None:
+def built(kind: str, name: str, number: int) -> tuple[AnyModel, Batch] | None:
     """A model that uses the part, and a batch; None without another such spec or an optional package."""
     found = contexts(kind, name)
     if number >= len(found):
@@ -72,7 +72,7 @@ def built(kind: str, name: str, number: int) -> tuple[Model, Batch] | None:
     dataset = Dataset.build(rows(), columns.values(), on_bad="skip")
     torch.manual_seed(1)
     try:
-        model = Model.build(spec, columns)
+        model = build(spec, columns)
     except MissingExtra:
         return None
     _set_weights(model.network)
@@ -138,7 +138,7 @@ def overridden(
             module.__class__ = kind
 
 
-def results(model: Model, batch: Batch) -> dict[str, Any]:
+def results(model: AnyModel, batch: Batch) -> dict[str, Any]:
     """The training loss, the score of the true output, and what two searches or a prediction find."""
     network, found = model.network, {}
     torch.manual_seed(3)
@@ -176,7 +176,7 @@ def figures(value: Any) -> list[Tensor]:
     return []
 
 
-def outcome(model: Model, batch: Batch) -> dict[str, Any]:
+def outcome(model: AnyModel, batch: Batch) -> dict[str, Any]:
     before = {name: buffer.clone() for name, buffer in model.network.named_buffers()}
     try:
         return results(model, batch)
@@ -187,7 +187,7 @@ def outcome(model: Model, batch: Batch) -> dict[str, Any]:
             buffer.copy_(before[name])
 
 
-def plain(model: Model, batch: Batch) -> dict[str, Any]:
+def plain(model: AnyModel, batch: Batch) -> dict[str, Any]:
     with plainly(), without_fast_paths():
         return outcome(model, batch)
 

@@ -47,5 +47,5 @@ def test_it_computes_on_the_cpu(kind: str, name: str, monkeypatch: pytest.Monkey
     def asked() -> str:
         raise AssertionError("the default device was asked for")
 
-    monkeypatch.setattr("regard.model.model.best_device", asked)
+    monkeypatch.setattr("regard.model.base.best_device", asked)
     check_part(kind, name)

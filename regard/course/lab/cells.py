@@ -247,10 +247,10 @@ def _memories(network: nn.LSTM, inputs: Tensor) -> Tensor:
 
 def states_of_run(folder: Path, text: str) -> tuple[list[str], Array]:
     """The tokens of a text that a trained model's encoder reads, and its states (N, H) over them."""
-    from regard.model import Model
+    from regard.model import load
     from regard.nn.network import answering
 
-    model = Model.load(folder, device="cpu")
+    model = load(folder, device="cpu")
     inputs = [name for name in model.spec.inputs if model.columns[name].is_text]
     if len(model.spec.inputs) != 1 or not inputs:
         raise RegardError(

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from regard import zoo
 from regard.course.lectures.boards import board
-from regard.model import Model
+from regard.model import Model, build
 from regard.model.counting import parameter_counts
 from regard.nn import Attention, Cell, Memory
 from regard.nn.cells import make_cell
@@ -142,10 +142,10 @@ def built(
     rows: Sequence[Mapping[str, Any]] | None = None,
     count: int = FEW,
     seed: int = 0,
-) -> Model:
+) -> Model | Any:
     """An untrained system of the zoo, with vocabularies fitted to a few rows."""
     torch.manual_seed(seed)
-    made = Model.build(zoo.find(name, settings), rows=rows or some_rows(name, count, *settings))
+    made = build(zoo.find(name, settings), rows=rows or some_rows(name, count, *settings))
     made.network.double().eval().requires_grad_(False)
     return made
 
@@ -172,7 +172,7 @@ def _batch(model: Model, row: Mapping[str, Any]) -> Any:
     return next(iter(model.batches([row], batch_rows=1).epoch(0)))
 
 
-def trained(name: str, *settings: str) -> Model:
+def trained(name: str, *settings: str) -> Model | Any:
     """A system trained as by `regard train`, in a temporary folder."""
     return _run(name, settings)[0]
 
@@ -183,7 +183,7 @@ def logged(name: str, *settings: str) -> list[dict[str, str]]:
 
 
 @cache
-def _run(name: str, settings: tuple[str, ...]) -> tuple[Model, list[dict[str, str]]]:
+def _run(name: str, settings: tuple[str, ...]) -> tuple[Model | Any, list[dict[str, str]]]:
     from regard.fitting.experiment import Experiment
 
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
@@ -194,7 +194,7 @@ def _run(name: str, settings: tuple[str, ...]) -> tuple[Model, list[dict[str, st
             return made, list(csv.DictReader(file))
 
 
-def trained_on(text: str, name: str, *settings: str) -> Model:
+def trained_on(text: str, name: str, *settings: str) -> Model | Any:
     """A language model of the zoo trained on a text."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "text.txt"
