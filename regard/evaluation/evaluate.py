@@ -237,12 +237,6 @@ def evaluate(
                without context, and fewer than `streams` tokens at the end are left out
     """
     chosen = wanted_metrics(model, names)
-    if ensemble and model.continues:
-        raise RegardError(
-            "language models cannot be evaluated as an ensemble.",
-            where=Option("with"),
-            fix="Evaluate each by itself.",
-        )
     if ensemble:
         chosen = {output: _of_ensembles(metrics, asked=bool(names)) for output, metrics in chosen.items()}
     with (
@@ -250,15 +244,28 @@ def evaluate(
         answering(model, *(other for other, _ in ensemble)),
     ):
         if model.continues:
-            return _measured_stream(cast("LanguageModel", model), dataset, chosen, streams)
+            return _measured_stream(
+                cast("LanguageModel", model), dataset, chosen, streams, alone=not ensemble
+            )
         rows = cast("Model", model), dataset, chosen
         return _measured_rows(*rows, ensemble=cast(Ensemble, ensemble), dev=dev, asked=bool(names))
 
 
 def _measured_stream(
-    model: LanguageModel, dataset: Dataset, chosen: Mapping[str, Sequence[Metric]], streams: int
+    model: LanguageModel,
+    dataset: Dataset,
+    chosen: Mapping[str, Sequence[Metric]],
+    streams: int,
+    *,
+    alone: bool,
 ) -> Evaluation:
-    """Evaluate a running text, which has no rows to compare, only a likelihood."""
+    """Evaluate a running text, which has no rows to compare, only a likelihood; `alone`: without an ensemble."""
+    if not alone:
+        raise RegardError(
+            "language models cannot be evaluated as an ensemble.",
+            where=Option("with"),
+            fix="Evaluate each by itself.",
+        )
     ((output, metrics),) = chosen.items()
     evaluation = Evaluation(remarks=[*dataset.remarks()], tokens=len(dataset.stream(output)))
     inference = StreamInference(model, dataset, output, streams)

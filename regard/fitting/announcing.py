@@ -9,10 +9,11 @@ from typing import Any
 from rich.markup import escape
 
 from regard.data import Dataset
-from regard.data.sources import Splits, is_stream, remarks_of
+from regard.data.sources import Splits, remarks_of
 from regard.errors import FILE, PYTHON, Front, Message, Setting, Words, said
 from regard.evaluation import Evaluation
 from regard.fitting.pair_notes import Note
+from regard.parts import is_stream
 from regard.reporting.console import safe_console
 from regard.spec import Spec
 from regard.spec.search import QUICKEST

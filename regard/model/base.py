@@ -10,7 +10,6 @@ import torch
 
 from regard.data import Batch, Batches, Dataset, StreamBatches
 from regard.data.columns import Column
-from regard.data.sources import is_stream
 from regard.errors import RegardError
 from regard.model.budget import Budget
 from regard.model.building import build_network, count_parameters
@@ -33,7 +32,7 @@ from regard.model.store import (
     write_weights,
 )
 from regard.nn.network import Network, answering
-from regard.parts import faults_named
+from regard.parts import faults_named, is_stream
 from regard.spec import Spec, TrainingSpec
 from regard.spec.changes import Change
 from regard.spec.saved import foreign_parts, write_spec

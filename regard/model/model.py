@@ -13,7 +13,6 @@ from regard.data import Batch, Batches, Dataset, Row
 from regard.data.columns import Column
 from regard.data.encoding import EncodedRows, encode_rows
 from regard.data.frames import values_of
-from regard.data.sources import is_stream
 from regard.errors import Message, RegardError, ShellCommand
 from regard.model.base import AnyModel
 from regard.model.columns import as_rows, refuse_unseen
@@ -24,7 +23,7 @@ from regard.model.override import Override, check_look, check_reached, check_sam
 from regard.model.searching import sample_keys, searched
 from regard.model.store import read_spec
 from regard.nn.network import answering
-from regard.parts import faults_named
+from regard.parts import faults_named, is_stream
 from regard.spec import Spec
 from regard.spec.changes import Change
 from regard.spec.search import QUICKEST

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         Size,
         as_data,
     )
-    from regard.parts.plan import Mistakes, Plan, Where
+    from regard.parts.plan import Mistakes, Plan, Where, is_stream
     from regard.parts.provenance import Provenance, check_installed, missing_parts, used_parts
     from regard.parts.registry import KINDS, Origin, names, origin, part, register
 
@@ -59,7 +59,7 @@ _HOMES = {
         "Size",
         "as_data",
     ),
-    "plan": ("Mistakes", "Plan", "Where"),
+    "plan": ("Mistakes", "Plan", "Where", "is_stream"),
     "provenance": ("Provenance", "check_installed", "missing_parts", "used_parts"),
     "registry": ("KINDS", "Origin", "names", "origin", "part", "register"),
 }

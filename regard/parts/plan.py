@@ -30,6 +30,11 @@ class Plan(Protocol):
     def decoder(self) -> Mapping[str, Any]: ...
 
 
+def is_stream(plan: Plan) -> bool:
+    """Whether the output is a text stream, so that the model continues a text and has no inputs."""
+    return any(column.part.alone for column in plan.outputs.values())
+
+
 class Mistakes:
     """Collects all mistakes in a spec, so that they are shown at once."""
 

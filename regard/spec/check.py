@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from regard.parts import Mistakes, Plan, names, nearest, part
+from regard.parts import Mistakes, Plan, is_stream, names, nearest, part
 
 ROLES = ("inputs", "outputs", "truth")
 
@@ -29,7 +29,7 @@ OF_ROWS = {
 
 def _check_stream(plan: Plan, mistakes: Mistakes) -> None:
     """Refuse options of streams without a stream, and options of rows with one."""
-    stream = any(column.part.alone for column in plan.outputs.values())
+    stream = is_stream(plan)
     for section, keys in OF_ROWS.items() if stream else {"training": OF_STREAMS}.items():
         given = getattr(getattr(plan, section, None), "model_fields_set", ())
         for key in keys:

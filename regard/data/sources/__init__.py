@@ -18,7 +18,6 @@ from regard.data.sources.splits import (
     Splits,
     file_fields,
     has_test,
-    is_stream,
     open_files,
     open_splits,
 )
@@ -31,7 +30,6 @@ __all__ = [
     "digests",
     "file_fields",
     "has_test",
-    "is_stream",
     "open_files",
     "open_inputs",
     "open_splits",

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 from regard.data import Row
 from regard.data.readers.row import sources_of
-from regard.data.sources.splits import file_fields, is_stream, open_split
+from regard.data.sources.splits import file_fields, open_split
 from regard.errors import Setting
+from regard.parts import is_stream
 from regard.spec import Spec
 
 RECOGNIZED = frozenset(

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from regard.data import Row
-from regard.data.sources.splits import is_stream
 from regard.spec import Spec
 
 
 def repeated_inputs(train: Iterable[Row], rows: Iterable[Row], spec: Spec) -> tuple[int, int]:
     """(number of distinct inputs of `rows` that also occur in `train`, number of distinct inputs)."""
-    if spec.data.provider or is_stream(spec) or not spec.inputs:
+    if spec.data.provider or not spec.inputs:
         return 0, 0
     fields = [part.field or name for name, part in spec.inputs.items()]
     known = {_input(row, fields) for row in rows}

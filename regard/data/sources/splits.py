@@ -15,7 +15,7 @@ from regard.data.readers.rows import reader_of
 from regard.data.sources.hold_out import hold_out
 from regard.data.sources.stream_split import parted
 from regard.errors import FILE, RegardError, Setting
-from regard.parts import names, part
+from regard.parts import is_stream, names, part
 from regard.spec import Spec
 from regard.spec.data import SPLITS
 
@@ -110,11 +110,6 @@ def format_for(spec: Spec, file: str) -> str | Reader | None:
         return data.format
     claimed = any(kind(file) in part("reader", name).suffixes for name in names("reader"))
     return None if claimed and kind(file) else data.format
-
-
-def is_stream(spec: Spec) -> bool:
-    """Whether the data are one continuous text."""
-    return any(column.part.alone for column in spec.outputs.values())
 
 
 def has_test(spec: Spec) -> bool:
