@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -16,7 +18,7 @@ import pytest
 
 import regard as package
 from regard.cli import main
-from regard.parts import Provenance, check_installed, part, provenance
+from regard.parts import KINDS, Provenance, check_installed, part, provenance
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
@@ -33,20 +35,26 @@ PARTS = {
     "optimizer": "scaled",
     "search": "brief",
 }
+"""The parts of the model `gauge`, by kind."""
+REGISTERED = re.compile(r'^@regard\.register\("(\w+)", "([\w-]+)"\)$', re.MULTILINE)
 COMMANDS = """
-import contextlib, io, json, sys
+import contextlib, io, json, os, sys
 from regard.cli import main
-results = []
-for arguments in json.load(sys.stdin):
-    out, err, code = io.StringIO(), io.StringIO(), 0
-    sys.argv = ["regard", *arguments]
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            exec(arguments[1], {}) if arguments[0] == "-c" else main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-    results.append([code, out.getvalue(), err.getvalue()])
-print(json.dumps(results))
+answers = sys.stdout
+for line in sys.stdin:
+    folder, commands = json.loads(line)
+    os.chdir(folder)
+    results = []
+    for arguments in commands:
+        out, err, code = io.StringIO(), io.StringIO(), 0
+        sys.argv = ["regard", *arguments]
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                exec(arguments[1], {}) if arguments[0] == "-c" else main()
+            except SystemExit as stop:
+                code = int(stop.code or 0)
+        results.append([code, out.getvalue(), err.getvalue()])
+    print(json.dumps(results), file=answers, flush=True)
 """
 
 
@@ -56,26 +64,13 @@ class Ran(NamedTuple):
     err: str
 
 
-def python(code: str, path: list[Path], folder: Path, given: str = "") -> str:
-    """The output of Python code in a separate process, with these folders on its import path."""
+def surroundings(folder: Path, path: list[Path]) -> dict[str, str]:
+    """The environment of a separate process, with these folders on its import path."""
     cache = {"REGARD_CACHE": str(folder / "cache"), "COLUMNS": "200", "OMP_NUM_THREADS": "1"}
-    found = subprocess.run(
-        [sys.executable, "-c", code],
-        input=given,
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, **cache, "PYTHONPATH": os.pathsep.join(map(str, [REPOSITORY, *path]))},
-        check=False,
-    )
-    assert found.returncode == 0, found.stderr
-    return found.stdout
+    return {**os.environ, **cache, "PYTHONPATH": os.pathsep.join(map(str, [REPOSITORY, *path]))}
 
 
-def regard(*commands: list[str], path: list[Path], folder: Path) -> list[Ran]:
-    """Run commands, or code with -c, one after the other in a separate process."""
-    printed = python(COMMANDS, path, folder, json.dumps(commands))
-    return [Ran(*result) for result in json.loads(printed.splitlines()[-1])]
+Regard = Callable[..., list[Ran]]
 
 
 @pytest.fixture(scope="module")
@@ -91,14 +86,44 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def run(installed: Path, tmp_path_factory: pytest.TempPathFactory, learning_seed: int) -> Path:
-    """A model of all its parts, trained from a YAML file; next to it `both`, which also writes a text."""
+def regard(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Regard]:
+    """Run commands, or code with -c, one after the other in a process where the distribution is installed. The same
+    process serves all tests, because its start takes longer than most of them."""
+    folder = tmp_path_factory.mktemp("process")
+    with (folder / "errors").open("w+", encoding="utf-8") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-c", COMMANDS],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            cwd=folder,
+            env=surroundings(folder, [installed]),
+        )
+        assert process.stdin is not None and process.stdout is not None
+        given, printed = process.stdin, process.stdout
+
+        def run(*commands: list[str], folder: Path) -> list[Ran]:
+            print(json.dumps([str(folder), commands]), file=given, flush=True)
+            answer = printed.readline()
+            assert answer, Path(errors.name).read_text(encoding="utf-8")
+            return [Ran(*result) for result in json.loads(answer)]
+
+        yield run
+        given.close()
+        process.wait(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def run(regard: Regard, tmp_path_factory: pytest.TempPathFactory, learning_seed: int) -> Path:
+    """A model of its parts, trained from a YAML file; next to it `both`, which also writes a text, and `panel`, whose
+    parts need an image, a tree and a signal."""
     folder = tmp_path_factory.mktemp("gauge")
     seed = ["--set", f"training.seed={1 + learning_seed}"]
     for trained in regard(
         ["train", str(HERE / "gauge.yaml"), "-o", "run", *seed],
         ["train", str(HERE / "both.yaml"), "-o", "both", "--quiet", *seed],
-        path=[installed],
+        ["train", str(HERE / "panel.yaml"), "-o", "panel", "--quiet", *seed],
         folder=folder,
     ):
         assert trained.code == 0, trained.err
@@ -116,23 +141,48 @@ assert again.value == answer.value and abs(again.trace.attention["sentence"].sum
 """
 
 
-def check_drawing(run: Path) -> None:
+def parts_in_files() -> dict[str, list[tuple[str, str]]]:
+    """The kind and name of each part of the distribution, by file."""
+    files = sorted((HERE / "regard_minimal").glob("*.py"))
+    return {path.name: REGISTERED.findall(path.read_text(encoding="utf-8")) for path in files}
+
+
+def test_the_distribution_has_one_part_of_every_kind_and_each_is_one_file(
+    regard: Regard, tmp_path: Path
+) -> None:
+    found = parts_in_files()
+    assert found.pop("__init__.py") == []
+    assert all(len(parts) == 1 for parts in found.values()), found
+    parts = [one for (one,) in found.values()]
+    assert {kind for kind, _ in parts} == set(KINDS)
+    listed = regard(
+        ["list", "parts"],
+        *(["list", "parts", kind, name] for kind, name in parts),
+        folder=tmp_path,
+    )
+    assert [one.err for one in listed if one.code] == []
+    for (kind, name), (_, out, _) in zip(parts, listed[1:], strict=True):
+        assert out.startswith(f"{kind} {name}\nfrom regard-minimal 0.3.1: regard_minimal."), out
+        assert name in listed[0].out
+
+
+def check_drawing(run: Path, file: str, words: tuple[str, ...]) -> None:
     """Its network is drawn with its names, its options and the number of parameters of the file."""
     from safetensors import safe_open
 
-    with safe_open(run / "model.safetensors", "pt") as file:
-        count = sum(file.get_tensor(name).numel() for name in file.keys())  # noqa: SIM118
-    root = ElementTree.fromstring((run.parent / "net.svg").read_text(encoding="utf-8"))
+    with safe_open(run / "model.safetensors", "pt") as weights:
+        count = sum(weights.get_tensor(name).numel() for name in weights.keys())  # noqa: SIM118
+    root = ElementTree.fromstring((run.parent / file).read_text(encoding="utf-8"))
     texts = [
         str(one.text or "".join(one.itertext())) for one in root.iter("{http://www.w3.org/2000/svg}text")
     ]
     told = "\n".join(texts)
     assert f"{count:,} parameters" in texts
-    for said in ("encoder of sentence", "minimal-gated", "backward", "cosine", "temperature 0.5", "size 32"):
+    for said in words:
         assert said in told, (said, told)
 
 
-def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: Path) -> None:
+def test_a_model_of_foreign_parts_is_used_like_any_other(regard: Regard, run: Path) -> None:
     ran = regard(
         ["evaluate", str(run), "--json", "scores.json"],
         ["describe", str(run)],
@@ -151,7 +201,6 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: P
         ["predict", "both", "--set", "search.bonus=1000", "--set", "search.min_length=1", SENTENCE],
         ["predict", "both", "--beam", "3", SENTENCE],
         ["train", "--resume", str(run), "--set", "training.epochs=6", "--quiet"],
-        path=[installed],
         folder=run.parent,
     )
     assert [one.err for one in ran if one.code] == []
@@ -172,7 +221,8 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: P
         *searched,
         _,
     ) = ran
-    check_drawing(run)
+    names = ("encoder of sentence", "minimal-gated", "backward", "cosine", "temperature 0.5", "size 32")
+    check_drawing(run, "net.svg", names)
     assert "amount_error: mean absolute error|refs:1" in measured.out
     found = json.loads((run.parent / "scores.json").read_text(encoding="utf-8"))
     assert next(iter(found["models"].values()))["scores"]["amount_error"]["value"] < 1.0
@@ -212,6 +262,73 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(installed: Path, run: P
     assert {"value.amount_error", "reading.bleu"} <= set(scores["test"])
 
 
+ROWS = """
+import json
+from regard.parts import part
+rows = part("package", "panels")().splits()["test"]
+with open("rows.jsonl", "w") as file:
+    for row in list(rows)[:2]:
+        file.write(json.dumps({name: row[name] for name in ("picture", "phrase", "signal")}) + "\\n")
+"""
+
+
+def test_parts_with_inputs_of_their_own_and_those_of_training_are_used_like_ours(
+    regard: Regard, run: Path
+) -> None:
+    """A package, a network, a composer, a store, a schedule, a curriculum and a logger."""
+    before = (run.parent / "panel" / "steps.txt").read_text(encoding="utf-8").split()
+    ran = regard(
+        ["-c", ROWS],
+        ["predict", "panel", "-f", "rows.jsonl", "--json", "-"],
+        ["evaluate", "panel", "--json", "panel.json"],
+        ["show", "panel", "--row", "1", "--of", "state"],
+        ["show", "panel", "--row", "1", "--of", "state", "-o", "panel.svg"],
+        ["show", "panel", "--row", "1", "-o", "panel.html"],
+        ["describe", "panel", "-o", "panel-net.svg"],
+        ["train", "--resume", "panel", "--set", "training.epochs=3", "--quiet"],
+        folder=run.parent,
+    )
+    assert [one.err for one in ran if one.code] == []
+    _, predicted, _, shown, _, _, described, _ = ran
+    answers = [json.loads(line) for line in predicted.out.splitlines()]
+    assert [one["output"] for one in answers] == ["state", "state", "echo", "echo"]
+    scores = json.loads((run.parent / "panel.json").read_text(encoding="utf-8"))["models"]
+    assert {"state.bleu", "echo.bit_accuracy"} <= set(next(iter(scores.values()))["scores"])
+    assert "lamp" in shown.out and "@" in shown.out  # the words of the tree, and the pixels
+    words = {text.text for text in ElementTree.parse(run.parent / "panel.svg").iter() if text.text}
+    assert "lamp" in words
+    assert "lamp" in (run.parent / "panel-state.html").read_text(encoding="utf-8")
+    for line in (
+        "from the package 'panels'",
+        "G = W_g * x + b_g   — tiles of 4 × 4",
+        "node′_x(l, r) = max(W′_p l + b′_p, W′_p r + b′_p)",
+        "v′_j′′ = v′_{j′′−1} + W′_va s′_j′′ + b′_va",
+        "learning rate 0.02, stairs,",
+        "curriculum hard-first by",
+    ):
+        assert line in described.out, described.out
+    check_drawing(run.parent / "panel", "panel-net.svg", ("tiles", "larger", "sum", "minimal-gated"))
+    # The schedule and the logger after a resumption: 4 updates an epoch, and a stair.
+    after = (run.parent / "panel" / "steps.txt").read_text(encoding="utf-8").split()
+    assert before == ["4", "8"] and after[:2] == before and after[-1] == "12"
+    with (run.parent / "panel" / "log.csv").open(encoding="utf-8") as file:
+        rates = {int(row["step"]): float(row["rate"]) for row in csv.DictReader(file)}
+    assert [rates[step] for step in (4, 8, 12)] == pytest.approx([0.02 / 2, 0.02 / 3, 0.02 / 4])
+
+
+def test_a_foreign_lab_is_used_like_ours(regard: Regard, tmp_path: Path) -> None:
+    listed, ran, drawn = regard(
+        ["lab"],
+        ["lab", "needle", "--set", "steps=4", "--json", "-"],
+        ["lab", "needle", "-o", "needle.svg"],
+        folder=tmp_path,
+    )
+    assert [one.err for one in (listed, ran, drawn) if one.code] == []
+    assert "how a needle comes to rest" in listed.out
+    assert json.loads(ran.out)["numbers"]["distances"] == [1.0, 0.5, 0.25, 0.125, 0.0625]
+    assert ElementTree.parse(tmp_path / "needle.svg").getroot().tag.endswith("svg")
+
+
 DIAL = f"""
 import io, json
 import regard
@@ -235,14 +352,13 @@ print(failures("drawing", "dial", trace=regard_minimal.drawing.example()))
 """
 
 
-def test_a_foreign_drawing_is_shown_compared_and_read_back(installed: Path, run: Path) -> None:
+def test_a_foreign_drawing_is_shown_compared_and_read_back(regard: Regard, run: Path) -> None:
     shown, page, compared, listed, python = regard(
         ["show", str(run), SENTENCE],
         ["show", str(run), SENTENCE, "-o", "dial.html"],
         ["compare", str(run), str(run), "--row", "1", "-o", "dials.svg"],
         ["list", "parts", "drawing", "dial"],
         ["-c", DIAL],
-        path=[installed],
         folder=run.parent,
     )
     assert [one.err for one in (shown, page, compared, listed, python) if one.code] == []
@@ -256,7 +372,7 @@ def test_a_foreign_drawing_is_shown_compared_and_read_back(installed: Path, run:
     assert python.out.strip() == "[]"
 
 
-def test_a_format_and_a_selection_that_draws_are_used_like_ours(installed: Path, run: Path) -> None:
+def test_a_format_and_a_selection_that_draws_are_used_like_ours(regard: Regard, run: Path) -> None:
     (run.parent / "some.arrows").write_text(
         f"{SENTENCE} -> 9\nthe blue tank shows two bars -> 2\n", encoding="utf-8"
     )
@@ -267,7 +383,6 @@ def test_a_format_and_a_selection_that_draws_are_used_like_ours(installed: Path,
         ["evaluate", str(run), "--data", "some.arrows"],
         ["describe", "both"],
         ["show", "both", "--of", "reading", SENTENCE, "-o", "reading.svg"],
-        path=[installed],
         folder=run.parent,
     )
     assert [one.err for one in ran if one.code] == []
@@ -291,33 +406,33 @@ import regard.parts
 from regard.data.batch import Tokens
 from regard.nn import Embedding, GRUCell, RecurrentEncoder, without_fast_paths
 made = regard.parts.part("path", "torch-gru")
+before = made.ran
 torch.manual_seed(0)
 encoder = RecurrentEncoder(Embedding(9, 5), size=4)
 tokens = Tokens(torch.randint(4, 9, (6, 7)), torch.tensor([7, 3, 5, 7, 1, 2]))
 found = encoder(tokens).values
 with without_fast_paths():
     torch.testing.assert_close(found, encoder(tokens).values)
-assert made.ran == 1, made.ran
+assert made.ran == before + 1, made.ran
 class Halved(GRUCell):
     def advance(self, projected, state):
         return 0.5 * super().advance(projected, state)
 for cell in encoder.layers[0].each():
     cell.__class__ = Halved
 changed = encoder(tokens).values
-assert made.ran == 1 and not torch.allclose(changed, found)
+assert made.ran == before + 1 and not torch.allclose(changed, found)
 with without_fast_paths():
     torch.testing.assert_close(changed, encoder(tokens).values)
 """
 
 
-def test_a_foreign_path_serves_what_it_takes_and_no_subclass(installed: Path, tmp_path: Path) -> None:
+def test_a_foreign_path_serves_what_it_takes_and_no_subclass(regard: Regard, tmp_path: Path) -> None:
     small = ["--set", "data.world={type: reverse, train: 20, dev: 4, test: 4}"]
     used, described, lstm, listed = regard(
         ["-c", PATHS],
         ["describe", "reverse", "--paths", *small],
         ["describe", "reverse", "--paths", *small, "--set", "encoder.cell=lstm"],
         ["list", "parts", "path", "torch-gru"],
-        path=[installed],
         folder=tmp_path,
     )
     assert used.code == 0, used.err
@@ -329,14 +444,13 @@ def test_a_foreign_path_serves_what_it_takes_and_no_subclass(installed: Path, tm
     assert "from regard-minimal 0.3.1: regard_minimal.path.TorchGRU" in listed.out
 
 
-def test_a_foreign_command_is_used_like_ours(installed: Path, tmp_path: Path) -> None:
+def test_a_foreign_command_is_used_like_ours(regard: Regard, tmp_path: Path) -> None:
     helped, ran, wrong, broken, listed = regard(
         ["--help"],
         ["units", "nine", "bars"],
         ["units", ""],
         ["units", "broken"],
         ["list", "parts", "command", "units"],
-        path=[installed],
         folder=tmp_path,
     )
     assert "units" in helped.out.partition(" Use ")[2].partition(" Look inside ")[0]
@@ -347,10 +461,13 @@ def test_a_foreign_command_is_used_like_ours(installed: Path, tmp_path: Path) ->
 
 
 CHECKED = """
+import regard_minimal.drawing
 from regard.testing import failures
-for kind, name in PARTS.items():
-    for told in failures(kind, name):
-        print(told)
+for kind, name in PARTS:
+    given = {"file": "some.arrows"} if kind == "reader" else {}
+    given |= {"trace": regard_minimal.drawing.example()} if kind == "drawing" else {}
+    for told in failures(kind, name, **given):
+        print(kind, name, told)
 """
 
 
@@ -384,10 +501,11 @@ print(json.dumps([*gauge, units(both)[0], answers(both)["decoder"]]))
 """
 
 
-def test_foreign_parts_are_drawn_with_their_letters(installed: Path, tmp_path: Path) -> None:
+def test_foreign_parts_are_drawn_with_their_letters(regard: Regard, tmp_path: Path) -> None:
     for name in ("gauge.yaml", "both.yaml"):
         shutil.copy(HERE / name, tmp_path)
-    gauge, insides, both, lines = json.loads(python(DRAWN, [installed], tmp_path).splitlines()[-1])
+    (drawn,) = regard(["-c", DRAWN], folder=tmp_path)
+    gauge, insides, both, lines = json.loads(drawn.out.splitlines()[-1])
     cell = {f"encoders.sentence.cell.{name}" for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")}
     read = "decoders.value.reading.attentions.sentence.score"
     held = {symbol: set(weights) for symbol, (_, _, weights) in gauge.items() if weights}
@@ -409,8 +527,11 @@ def test_foreign_parts_are_drawn_with_their_letters(installed: Path, tmp_path: P
     assert not any(kind == "box" for kind, _, _ in (*gauge.values(), *both.values()))
 
 
-def test_foreign_parts_pass_the_check_of_parts(installed: Path, tmp_path: Path) -> None:
-    assert python(f"PARTS = {PARTS!r}" + CHECKED, [installed], tmp_path) == ""
+def test_foreign_parts_pass_the_check_of_parts(regard: Regard, tmp_path: Path) -> None:
+    (tmp_path / "some.arrows").write_text(f"{SENTENCE} -> 9\n", encoding="utf-8")
+    parts = [one for found in parts_in_files().values() for one in found]
+    (checked,) = regard(["-c", f"PARTS = {parts!r}" + CHECKED], folder=tmp_path)
+    assert checked == Ran(0, "", "")
 
 
 def test_a_saved_model_names_the_distribution_of_each_part(run: Path) -> None:
@@ -507,7 +628,7 @@ regard.load("run").predict("a b")
 
 
 def test_a_part_of_a_script_must_be_registered_again(tmp_path: Path) -> None:
-    python(SCRIPT, [], tmp_path)
+    subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, env=surroundings(tmp_path, []), check=True)
     listed = json.loads((tmp_path / "run" / "parts.json").read_text(encoding="utf-8"))["parts"]
     assert [(one["kind"], one["name"], one["distribution"]) for one in listed] == [
         ("selection", "loudest", "")
