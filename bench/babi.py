@@ -35,7 +35,8 @@ from rich.table import Table
 from written import parse, write_json
 
 from regard import RegardError
-from regard.model.store import read_metrics, versions
+from regard.model.loading import read_metrics
+from regard.model.saving import versions
 from regard.storage.files import write_text
 
 RECIPE = Path(__file__).parent.parent / "recipes" / "babi.yaml"

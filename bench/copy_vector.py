@@ -21,7 +21,7 @@ from regard import zoo
 from regard.fitting.experiment import Experiment
 from regard.inspect import groups_figure, save
 from regard.metrics import ByGroup, by_group, output_metric
-from regard.model.store import read_metrics
+from regard.model.loading import read_metrics
 
 
 def measured(size: int, folder: Path, longest: int, settings: list[str], seed: int) -> ByGroup:

@@ -31,7 +31,7 @@ from written import parse, write_json
 
 from regard.data import Batches, Dataset, DocumentColumn, Row, Sentences, read_rows
 from regard.data.columns import LabelColumn
-from regard.model.store import versions
+from regard.model.saving import versions
 from regard.nn.attention import Attention
 from regard.nn.decoders import LabelDecoder
 from regard.nn.encoders.hierarchical import HierarchicalEncoder, LevelOptions, WordsOptions

@@ -30,7 +30,8 @@ import regard
 from regard import Model, RegardError
 from regard.data import read_rows
 from regard.fitting.experiment import Experiment
-from regard.model.store import read_metrics, versions
+from regard.model.loading import read_metrics
+from regard.model.saving import versions
 from regard.storage.files import write_text
 
 RECIPES = Path(__file__).parent.parent / "recipes"

@@ -23,7 +23,8 @@ from rich.table import Table
 from written import parse, write_json
 
 from regard import RegardError
-from regard.model.store import read_metrics, versions
+from regard.model.loading import read_metrics
+from regard.model.saving import versions
 
 SYSTEMS = ("facts", "facts-structured")
 

@@ -28,8 +28,8 @@ from written import parse, write_json
 from regard.data import Batches, Dataset
 from regard.data.sources import open_splits
 from regard.model import Model
-from regard.model.columns import fit_columns, make_columns
-from regard.model.store import versions
+from regard.model.building import fit_columns, make_columns
+from regard.model.saving import versions
 from regard.spec import Spec
 from regard.training.device import make_accelerator
 from regard.training.objective import Updater

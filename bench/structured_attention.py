@@ -28,7 +28,7 @@ from torch import nn
 from written import parse, write_json
 
 from regard.data import SPECIAL, Tokens
-from regard.model.store import versions
+from regard.model.saving import versions
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
 
 BAR = 1.5

@@ -26,7 +26,8 @@ from written import parse, write_json
 from regard import RegardError, zoo
 from regard.fitting.experiment import Experiment
 from regard.metrics import metric
-from regard.model.store import read_metrics, versions
+from regard.model.loading import read_metrics
+from regard.model.saving import versions
 from regard.training.checkpoint import STATE
 
 Scores = dict[str, dict[str, dict[str, float]]]

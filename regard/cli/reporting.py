@@ -20,7 +20,7 @@ from regard.errors import RegardError, said
 from regard.evaluation import Evaluation
 from regard.metrics import ByGroup, ByLength
 from regard.metrics.significance import bounds, known
-from regard.model.store import versions
+from regard.model.saving import versions
 from regard.reporting.console import safe_console
 
 TOGETHER = " + "

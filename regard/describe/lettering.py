@@ -18,7 +18,7 @@ from regard.describe.six_answers import NOTE, answers
 from regard.errors import Message, Option, RegardError, Words
 from regard.model.building import build_network
 from regard.model.counting import fitted_to_nothing
-from regard.model.store import read_columns
+from regard.model.loading import read_columns
 from regard.spec import Spec
 
 CELLS = {"rnn": "h", "gru": "rzn", "lstm": "ifgo"}

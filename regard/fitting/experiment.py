@@ -28,9 +28,10 @@ from regard.fitting.pair_notes import Note
 from regard.fitting.pairs import Inferred, in_a_path, infer, is_data_file, name_of_file
 from regard.fitting.starting import Start
 from regard.model import AnyModel, Model, build
-from regard.model.columns import fit_columns, make_columns, refuse_unseen
-from regard.model.device import named_device
-from regard.model.store import COLUMNS, read_columns, read_metrics, versions, write_columns
+from regard.model.base import named_device
+from regard.model.building import fit_columns, make_columns, refuse_unseen
+from regard.model.loading import read_columns, read_metrics
+from regard.model.saving import COLUMNS, versions, write_columns
 from regard.parts import faults_named
 from regard.reporting.data_progress import DataProgress
 from regard.runs.run import RunFolder

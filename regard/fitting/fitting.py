@@ -16,7 +16,7 @@ from regard.fitting.pair_columns import Sources
 from regard.fitting.pair_model import MODEL, refuse_model
 from regard.fitting.pairs import Inferred
 from regard.model import Model
-from regard.model.columns import make_columns
+from regard.model.building import make_columns
 from regard.model.inputs import given_rows
 from regard.runs.run import RunFolder
 from regard.spec import Spec

@@ -10,8 +10,9 @@ from torch import nn
 
 from regard.data.columns import Column
 from regard.errors import RegardError
-from regard.model.columns import shared_with
-from regard.model.store import COLUMNS, SPEC, check_digests, read_columns
+from regard.model.building import shared_with
+from regard.model.loading import check_digests, read_columns
+from regard.model.saving import COLUMNS, SPEC
 from regard.model.unit_axes import UnitKind, unit_axes
 from regard.spec import Spec
 from regard.storage.hub import fetched

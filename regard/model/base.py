@@ -12,25 +12,17 @@ from regard.data import Batch, Batches, Dataset, StreamBatches
 from regard.data.columns import Column
 from regard.errors import RegardError
 from regard.model.budget import Budget
-from regard.model.building import build_network, count_parameters
-from regard.model.card import card
-from regard.model.columns import fitted_columns, make_columns
-from regard.model.device import named_device
+from regard.model.building import build_network, count_parameters, fitted_columns, make_columns
 from regard.model.inputs import given_rows, is_files
-from regard.model.store import (
-    CARD,
-    COLUMNS,
-    WEIGHTS,
+from regard.model.loading import (
     check_digests,
     read_columns,
     read_metrics,
     read_spec,
     read_weights,
     weight_shapes,
-    write_columns,
-    write_metrics,
-    write_weights,
 )
+from regard.model.saving import CARD, COLUMNS, WEIGHTS, card, write_columns, write_metrics, write_weights
 from regard.nn.network import Network, answering
 from regard.parts import faults_named, is_stream
 from regard.spec import Spec, TrainingSpec
@@ -243,3 +235,21 @@ class AnyModel:
 def best_device() -> str:
     """cuda if it is available, else cpu."""
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def named_device(name: str | torch.device) -> torch.device:
+    """The device of this name; raises an error if it does not exist or is not on this machine."""
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device).item()  # fails on `meta` too, where nothing can be computed
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
+        found = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
+        if torch.backends.mps.is_available():
+            found.append("mps")
+        reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
+        raise RegardError(
+            f"{str(name)!r} cannot be used: {reason}.",
+            where="device",
+            fix=f"This machine has {', '.join([*found, 'cpu'])}.",
+        ) from None
+    return device

@@ -1,16 +1,135 @@
-"""From a spec and columns to a Network: every part builds itself."""
+"""From a spec to its columns, fitted to rows, and to its network: every part builds itself."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, cast
 
 from torch import nn
 
 from regard.data.columns import Column
+from regard.data.columns.label import unknown_class
+from regard.data.locating import located
+from regard.data.readers import Row, RowSource
+from regard.errors import RegardError
 from regard.nn.encoders import build_encoder, owner_of
 from regard.nn.network import Network
 from regard.spec import Spec
+
+
+def make_columns(spec: Spec) -> dict[str, Column]:
+    """Unfitted columns: inputs, outputs, truth, in the order of the spec."""
+    columns = {**spec.inputs, **spec.outputs, **spec.truth}
+    return {
+        name: options.part.build(options, name, spec, _asked(spec, name)) for name, options in columns.items()
+    }
+
+
+def _asked(spec: Spec, name: str) -> dict[str, Any]:
+    """The requirements of a column's encoder or decoder, and of other decoders that read it."""
+    reader = spec.encoder.get(name) if name in spec.inputs else spec.decoder.get(name)
+    asked: dict[str, Any] = {} if reader is None else dict(reader.part.column_needs(reader))
+    for output, decoder in spec.decoder.items():
+        asked |= decoder.part.input_needs(decoder, output, spec).get(name, {})
+    return asked
+
+
+def shared_with(spec: Spec) -> dict[str, str]:
+    """{column: the column whose vocabulary it uses}."""
+    columns = {**spec.inputs, **spec.outputs}
+    return {
+        name: shared
+        for name, column in columns.items()
+        if (shared := getattr(column, "shared", None)) is not None
+    }
+
+
+def fitted_columns(spec: Spec, rows: Iterable[Mapping[str, Any]]) -> dict[str, Column]:
+    """The columns of a spec, fitted to the training rows."""
+    columns = make_columns(spec)
+    kept = as_rows(rows, columns)
+    fit_columns(columns, spec, lambda: kept)
+    return columns
+
+
+def as_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) -> Iterable[Row]:
+    """Rows given in Python, with values in the written form of their columns; rows from files are kept."""
+    if isinstance(rows, RowSource):
+        return cast(Iterable[Row], rows)
+    fields = {column.field: column for column in columns.values()}
+    return [
+        row
+        if isinstance(row, Row)
+        else Row(
+            {name: fields[name].written(value) for name, value in row.items() if name in fields},
+            file="rows",
+            line=number,
+        )
+        for number, row in enumerate(rows, 1)
+    ]
+
+
+def refuse_unseen(
+    rows: Iterable[Row], columns: Mapping[str, Column], fix: str = "Correct the row, or leave it out."
+) -> None:
+    """Refuse training rows with classes to which the columns were not fitted."""
+    classed = [column for column in columns.values() if column.classed]
+    for row in rows if classed else ():
+        for column in classed:
+            unseen = column.unseen(row.get(column.field, ""))
+            if unseen and row.get(column.field):
+                what = unknown_class(unseen[0], getattr(column, "classes", []), "class")
+                raise RegardError(f"{column.field} has {what}.", where=row.where, fix=fix)
+
+
+def _some(values: Iterable[str], column: Column, rows: Callable[[], Iterable[Row]]) -> Iterator[str]:
+    """The values; raises an error if there are none, because there are no rows or the name of the field is wrong."""
+    count = -1
+    for count, value in enumerate(values):  # noqa: B007
+        yield value
+    if count < 0 and next(iter(rows()), None) is None:
+        raise RegardError(
+            "there are no rows to train on.", where="data.train", fix="Check the file and its format."
+        )
+    if count < 0:
+        raise RegardError(
+            f"no row to train on has the field {column.field!r}.",
+            where=column.name,
+            fix="Correct the name, or set the `field` of the column.",
+        )
+
+
+def fit_columns(
+    columns: Mapping[str, Column],
+    spec: Spec,
+    rows: Callable[[], Iterable[Row]],
+    *,
+    given: Collection[str] = (),
+) -> None:
+    """Fit vocabularies, classes and means to the training rows; `rows` is called again for each column.
+
+    given   columns that are not fitted here, because their state is taken from another model
+    """
+    shared = shared_with(spec)
+    for name, column in columns.items():
+        if name in shared or name in given:
+            continue
+        fields = [column.field, *(columns[other].field for other, owner in shared.items() if owner == name)]
+        if column.learns_own:
+            own = (value for row in rows() if (value := row.get(column.field)) is not None)
+            column.learn_own(_some(own, column, rows))
+        if column.learns_beside is not None:
+            beside = columns[column.learns_beside].field
+            column.learn_beside(
+                (row[column.field], row[beside]) for row in rows() if column.field in row and beside in row
+            )
+        found = located(rows(), [column]) if column.names_files else rows()
+        values = (value for row in found for field in fields if (value := row.get(field)) is not None)
+        column.learn(_some(values, column, rows))
+    for name, owner in shared.items():
+        if owner in given:
+            continue
+        columns[name].relearn(columns[owner].learned())
 
 
 def build_network(spec: Spec, columns: Mapping[str, Column], *, read_files: bool = True) -> Network:

@@ -10,10 +10,9 @@ import torch
 from torch import nn
 
 from regard.data.columns import Column
-from regard.model.building import build_network
-from regard.model.columns import make_columns, shared_with
+from regard.model.building import build_network, make_columns, shared_with
 from regard.model.count_formula import CountFormula
-from regard.model.store import read_columns
+from regard.model.loading import read_columns
 from regard.spec import Spec
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,17 +18,15 @@ from regard.data.batch import UNKNOWN
 from regard.data.columns import Column
 from regard.errors import RegardError
 from regard.model.building import tree_columns
-from regard.model.heads import with_heads, with_nodes, with_self_looks, with_words
 from regard.model.override import Override, with_override
-from regard.model.searching import make_search
-from regard.model.traced_media import with_seen
+from regard.model.tracing import with_heads, with_nodes, with_seen, with_self_looks, with_words
 from regard.nn.decoders import BatchView
 from regard.nn.memory import Memory
 from regard.nn.network import Network
-from regard.nn.search import Ensemble, Stepper
+from regard.nn.search import Ensemble, Limits, Request, Search, Stepper
 from regard.nn.search import score as score_targets
 from regard.nn.search.stepper import not_finite
-from regard.spec import Spec
+from regard.spec import SearchSpec, Spec
 from regard.trace.prediction import Prediction
 
 
@@ -227,3 +227,33 @@ def _laid_out(answer: Prediction, layouts: Mapping[str, str]) -> Prediction:
     if answer.trace is None:
         return answer
     return replace(answer, trace=replace(answer.trace, layout={**answer.trace.layout, **layouts}))
+
+
+def make_search(
+    search: SearchSpec, keys: Sequence[int], *, seed: int, prefix: Tokens | None = None
+) -> Search:
+    """The search of a spec.
+
+    keys     a number for each input: a sample depends on the seed and on this number, not on the batch
+    prefix   the beginning of every output
+    """
+    limits = Limits(minimum=search.min_length, maximum=search.max_length, prefix=prefix)
+    request = Request(answers=search.n_best, limits=limits, seed=seed, keys=keys)
+    made: Search = search.method.part.make(search.method, request)
+    return made
+
+
+def sample_keys(contents: Iterable[Mapping[str, str]]) -> list[int]:
+    """A number for each input that, with the seed, determines its samples.
+
+    It is a digest of the input, so that the same input and seed give the same sample at any place of a call,
+    plus the number of equal inputs before it in the call, so that equal inputs are sampled independently.
+    """
+    seen: Counter[bytes] = Counter()
+    keys = []
+    for content in contents:
+        text = repr(sorted(content.items())).encode("utf-8", errors="surrogatepass")
+        digest = hashlib.blake2b(text, digest_size=16).digest()
+        keys.append(int.from_bytes(digest) + seen[digest])
+        seen[digest] += 1
+    return keys

@@ -15,13 +15,12 @@ from regard.data.encoding import EncodedRows, encode_rows
 from regard.data.frames import values_of
 from regard.errors import Message, RegardError, ShellCommand
 from regard.model.base import AnyModel
-from regard.model.columns import as_rows, refuse_unseen
-from regard.model.inference import BatchInference
+from regard.model.building import as_rows, refuse_unseen
+from regard.model.inference import BatchInference, sample_keys
 from regard.model.inputs import INPUT_REMEDY, Input, input_row, one_or_several
 from regard.model.language import LanguageModel
+from regard.model.loading import read_spec
 from regard.model.override import Override, check_look, check_reached, check_sampled
-from regard.model.searching import sample_keys, searched
-from regard.model.store import read_spec
 from regard.nn.network import answering
 from regard.parts import faults_named, is_stream
 from regard.spec import Spec
@@ -35,10 +34,25 @@ PREDICT_ROWS = 64
 DEFAULT_BATCH_COST = 4000
 Target = str | int | float
 """A given output, in the written form of its column."""
-Method = Literal["greedy", "beam", "sample"]
 
 
-class PredictOptions(TypedDict, total=False):
+class SearchOptions(TypedDict, total=False):
+    """The options of a search, for type checkers: those of the spec's `search`, and a seed."""
+
+    seed: int | None
+    method: Literal["greedy", "beam", "sample"] | None
+    beam: int | None
+    length_penalty: float | None
+    n_best: int | None
+    min_length: int | None
+    max_length: int | None
+    temperature: float | None
+    top_k: int | None
+    top_p: float | None
+    replace_unknown: bool | None
+
+
+class PredictOptions(SearchOptions, total=False):
     """The options of `Model.predict`, for type checkers."""
 
     output: str | None
@@ -48,17 +62,6 @@ class PredictOptions(TypedDict, total=False):
     prefix: str | None
     ensemble: Sequence[Model]
     look: Override | None
-    seed: int | None
-    method: Method | None
-    beam: int | None
-    length_penalty: float | None
-    n_best: int | None
-    min_length: int | None
-    max_length: int | Literal["spec"] | None
-    temperature: float | None
-    top_k: int | None
-    top_p: float | None
-    replace_unknown: bool | None
 
 
 def check_several(answers: Sequence[Prediction], output: str) -> None:
@@ -101,17 +104,7 @@ class Model(AnyModel):
         prefix: str | None = None,
         ensemble: Sequence[Model] = (),
         look: Override | None = None,
-        seed: int | None = None,
-        method: Method | None = None,
-        beam: int | None = None,
-        length_penalty: float | None = None,
-        n_best: int | None = None,
-        min_length: int | None = None,
-        max_length: int | Literal["spec"] | None = "spec",
-        temperature: float | None = None,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        replace_unknown: bool | None = None,
+        **search: Unpack[SearchOptions],
     ) -> Prediction | list[Prediction]:
         """Predict the output of one input, or of several inputs in their order.
 
@@ -125,87 +118,48 @@ class Model(AnyModel):
         prefix        the beginning of every output
         ensemble      additional models of the ensemble
         look          an override of the attention, for one input: `Override` of `regard.model.override`
-        seed          of all random draws; default: `training.seed` of the spec. With `method="sample"`, the
-                      same input and seed give the same answer, whatever else is in the call. Equal inputs in
-                      one call, and the `n_best` samples of one input, are drawn independently.
-        n_best        number of answers in `alternatives`: of the search, or the most probable labels
-        method, …     the search for a text, as in the spec's `search`; default: from the spec.
-                      `max_length=None`: the longest that the input's length allows
+        search        how a text is searched: `method`, `beam`, `length_penalty`, `n_best`, `min_length`,
+                      `max_length`, `temperature`, `top_k`, `top_p`, `replace_unknown`, and the options of your own
+                      search, as in the spec's `search`; default: from the spec. `n_best` is the number of answers
+                      in `alternatives`: of the search, or the most probable labels. `max_length=None`: the longest
+                      that the input's length allows. `seed` is that of all random draws; default:
+                      `training.seed` of the spec. With `method="sample"`, the same input and seed give the same
+                      answer, whatever else is in the call. Equal inputs in one call, and the `n_best` samples of
+                      one input, are drawn independently.
         """
         several, single = one_or_several(inputs, [self.columns[name] for name in self.spec.inputs])
-        changes: dict[str, Any] = {
-            "seed": seed,
-            "method": method,
-            "beam": beam,
-            "length_penalty": length_penalty,
-            "n_best": n_best,
-            "min_length": min_length,
-            "temperature": temperature,
-            "top_k": top_k,
-            "top_p": top_p,
-            "replace_unknown": replace_unknown,
-        }
-        changes = {name: value for name, value in changes.items() if value is not None}
-        if max_length != "spec":
-            changes["max_length"] = max_length
+        changes = {name: value for name, value in search.items() if value is not None or name == "max_length"}
         model = self.searching(**changes)
-        with faults_named(lambda: [one.spec for one in (self, *ensemble)]):
-            answers = self._predict(
-                several,
-                model,
-                output=output,
-                trace=trace,
-                samples=samples,
-                batch_rows=batch_rows,
-                prefix=prefix,
-                ensemble=ensemble,
-                look=look,
-            )
-        if (n_best or 1) > 1:
-            check_several(answers, self.output_name(output))
-        return answers[0] if single else answers
-
-    def _predict(
-        self,
-        inputs: Sequence[Input],
-        model: Model,
-        *,
-        output: str | None,
-        trace: bool,
-        samples: int,
-        batch_rows: int,
-        prefix: str | None,
-        ensemble: Sequence[Model],
-        look: Override | None,
-    ) -> list[Prediction]:
-        if not inputs:
+        if not several:
             return []
-        check_look(look, inputs=len(inputs), models=1 + len(ensemble))
-        rows = self._encoded([self.row(value, number) for number, value in enumerate(inputs, 1)])
-        others = [(other, other._encoded([other.row(value) for value in inputs])) for other in ensemble]
-        keys: list[int] = []
-        if model.spec.search.method.part.draws:
-            keys = sample_keys(rows.raw(number) for number in range(len(inputs)))
-
-        def answer(batch: Batch) -> list[Prediction]:
-            beside = [(other, data.batch(batch.rows)) for other, data in others]
-            return model.answer(
-                batch,
-                output=output,
-                trace=trace,
-                samples=samples,
-                prefix=prefix,
-                ensemble=beside,
-                look=look,
-                keys=[keys[row] for row in batch.rows] if keys else None,
-            )
-
-        answers = in_order((batch.rows, answer(batch)) for batch in rows.batches(batch_rows))
+        if look is not None:
+            check_look(look, inputs=len(several), models=1 + len(ensemble))
+        with faults_named(lambda: [one.spec for one in (self, *ensemble)]):
+            rows = self._encoded([self.row(value, number) for number, value in enumerate(several, 1)])
+            others = [(other, other._encoded([other.row(value) for value in several])) for other in ensemble]
+            draws = model.spec.search.method.part.draws
+            keys = sample_keys(rows.raw(number) for number in range(len(several))) if draws else []
+            found = []
+            for batch in rows.batches(batch_rows):
+                answers = model.answer(
+                    batch,
+                    output=output,
+                    trace=trace,
+                    samples=samples,
+                    prefix=prefix,
+                    ensemble=[(other, data.batch(batch.rows)) for other, data in others],
+                    look=look,
+                    keys=[keys[row] for row in batch.rows] if keys else None,
+                )
+                found.append((batch.rows, answers))
+        answers = in_order(found)
         if look is not None:
             check_reached(look, answers[0])
         if samples and trace and not ensemble:
             check_sampled(answers[0])
-        return answers
+        if (search.get("n_best") or 1) > 1:
+            check_several(answers, self.output_name(output))
+        return answers[0] if single else answers
 
     @overload
     def score(  # type: ignore[overload-overlap]
@@ -242,32 +196,22 @@ class Model(AnyModel):
                 f"inputs: {len(several)}, targets: {len(wanted)}; "
                 f"score takes one of each, or two lists of the same length."
             )
-        with faults_named(lambda: self.spec):
-            answers = self._score(several, wanted, output=output, samples=samples, look=look)
-        return answers[0] if single else answers
-
-    def _score(
-        self,
-        inputs: Sequence[Input],
-        targets: Sequence[Target],
-        *,
-        output: str | None,
-        samples: int,
-        look: Override | None,
-    ) -> list[Prediction]:
-        if not inputs:
+        if not several:
             return []
-        check_look(look, inputs=len(inputs))
+        if look is not None:
+            check_look(look, inputs=len(several))
         name = self.output_name(output)
         column = self.columns[name]
-        rows = [
-            Row({**self.row(value), column.field: column.written(target)}, file="pair", line=number)
-            for number, (value, target) in enumerate(zip(inputs, targets, strict=True), 1)
-        ]
-        return in_order(
-            (batch.rows, self.score_batch(batch, name, structures=True, samples=samples, look=look))
-            for batch in self._encoded(rows, [name]).batches(PREDICT_ROWS)
-        )
+        with faults_named(lambda: self.spec):
+            rows = [
+                Row({**self.row(value), column.field: column.written(target)}, file="pair", line=number)
+                for number, (value, target) in enumerate(zip(several, wanted, strict=True), 1)
+            ]
+            answers = in_order(
+                (batch.rows, self.score_batch(batch, name, structures=True, samples=samples, look=look))
+                for batch in self._encoded(rows, [name]).batches(PREDICT_ROWS)
+            )
+        return answers[0] if single else answers
 
     @torch.inference_mode()
     def score_batch(
@@ -325,7 +269,7 @@ class Model(AnyModel):
 
     def searching(self, **changes: Any) -> Self:
         """The same model with other search options."""
-        return type(self)(searched(self.spec, changes), self.columns, self.network) if changes else self
+        return type(self)(self.spec.searching(changes), self.columns, self.network) if changes else self
 
     def output_name(self, output: str | None, how: str = "Pass output={!r}.") -> str:
         """The asked output, or the only one; `how` a user names one, for the message."""

@@ -20,9 +20,9 @@ attended to: "3-0 4-0" is positions 3 and 4 of the input for piece 0 of the outp
 region of an image for piece 0 (left, top, right, bottom); two numbers are a span of time."""
 
 
-def check_look(look: Override | None, *, inputs: int, models: int = 1) -> None:
+def check_look(look: Override, *, inputs: int, models: int = 1) -> None:
     """Check that there is one input and one model, because positions depend on both."""
-    if look is not None and (inputs != 1 or models != 1):
+    if inputs != 1 or models != 1:
         raise RegardError(
             f"look works with one input and no ensemble; received {inputs} inputs and {models} models.",
             where="look",

@@ -11,8 +11,7 @@ import torch
 from regard.data import Dataset, Row
 from regard.data.sources import open_splits
 from regard.errors import RegardError
-from regard.model.building import build_network
-from regard.model.columns import fit_columns, make_columns
+from regard.model.building import build_network, fit_columns, make_columns
 from regard.nn.network import Network
 from regard.nn.path import PathCall, asking
 from regard.nn.search import Beam

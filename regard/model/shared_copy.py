@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from regard.errors import RegardError
-from regard.model.store import CARD, COLUMNS, METRICS, PARTS, SPEC, WEIGHTS, file_digests
+from regard.model.saving import CARD, COLUMNS, METRICS, PARTS, SPEC, WEIGHTS, file_digests
 from regard.spec.document import parse_file
 from regard.storage.files import read_json, replacing, write_text
 from regard.storage.tensors import read_header, read_tensors, write_tensors

@@ -18,8 +18,7 @@ import torch
 from torch import nn
 
 from regard.data.columns import Column
-from regard.model.building import build_network
-from regard.model.columns import shared_with
+from regard.model.building import build_network, shared_with
 from regard.spec import Spec
 
 Names = Sequence[Hashable]

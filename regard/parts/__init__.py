@@ -91,6 +91,7 @@ __all__ = [
     "fault",
     "faults_named",
     "find",
+    "is_stream",
     "methods",
     "missing_parts",
     "names",

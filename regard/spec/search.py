@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import chain
 from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field, model_validator
 
 from regard.parts import Depth, one_of, part
-from regard.parts.registry import names
+from regard.parts.registry import names, registered
 from regard.parts.section import Section
 
 QUICKEST = "greedy"
@@ -49,3 +51,21 @@ class SearchSpec(Section):
         if self.max_length is not None and self.min_length > self.max_length:
             raise ValueError(f"min_length {self.min_length} is more than max_length {self.max_length}.")
         return self
+
+    def chosen(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """The changes, with the search to which they belong (`Search.chosen_by`), and what this search implies."""
+        wanted = dict(changes)
+        if "method" not in wanted and (method := self._method_of(wanted)):
+            wanted["method"] = method
+        search = part("search", wanted.get("method") or self.method.type)
+        if search is not None:
+            wanted |= search.implied(self.options_of(search.Options), wanted)
+        return wanted
+
+    def _method_of(self, changes: Mapping[str, Any]) -> str | None:
+        """The search that some changes choose; None: the present one stays."""
+        several = (changes.get("n_best") or 1) > 1 and not self.method.part.several
+        keys = {key for key in changes if key not in type(self).model_fields or (key == "n_best" and several)}
+        own = [name for kind, name, _ in registered() if kind == "search"]  # ours, without importing others
+        searches = (part("search", name) for name in chain(own, names("search") if keys else ()))
+        return next((one.Options.type for one in searches if keys & {*one.chosen_by}), None)

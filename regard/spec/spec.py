@@ -149,6 +149,14 @@ class Spec(Settings):
         """A copy with other settings: `key.path=value`, or settings with values of Python."""
         return Spec.parse(Document(self._written), changes)
 
+    def searching(self, changes: Mapping[str, Any]) -> Spec:
+        """A copy with other search options (`max_length=None`: the default) and another `seed` (`training.seed`).
+        Options that belong to another search choose it."""
+        wanted = self.search.chosen(changes)
+        seed = wanted.pop("seed", None)
+        made = self.with_options("search", wanted) if wanted else self
+        return made if seed is None else made.with_options("training", {"seed": seed})
+
     def with_options(self, section: str, options: Mapping[str, Any]) -> Spec:
         """A copy with other options of `search` or `training`. Only that section is validated again."""
         before: Section = getattr(self, section)

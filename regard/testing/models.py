@@ -17,7 +17,7 @@ from regard.data import Dataset, Row
 from regard.describe import answers
 from regard.describe.graph import graph
 from regard.model import Model, build, load
-from regard.model.columns import fit_columns, make_columns
+from regard.model.building import fit_columns, make_columns
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.notation.walking import written_symbol

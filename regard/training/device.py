@@ -11,7 +11,7 @@ from accelerate import Accelerator
 from accelerate.utils import DistributedDataParallelKwargs
 
 from regard.errors import RegardError
-from regard.model.device import named_device
+from regard.model.base import named_device
 from regard.private import forget_accelerator
 
 

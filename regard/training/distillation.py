@@ -9,7 +9,8 @@ from typing import Any
 from regard.data.columns import Column
 from regard.errors import RegardError
 from regard.model import AnyModel, Model
-from regard.model.store import COLUMNS, read_columns, read_spec
+from regard.model.loading import read_columns, read_spec
+from regard.model.saving import COLUMNS
 from regard.nn.network import Distillation
 from regard.spec import Spec
 

@@ -13,7 +13,7 @@ from regard.data.batch import ADDED, UNLABELED, UNSEEN
 from regard.data.brackets import BracketError, read_brackets
 from regard.data.columns import BracketsColumn, TextColumn, column_from_state
 from regard.errors import RegardError
-from regard.model.columns import fitted_columns
+from regard.model.building import fitted_columns
 
 SST = "(3 (2 It) (4 (4 works) (2 well)))"
 

@@ -10,7 +10,7 @@ import pytest
 
 from regard.data.sources import build_dataset, open_splits
 from regard.errors import RegardError
-from regard.model.columns import fit_columns, make_columns
+from regard.model.building import fit_columns, make_columns
 from regard.spec import Spec
 
 TABLE = """pair\ttext\tlabel\tpart

@@ -10,7 +10,7 @@ import pytest
 from regard.data import Dataset, read_rows
 from regard.data.columns import PointersColumn, PointsColumn
 from regard.errors import RegardError
-from regard.model.columns import fitted_columns
+from regard.model.building import fitted_columns
 from regard.spec import Spec
 from regard.worlds.points import PointsWorld
 

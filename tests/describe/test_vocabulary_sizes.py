@@ -11,8 +11,7 @@ import torch
 
 from regard import zoo
 from regard.describe import draw
-from regard.model.building import build_network
-from regard.model.columns import make_columns, shared_with
+from regard.model.building import build_network, make_columns, shared_with
 from regard.model.count_formula import CountFormula
 from regard.model.counting import parameter_counts
 from regard.spec import Spec

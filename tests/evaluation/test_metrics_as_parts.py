@@ -15,7 +15,7 @@ from regard.data import Dataset, Row
 from regard.evaluation import check_metrics, evaluate, wanted_metrics
 from regard.fitting.experiment import Experiment
 from regard.metrics import Inference, Metric, OutputMetric, Score
-from regard.model.columns import fit_columns, make_columns
+from regard.model.building import fit_columns, make_columns
 from regard.parts import register, registry
 
 ROWS = [

@@ -23,8 +23,7 @@ from regard.data.batch import BEGIN
 from regard.data.columns import StreamColumn
 from regard.errors import RegardError
 from regard.fitting.experiment import Experiment
-from regard.model.building import build_network, count_parameters
-from regard.model.columns import make_columns
+from regard.model.building import build_network, count_parameters, make_columns
 from regard.model.continuing import Growing
 from regard.model.counting import parameter_counts
 from regard.spec import Spec

@@ -10,7 +10,7 @@ from PIL import Image
 from regard.data import Dataset
 from regard.data.sources import open_splits
 from regard.errors import RegardError
-from regard.model.columns import fit_columns, make_columns
+from regard.model.building import fit_columns, make_columns
 from regard.spec import Spec
 
 PARTS = {

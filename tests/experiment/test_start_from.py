@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 import regard
 from regard import RegardError, zoo
-from regard.model.columns import shared_with
+from regard.model.building import shared_with
 from regard.model.counting import fitted_to_nothing
 from regard.model.unit_axes import unit_axes
 

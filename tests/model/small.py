@@ -10,7 +10,7 @@ import torch
 
 from regard import Model, Spec
 from regard.data import Row
-from regard.model.columns import fit_columns, make_columns
+from regard.model.building import fit_columns, make_columns
 
 LETTERS = "abcdefgh"
 

@@ -11,7 +11,7 @@ import torch
 from regard import Model, Spec
 from regard.data import Batches, Row
 from regard.evaluation import evaluate
-from regard.model.columns import fit_columns, make_columns
+from regard.model.building import fit_columns, make_columns
 from regard.worlds import world
 
 ENCODER = {"type": "image", "network": {"type": "resnet", "channels": [4, 4, 6], "stride": 8}}

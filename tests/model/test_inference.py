@@ -14,7 +14,7 @@ from regard.describe import answers
 from regard.errors import RegardError
 from regard.evaluation import evaluate
 from regard.model import Model
-from regard.model.columns import fit_columns, make_columns
+from regard.model.building import fit_columns, make_columns
 from regard.spec import Spec
 
 ROWS = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -375,11 +374,16 @@ def test_inputs_come_in_whatever_holds_several() -> None:
     for several in (np.array(["ab", "ba"]), (text for text in ("ab", "ba")), ("ab", "ba")):
         answers = model.predict(several)
         assert isinstance(answers, list) and [answer.text for answer in answers] == expected
-    with pytest.raises(TypeError, match="bean"):
+
+
+def test_the_options_of_predict_are_its_own_and_those_of_the_search() -> None:
+    model = build(spec())
+    with pytest.raises(RegardError, match=r"unknown key 'bean'\. Did you mean beam"):
         model.predict("ab", bean=3)  # type: ignore[call-overload]
-    parameters = inspect.signature(model.predict).parameters
-    assert {"seed", "beam", "max_length", "look"} <= parameters.keys()
-    assert not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
+    for name, value in {"seed": 3, "beam": 2, "n_best": 2, "max_length": 4}.items():
+        assert name in (model.predict.__doc__ or "")
+        assert model.predict("ab", **{name: None, "method": "beam"}).score <= 0  # type: ignore[call-overload]
+        assert model.predict("ab", **{name: value}).score <= 0  # type: ignore[call-overload]
 
 
 def test_what_a_notebook_prints_is_a_few_lines() -> None:

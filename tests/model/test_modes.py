@@ -16,7 +16,7 @@ from regard.data import Dataset
 from regard.errors import RegardError
 from regard.evaluation import evaluate
 from regard.fitting.experiment import Experiment
-from regard.model.columns import fit_columns, make_columns
+from regard.model.building import fit_columns, make_columns
 from regard.spec import Spec
 from regard.testing.rows import rows as rows_of_all
 from regard.testing.specs import document

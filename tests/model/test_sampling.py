@@ -9,7 +9,7 @@ import torch
 
 from regard import Model
 from regard.errors import RegardError
-from regard.model.searching import sample_keys
+from regard.model.inference import sample_keys
 
 from .small import build, spec, words
 

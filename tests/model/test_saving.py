@@ -12,7 +12,7 @@ import pytest
 import regard
 from regard import RegardError
 from regard.model import Model
-from regard.model.columns import fit_columns, make_columns
+from regard.model.building import fit_columns, make_columns
 from regard.spec import Spec
 
 SPEC = {

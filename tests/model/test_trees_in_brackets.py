@@ -13,7 +13,7 @@ from regard.data import Row
 from regard.inspect import compare, figure
 from regard.metrics import metric
 from regard.model import Model
-from regard.model.columns import fit_columns, make_columns
+from regard.model.building import fit_columns, make_columns
 from regard.spec import Spec
 from regard.trace import Nodes, Trace
 

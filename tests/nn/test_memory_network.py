@@ -10,8 +10,7 @@ from torch import Tensor
 
 from regard.data.batch import Sentences, Tokens
 from regard.errors import RegardError
-from regard.model.building import build_network
-from regard.model.columns import make_columns
+from regard.model.building import build_network, make_columns
 from regard.nn import Attention, BagEncoder, Embedding, MemoryNetworkDecoder, StoryEncoder
 from regard.nn.encoders.bag import position_encoding
 from regard.nn.encoders.story import begin_with_words

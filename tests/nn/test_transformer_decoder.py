@@ -12,7 +12,7 @@ from torch import nn
 from regard import Model, RegardError, Spec
 from regard.data import Row
 from regard.data.batch import BEGIN
-from regard.model.columns import fit_columns, make_columns
+from regard.model.building import fit_columns, make_columns
 from regard.nn import Embedding, MeanEncoder
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.decoders.transformer_layer import DecoderLayer

@@ -17,7 +17,7 @@ from regard.data import Dataset
 from regard.describe.six_answers import answers
 from regard.errors import MissingExtra, RegardError
 from regard.model import AnyModel, build
-from regard.model.columns import fit_columns, make_columns
+from regard.model.building import fit_columns, make_columns
 from regard.spec import Spec
 from regard.testing.rows import rows
 from regard.testing.specs import Document

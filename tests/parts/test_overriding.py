@@ -24,7 +24,7 @@ from regard.data.batch import PAD, Batch
 from regard.errors import MissingExtra
 from regard.fast.recording.recordable import recordable
 from regard.model import AnyModel, build
-from regard.model.columns import fit_columns, make_columns
+from regard.model.building import fit_columns, make_columns
 from regard.nn import Embedding
 from regard.nn.path import without_fast_paths
 from regard.nn.search import Beam, Greedy, Limits

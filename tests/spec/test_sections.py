@@ -10,7 +10,6 @@ import pytest
 
 import regard
 from regard.errors import RegardError
-from regard.model.searching import searched
 from regard.parts import as_data, names, registry
 from regard.spec import SearchSpec, Spec
 from regard.spec.document import Document
@@ -61,11 +60,11 @@ def test_options_of_another_search_wait_until_it_is_chosen(wide: None) -> None:
 
 
 def test_a_call_chooses_the_search_of_its_options(wide: None) -> None:
-    assert searched(spec(), {"width": 9}).search.method.width == 9
-    assert searched(spec(), {"n_best": 8}).search.method.beam == 8
+    assert spec().searching({"width": 9}).search.method.width == 9
+    assert spec().searching({"n_best": 8}).search.method.beam == 8
     sampled = spec(search={"method": "sample"})
-    assert searched(sampled, {"n_best": 8}).search.method.type == "sample"
-    assert searched(spec(), {"temperature": 0.5}).search.method.type == "greedy"
+    assert sampled.searching({"n_best": 8}).search.method.type == "sample"
+    assert spec().searching({"temperature": 0.5}).search.method.type == "greedy"
 
 
 @pytest.mark.parametrize(
@@ -102,8 +101,8 @@ def test_a_model_answers_without_the_optimizer_that_trained_it(tmp_path: Path) -
 
 def test_another_search_of_a_call_keeps_the_options_of_the_first() -> None:
     sampled = spec(search={"method": {"type": "sample", "temperature": 0.5}})
-    beam = searched(sampled, {"beam": 4})
+    beam = sampled.searching({"beam": 4})
     assert (beam.search.method.type, beam.search.method.beam) == ("beam", 4)
-    assert searched(beam, {"method": "sample"}).search.method.temperature == 0.5
+    assert beam.searching({"method": "sample"}).search.method.temperature == 0.5
     with pytest.raises(RegardError, match=r"^beam=0: expected greater than or equal to 1, received 0"):
-        searched(beam, {"beam": 0})
+        beam.searching({"beam": 0})

@@ -16,7 +16,7 @@ from regard import Spec
 from regard.data import Batches, Dataset, Row
 from regard.errors import RegardError
 from regard.fitting.experiment import Experiment
-from regard.model.columns import fit_columns, make_columns
+from regard.model.building import fit_columns, make_columns
 from regard.training.curricula import make_curriculum
 
 EPOCHS = 10

@@ -19,7 +19,7 @@ from regard.describe.weights import LetteredWeight, held, primed_letters
 from regard.model.building import build_network
 from regard.model.count_formula import CountFormula
 from regard.model.counting import data_sizes, fitted_to_nothing, parameter_formulas
-from regard.model.store import read_columns
+from regard.model.loading import read_columns
 from regard.nn.encoders import encoder_letters
 from regard.nn.symbols import MemorySymbols
 from regard.notation import Range, primed, symbols

@@ -1,56 +1,26 @@
-"""A finished model as a folder: weights, spec, columns, card, metrics. Nothing in it is pickled or executed.
-
-model.safetensors   the weights
-spec.yaml           the description of the model
-columns.json        vocabularies and classes
-metrics.json        the scores, with splits, training, seed and versions
-card.md             the same for people
-parts.json          the parts that are not part of regard, and the package of each
-manifest.json       which files of the folder regard has written
-"""
+"""Reading the folder of a finished model (`regard.model.saving`); a damaged file is refused with its place."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from regard.data.columns import Column, column_from_state
 from regard.errors import OPEN, Message, RegardError, Setting, ShellCommand
+from regard.model.saving import COLUMNS, FORMAT, METRICS, SPEC, WEIGHTS, file_digests, refuse_not_finite
 from regard.spec import Spec
 from regard.spec.changes import Change
-from regard.spec.document import parse_file
 from regard.spec.saved import load_spec, nearest_run
-from regard.storage.files import read_bytes, read_json, reading_remedy, write_text
-from regard.storage.manifest import MODEL_FILES, is_interrupted
-from regard.storage.tensors import first_not_finite, read_header, read_tensors, write_tensors
-from regard.version import __version__
+from regard.storage.files import read_json, reading_remedy
+from regard.storage.manifest import is_interrupted
+from regard.storage.tensors import read_header, read_tensors
 from regard.zoo import names
 
-SPEC, COLUMNS, WEIGHTS, METRICS, CARD, PARTS = MODEL_FILES
-FORMAT = 1
-ANSWERING = ("inputs", "outputs", "truth", "encoder", "attention", "decoder", "search")
-"""The keys of a spec on which answers depend."""
 DAMAGE = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RuntimeError, OverflowError)
 """Exceptions that the reader of a damaged file may raise."""
-
-
-def write_weights(path: Path, network: nn.Module) -> None:
-    """Write the weights, with the digests of spec and columns; tied tensors once, under their first name."""
-    tensors: dict[str, Tensor] = {}
-    seen: set[int] = set()
-    for name, tensor in network.state_dict(keep_vars=True).items():
-        if id(tensor) not in seen:
-            seen.add(id(tensor))
-            tensors[name] = tensor.detach().to("cpu").contiguous()
-    _refuse_not_finite(path, tensors, "Nothing was written. Train the model again with a lower training.lr.")
-    write_tensors(path, tensors, file_digests(path.parent))
 
 
 def check_digests(folder: Path) -> None:
@@ -86,7 +56,7 @@ def weight_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
 def read_weights(path: Path, network: nn.Module) -> None:
     tensors, _ = read_tensors(path, "the weights")
     first_name = _check_fit(path, network, {name: tuple(tensor.shape) for name, tensor in tensors.items()})
-    _refuse_not_finite(path, tensors, "Copy the folder again, or train the model again.")
+    refuse_not_finite(path, tensors, "Copy the folder again, or train the model again.")
     network.load_state_dict({name: tensors[owner] for name, owner in first_name.items()})
 
 
@@ -106,57 +76,6 @@ def _check_fit(path: Path, network: nn.Module, shapes: Mapping[str, tuple[int, .
             fix="spec.yaml, columns.json and model.safetensors must come from one run.",
         )
     return owners
-
-
-def _refuse_not_finite(path: Path, tensors: Mapping[str, Tensor], fix: str) -> None:
-    name = first_not_finite(tensors.items())
-    if name is not None:
-        raise RegardError(
-            f"the weights {name} are not finite numbers (NaN or infinite).", where=str(path), fix=fix
-        )
-
-
-def file_digests(folder: Path) -> dict[str, str]:
-    """Digests of the columns and of the parts of the spec on which answers depend: model and search.
-    Training, data and name may change, as they do when a run is resumed."""
-    written = parse_file(folder / SPEC).data
-    spec = json.dumps([[key, written.get(key)] for key in ANSWERING], sort_keys=True, default=str)
-    try:
-        columns = read_bytes(folder / COLUMNS)
-    except (OSError, ValueError) as error:
-        raise RegardError(
-            f"the columns cannot be read: {error}.",
-            where=str(folder / COLUMNS),
-            fix=reading_remedy(error, folder / COLUMNS, "Copy the folder again."),
-        ) from None
-    return {
-        "columns": hashlib.sha256(columns).hexdigest(),
-        "spec": hashlib.sha256(spec.encode()).hexdigest(),
-    }
-
-
-def write_columns(path: Path, columns: Mapping[str, Column]) -> None:
-    states = {name: column.state() for name, column in columns.items()}
-    for name, column in columns.items():
-        _check_kept(name, column, states[name])
-    write_text(path, json.dumps({"format": FORMAT, "columns": states}, ensure_ascii=False, indent=1))
-
-
-def _check_kept(name: str, column: Column, state: Mapping[str, Any]) -> None:
-    """Refuse to save a column that learns from the data and does not say what it learned."""
-    if state["learned"]:
-        return
-    size = getattr(column, "size", None)
-    try:
-        kept = getattr(column_from_state(state), "size", None) == size
-    except (LookupError, TypeError, ValueError, AttributeError):
-        kept = False
-    if not kept:
-        raise RegardError(
-            f"the column {name!r} would be lost: its class {type(column).__name__} has fitted a size of {size}, and "
-            "its `learned` returns nothing.",
-            fix="Write `learned`, which returns the fitted state as JSON, and `relearn`, its inverse.",
-        )
 
 
 def read_columns(path: Path) -> dict[str, Column]:
@@ -223,21 +142,6 @@ def read_spec(folder: Path, overrides: Sequence[Change] = ()) -> Spec:
             ),
         )
     return load_spec(folder, overrides, to_answer=True)
-
-
-def versions() -> dict[str, str]:
-    """The versions and the device on which results depend besides the seed."""
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine()
-    return {
-        "regard": __version__,
-        "torch": str(torch.__version__),
-        "python": platform.python_version(),
-        "device": device,
-    }
-
-
-def write_metrics(folder: Path, metrics: Mapping[str, Any]) -> None:
-    write_text(folder / METRICS, json.dumps(metrics, ensure_ascii=False, indent=1) + "\n")
 
 
 def read_metrics(folder: Path) -> dict[str, Any]:
