@@ -40,7 +40,6 @@ CHAOTIC = {"nli-parent": 1e-3}
 def losses(name: str) -> list[float]:
     """The loss of each update."""
     spec = zoo.find(name)
-    training = [f"training.batch_rows={ROWS}", f"training.steps={UPDATES}", "training.epochs=null"]
     with tempfile.TemporaryDirectory() as folder:
         if is_stream(spec):
             text = Path(folder) / "text.txt"
@@ -50,7 +49,7 @@ def losses(name: str) -> list[float]:
             kind = "world" if spec.data.world else "package"
             data = [f"data.{kind}.{split}={count}" for split, count in SIZES[kind].items()]
             data.append("training.batch_tokens=null")
-        experiment = Experiment.start(name, run=Path(folder) / name, overrides=[*data, *training], quiet=True)
+        experiment = Experiment.start(name, run=Path(folder) / name, overrides=data, quiet=True)
         found = list(updated(experiment))
         experiment.close()
     return found
