@@ -12,8 +12,7 @@ from regard.cli.loading import load
 from regard.cli.options import HOW_OF, Loading
 from regard.cli.unknown import UnknownUnits
 from regard.cli.wording import COMMAND_LINE
-from regard.data.readers.lines import stream_lines
-from regard.data.readers.opening import find, opened
+from regard.data.readers.files import find, opened, stream_lines
 from regard.data.turns import MARK, SPEAKER, Turn, TurnError, plain, read_turns, write_turns
 from regard.errors import RegardError
 from regard.model import Model

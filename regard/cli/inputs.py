@@ -11,10 +11,9 @@ from typing import Any
 
 from regard.cli.wording import COMMAND_LINE
 from regard.data import Row
+from regard.data.readers.files import find, opened, stream_lines
 from regard.data.readers.json_documents import refuse_constant
 from regard.data.readers.json_values import as_text, dig, has_half_pair
-from regard.data.readers.lines import stream_lines
-from regard.data.readers.opening import find, opened
 from regard.data.sources import open_inputs
 from regard.errors import Message, RegardError, Words, said
 from regard.model import Model

@@ -23,7 +23,7 @@ from regard.cli.outputs import STANDARD, refuse_output_as_file, written
 from regard.cli.unknown import UnknownUnits
 from regard.data import Row
 from regard.data.readers.entries import Entries, Entry
-from regard.data.readers.opening import find, kind
+from regard.data.readers.files import find, kind
 from regard.data.readers.reader import Reader
 from regard.data.readers.rows import reader_of
 from regard.errors import RegardError

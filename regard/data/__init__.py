@@ -33,13 +33,12 @@ from regard.data.columns import (
     Vocabulary,
     column_from_state,
 )
-from regard.data.dataset import Dataset
+from regard.data.dataset import Dataset, Rejected, Rejections, write_rejected
 from regard.data.media import Images, Places, Series, Videos
 from regard.data.packages import Package, package
 from regard.data.provider import numbered
 from regard.data.ragged import Ragged
 from regard.data.readers import Reader, Row, read_rows, values
-from regard.data.rejections import Rejected, Rejections, write_rejected
 from regard.data.streams import StreamBatches
 
 __all__ = [

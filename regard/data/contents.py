@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
+from regard.data.readers.files import inside
 from regard.errors import RegardError
 from regard.storage.files import read_bytes
 
 DATA = "data:"
-ARCHIVE = ".zip"
 MOST_BYTES = 1 << 29
 """Maximum size of one image, video or audio file."""
 DAMAGE = (
@@ -155,15 +155,3 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     if size > MOST_BYTES:
         raise ValueError(f"it has {size:,} bytes, at most {MOST_BYTES:,} are read")
     return archive.read(name)
-
-
-def inside(path: str) -> tuple[str, str]:
-    """(archive, member) of a path that leads into a zip file; ("", "") of any other."""
-    lower = path.lower()
-    end = lower.find(ARCHIVE + "/")
-    while end >= 0:
-        archive = path[: end + len(ARCHIVE)]
-        if os.path.isfile(archive):
-            return archive, path[len(archive) + 1 :]
-        end = lower.find(ARCHIVE + "/", end + 1)
-    return "", ""

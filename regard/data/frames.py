@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.data.readers.ranges import ends
+from regard.data.readers.layout import ends
 from regard.errors import RegardError
 
 Record = dict[str, Any]

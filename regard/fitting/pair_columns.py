@@ -5,18 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.data import Row, read_rows
 from regard.data.readers import FileRows
-from regard.data.readers.opening import find
-from regard.data.readers.ranges import RANGE
-from regard.data.readers.reader import Field, Reader, joined
-from regard.data.readers.rows import reader_of
+from regard.data.readers.layout import RANGE
+from regard.data.readers.reader import Field
 from regard.errors import NAME, Message, Option, RegardError, ShellCommand, Together
 from regard.fitting.pair_suggestions import suggested, wide_sides
-from regard.parts import names, part
 
 SAMPLE = 5000
 """Number of rows that are read to infer the settings."""
@@ -41,22 +37,6 @@ class Chosen(NamedTuple):
     @property
     def fields(self) -> list[str]:
         return [*self.inputs.values(), self.target]
-
-
-def recognized(path: str) -> str | None:
-    """The format of a file or folder by its content, if that is another than its extension says."""
-    if len(joined(path)) > 1 or any(path.startswith(reader.prefix) for reader in _readers() if reader.prefix):
-        return None
-    place = Path(path) if Path(path).is_dir() else find(path)
-    found = next((reader.type for reader in _readers() if reader.recognizes(place)), None)
-    if found is None or place.is_dir() or place.suffix == ".zip":
-        return found
-    usual = reader_of(path, None, [SOURCE, TARGET]).type
-    return None if found == usual else found
-
-
-def _readers() -> list[type[Reader]]:
-    return [part("reader", name) for name in names("reader")]
 
 
 def choose_columns(path: str, format: Any, source: Sources, target: str | None) -> Chosen:

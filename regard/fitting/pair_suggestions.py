@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from regard.data import read_rows
-from regard.data.readers.ranges import RANGE
+from regard.data.readers.layout import RANGE
 from regard.data.readers.reader import Field
 from regard.errors import RegardError
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.data.readers.reader import joined
-from regard.data.readers.rows import reader_of
-from regard.data.sources.grouping import with_group
+from regard.data.readers.rows import reader_of, recognized
+from regard.data.sources.splits import with_group
 from regard.errors import Message, Option, RegardError, Setting, Words
 from regard.fitting.pair_columns import (
     SAMPLE,
@@ -19,7 +19,6 @@ from regard.fitting.pair_columns import (
     Sources,
     choose_columns,
     first_rows,
-    recognized,
 )
 from regard.fitting.pair_model import choose_parts, without_model
 from regard.fitting.pair_notes import Note, model_note, notes_on, warnings_of
@@ -40,6 +39,7 @@ from regard.spec.spec import read_data
 from regard.zoo import names
 
 SPECS = (".yaml", ".yml")
+PAIR = (SOURCE, TARGET)
 
 
 class Inferred(NamedTuple):
@@ -57,7 +57,7 @@ def is_data_file(name: str) -> bool:
     if name in names() or path.suffix in SPECS:
         return False
     if path.is_dir():
-        return not (path / "spec.yaml").is_file() and recognized(name) is not None
+        return not (path / "spec.yaml").is_file() and recognized(name, PAIR) is not None
     return path.is_file() or "+" in name or name.startswith("hf:") or path.suffix != ""
 
 
@@ -71,7 +71,7 @@ def parallel(files: Sequence[str]) -> str:
             f"received {len(files)} names, {', '.join(files)}; {known[0]} is not a file.",
             fix="Name one system, spec or file, or the two files of a parallel text: regard train a.en a.de",
         )
-    tables = [name for name in files if not reader_of(name, None, [SOURCE]).plain or recognized(name)]
+    tables = [name for name in files if not reader_of(name, None, [SOURCE]).plain or recognized(name, PAIR)]
     if tables or len(files) > 2:
         raise RegardError(
             f"received {len(files)} files; only the two sides of a parallel text can be named together.",
@@ -119,7 +119,7 @@ def infer(
     """
     changes, model = without_model(changes)
     data = read_data({"data": {"train": path}}, changes)
-    format = recognized(path) if data.format is None else None
+    format = recognized(path, PAIR) if data.format is None else None
     chosen = choose_columns(path, data.format or format, source, target)
     rows, read = first_rows(path, data.format or format, chosen.fields)
     targets = [row[chosen.target] for row in rows]

@@ -132,7 +132,7 @@ class Network(nn.Module):
                 given["distilled"] = self.distillation.of(name, batch)
             loss = decoder.loss(self.memories(name, encoded), batch[name], **given)
             if not isinstance(loss, Loss):
-                # a foreign part's: `regard.parts.faults` names it
+                # a foreign part's: `regard.parts.foreign` names it
                 raise TypeError(
                     f"the decoder of {name}: loss returned {type(loss).__name__}, expected a Loss."
                 )

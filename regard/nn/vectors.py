@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.data.columns import TextColumn
-from regard.data.readers.opening import find, opened
+from regard.data.readers.files import find, opened
 from regard.errors import RegardError
 
 

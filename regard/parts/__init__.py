@@ -20,47 +20,58 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from regard.parts.choice import find, nearest, one_of
+    from regard.parts.choice import choose, find, nearest, one_of
     from regard.parts.contract import Contract, Method, contract_of, methods
-    from regard.parts.faults import fault, faults_named
+    from regard.parts.foreign import (
+        Provenance,
+        check_installed,
+        fault,
+        faults_named,
+        missing_parts,
+        used_parts,
+    )
     from regard.parts.options import (
         MAX_SEED,
         Count,
         Depth,
         Dropout,
+        Mistakes,
         NotNegative,
         Options,
+        Plan,
         Positive,
         Seed,
         Settings,
         Share,
         Size,
+        Where,
         as_data,
+        is_stream,
     )
-    from regard.parts.plan import Mistakes, Plan, Where, is_stream
-    from regard.parts.provenance import Provenance, check_installed, missing_parts, used_parts
     from regard.parts.registry import KINDS, Origin, names, origin, part, register
 
 _HOMES = {
-    "choice": ("find", "nearest", "one_of"),
+    "choice": ("choose", "find", "nearest", "one_of"),
     "contract": ("Contract", "Method", "contract_of", "methods"),
-    "faults": ("fault", "faults_named"),
+    "foreign": ("Provenance", "check_installed", "fault", "faults_named", "missing_parts", "used_parts"),
     "options": (
         "MAX_SEED",
         "Count",
         "Depth",
         "Dropout",
+        "Mistakes",
         "NotNegative",
         "Options",
+        "Plan",
         "Positive",
         "Seed",
         "Settings",
         "Share",
         "Size",
+        "Where",
         "as_data",
+        "is_stream",
     ),
-    "plan": ("Mistakes", "Plan", "Where", "is_stream"),
-    "provenance": ("Provenance", "check_installed", "missing_parts", "used_parts"),
     "registry": ("KINDS", "Origin", "names", "origin", "part", "register"),
 }
 """The public names of each module."""
@@ -87,6 +98,7 @@ __all__ = [
     "Where",
     "as_data",
     "check_installed",
+    "choose",
     "contract_of",
     "fault",
     "faults_named",

@@ -1,11 +1,24 @@
-"""Options of parts, as validated data."""
+"""Options of parts: validated data, upgraded if an older version saved them, and checked with the whole spec.
+
+class Options(Cell.Options):
+    @classmethod
+    def upgrade(cls, data, version):
+        if version.startswith("1."):  # "width" was called "size"
+            data["width"] = data.pop("size", 64)
+        return data
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from regard.errors import RegardError, Words
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Dropout = Annotated[float, Field(ge=0.0, lt=1.0)]
@@ -17,6 +30,9 @@ Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 MAX_SEED = 2**63 - 1
 """The largest seed: every random number generator accepts it, and the sum of it and a small number."""
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
+_saved: ContextVar[Saved | None] = ContextVar("saved", default=None)
+Where = Callable[..., Words]
+"""From a path in the spec ("decoder", "target", "size") to the file, line and path to show."""
 
 
 class Settings(BaseModel):
@@ -87,3 +103,89 @@ def as_data(value: Any, *, unset: bool = False) -> Any:
     if isinstance(value, tuple | list):
         return [as_data(item, unset=unset) for item in value]
     return value
+
+
+@dataclass
+class Saved:
+    """What a folder says of the versions it was written with.
+
+    regard     the version of regard
+    versions   (kind, name) → the version of the distribution of a part that is not regard's own
+    changed    whether an option was changed since
+    """
+
+    regard: str = ""
+    versions: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    changed: bool = False
+
+
+@contextmanager
+def reading_saved(saved: Saved) -> Iterator[Saved]:
+    """While a saved spec is validated: options of parts are upgraded."""
+    token = _saved.set(saved)
+    try:
+        yield saved
+    finally:
+        _saved.reset(token)
+
+
+def upgraded(options: type[Options], kind: str, name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The options of a part, upgraded if they were saved."""
+    saved = _saved.get()
+    if saved is None:
+        return given
+    before = dict(given)
+    found = options.upgrade(dict(given), saved.versions.get((kind, name), saved.regard))
+    if not isinstance(found, Mapping):
+        raise RegardError(
+            f"the {kind} {name}: Options.upgrade returned a {type(found).__name__}, expected a mapping of options."
+        )
+    saved.changed = saved.changed or dict(found) != before
+    return dict(found)
+
+
+class Plan(Protocol):
+    """A spec as seen by its parts: the options of every part, by name."""
+
+    @property
+    def inputs(self) -> Mapping[str, Any]: ...
+
+    @property
+    def outputs(self) -> Mapping[str, Any]: ...
+
+    @property
+    def truth(self) -> Mapping[str, Any]: ...
+
+    @property
+    def encoder(self) -> Mapping[str, Any]: ...
+
+    @property
+    def decoder(self) -> Mapping[str, Any]: ...
+
+
+def is_stream(plan: Plan) -> bool:
+    """Whether the output is a text stream, so that the model continues a text and has no inputs."""
+    return any(column.part.alone for column in plan.outputs.values())
+
+
+class Mistakes:
+    """Collects all mistakes in a spec, so that they are shown at once."""
+
+    def __init__(
+        self, where: Where, place: tuple[str, ...] = (), found: list[RegardError] | None = None
+    ) -> None:
+        self._where, self._place = where, place
+        self.found: list[RegardError] = [] if found is None else found
+
+    def at(self, *place: str) -> Mistakes:
+        """The same collection, for mistakes below a path."""
+        return Mistakes(self._where, (*self._place, *place), self.found)
+
+    def add(self, what: Words, *place: str, fix: Words = "") -> None:
+        """Report a mistake at a path below this one."""
+        self.found.append(RegardError(what, where=self._where(*self._place, *place), fix=fix))
+
+    def raise_all(self) -> None:
+        """Raise one error with all mistakes, if there are any."""
+        if self.found:
+            raise RegardError.of_all(self.found)

@@ -7,7 +7,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 from regard.parts import names, part
-from regard.parts.section import Section
+from regard.parts.choice import Section
 from regard.spec.data import DataSpec
 from regard.spec.search import SearchSpec
 from regard.spec.training import TrainingSpec

@@ -9,8 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from regard.errors import RegardError, Words
 from regard.parts import Options, names, nearest
-from regard.parts.choice import OneOf, suggestion
-from regard.parts.section import Section
+from regard.parts.choice import OneOf, Section, suggestion
 from regard.spec.document import Document, Place
 
 EXPECTED = {

@@ -17,8 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from regard.parts import KINDS, Options, names, part
-from regard.parts.choice import OneOf
-from regard.parts.section import Section
+from regard.parts.choice import OneOf, Section
 from regard.spec.data import DataSpec
 from regard.spec.search import SearchSpec
 from regard.spec.training import TrainingSpec

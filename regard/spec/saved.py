@@ -10,7 +10,7 @@ from pathlib import Path
 
 from regard.errors import RegardError, Setting
 from regard.parts import Provenance, as_data, check_installed, missing_parts, used_parts
-from regard.parts.saved import Saved, reading_saved
+from regard.parts.options import Saved, reading_saved
 from regard.spec.changes import Change
 from regard.spec.data import SPLITS
 from regard.spec.document import Document, parse_file

@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import ConfigDict, Field, model_validator
 
 from regard.parts import Depth, one_of, part
+from regard.parts.choice import Section
 from regard.parts.registry import names, registered
-from regard.parts.section import Section
 
 QUICKEST = "greedy"
 """The search of a spec that names none, and of the evaluations during training."""

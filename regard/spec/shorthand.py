@@ -17,8 +17,7 @@ from typing import Any, get_args, get_origin
 
 from regard.errors import RegardError
 from regard.parts import Settings, names, part
-from regard.parts.choice import OneOf
-from regard.parts.section import Section
+from regard.parts.choice import OneOf, Section
 from regard.spec.attending import expand_attention
 from regard.spec.document import Document, Place
 from regard.spec.search import SearchSpec

@@ -11,7 +11,7 @@ from pydantic import Field, PrivateAttr, ValidationError, field_validator
 
 from regard.errors import Option, RegardError, Setting
 from regard.parts import Mistakes, Settings, as_data, one_of
-from regard.parts.section import Section
+from regard.parts.choice import Section
 from regard.spec.changes import Change, changed, plain
 from regard.spec.check import check, check_search
 from regard.spec.data import DataSpec

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from regard.parts import Count, Positive, Seed, Settings, Share, one_of
-from regard.parts.section import Section
+from regard.parts.choice import Section
 
 EPOCHS = 10
 SPAN, STREAMS = 35, 20

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 from regard.parts import Provenance, Settings, part
-from regard.parts.choice import OneOf
-from regard.parts.section import Section
+from regard.parts.choice import OneOf, Section
 from regard.spec.data import DataSpec
 from regard.spec.document import Document
 from regard.spec.training import TrainingSpec

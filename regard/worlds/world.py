@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from regard.data.choice import choose
 from regard.data.provider import Provider, RowCount, Splits, numbered
-from regard.parts import Seed
+from regard.parts import Seed, choose
 from regard.parts.contract import base
 
 Made = Iterable[Mapping[str, str]]

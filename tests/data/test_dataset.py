@@ -169,7 +169,7 @@ def test_unreadable_rows_of_files_follow_the_same_rule(tmp_path: Path) -> None:
 def test_rejected_rows_are_one_line_each_and_come_back(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str]
 ) -> None:
-    from regard.data.rejections import Rejected, read_rejected
+    from regard.data.dataset import Rejected, read_rejected
 
     path = tmp_path_factory.mktemp("rejected") / "rejected.tsv"
     rejected = [Rejected("file.csv", line, f"has {text!r}", text) for line, text in enumerate(texts)]

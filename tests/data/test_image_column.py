@@ -14,8 +14,8 @@ from PIL import Image
 
 from regard.data import Batches, Dataset, ImageColumn, LabelColumn, Row, column_from_state, read_rows
 from regard.data.contents import data_uri
+from regard.data.dataset import read_rejected
 from regard.data.readers.json_values import row_of
-from regard.data.rejections import read_rejected
 from regard.errors import RegardError
 
 RED, BLUE = (255, 0, 0), (0, 0, 255)

@@ -287,7 +287,7 @@ def test_a_file_that_may_not_be_read_says_how_to_permit_it(
         raise PermissionError(13, "Permission denied", str(path))
 
     path = written(tmp_path / "a b.tsv", "a\tb\n")
-    monkeypatch.setattr("regard.data.readers.opening.open_watched", refuse)
+    monkeypatch.setattr("regard.data.readers.files.open_watched", refuse)
     with pytest.raises(
         RegardError, match=r"cannot be read \(Permission denied\)\. .*chmod u\+r '.*a b\.tsv'"
     ):

@@ -112,7 +112,7 @@ def test_former_options_are_read(saved: Path, monkeypatch: pytest.MonkeyPatch) -
     regard.register("score", "old")(NewScore)
     regard.register("column", "old-label")(OldLabel)
     regard.register("metric", "old_exact")(OldExact)
-    monkeypatch.setattr("regard.parts.provenance.origin", lambda made: Origin("numpy", "2.0"))
+    monkeypatch.setattr("regard.parts.foreign.origin", lambda made: Origin("numpy", "2.0"))
     SEEN.clear()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

@@ -18,7 +18,7 @@ import pytest
 
 import regard as package
 from regard.cli import main
-from regard.parts import KINDS, Provenance, check_installed, part, provenance
+from regard.parts import KINDS, Provenance, check_installed, foreign, part
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
@@ -647,7 +647,7 @@ def test_an_installed_distribution_without_the_part_is_told_apart(monkeypatch: p
         package.RegardError, match=r"numpy \S+ is installed and does not register it; .* 0\.9"
     ):
         check_installed([missing])
-    monkeypatch.setattr(provenance, "failure", lambda name: "ImportError: no module named torchx")
+    monkeypatch.setattr(foreign, "failure", lambda name: "ImportError: no module named torchx")
     with pytest.raises(package.RegardError, match="could not be loaded: ImportError: no module named torchx"):
         check_installed([missing])
 

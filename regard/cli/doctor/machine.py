@@ -81,7 +81,7 @@ def settings() -> Iterator[Finding]:
 
 
 def folders() -> Iterator[Finding]:
-    from regard.data.sources.datasets import cache_folder
+    from regard.data.sources.splits import cache_folder
 
     yield _folder("cache", cache_folder(), "data sets, data packages; $REGARD_CACHE moves it")
     yield _folder("runs", Path("runs"), "trained models, in this folder")

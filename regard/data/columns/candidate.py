@@ -19,8 +19,7 @@ from regard.data.columns.document import documents, split_sentences
 from regard.data.columns.text import TextColumn
 from regard.data.columns.vocabulary import new_unit
 from regard.data.ragged import Array, Ragged
-from regard.data.readers.lines import read_lines
-from regard.data.readers.opening import find
+from regard.data.readers.files import find, read_lines
 from regard.data.turns import plain, shortened
 from regard.errors import RegardError
 from regard.parts import Count, Mistakes, Plan, nearest, register

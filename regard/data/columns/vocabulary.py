@@ -21,6 +21,9 @@ from regard.data.columns.casing import mark_case, restore_case
 from regard.data.columns.marks import JOINER, escape, unescape
 from regard.data.ragged import Array
 
+SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
+"""How the four special ids are shown, in numeric order."""
+
 
 class Unit(ABC):
     """Splits text into pieces and joins them again."""
@@ -172,10 +175,6 @@ class Bytes(Unit):
 
     def show(self, piece: str) -> str:
         return chr(int(piece, 16)) if len(piece) == 2 and 0x21 <= int(piece, 16) <= 0x7E else piece
-
-
-SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
-"""How the four special ids are shown, in numeric order."""
 
 
 def new_unit(known: Sequence[str]) -> str:

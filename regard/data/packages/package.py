@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from regard.data.choice import choose
 from regard.data.provider import Provider, RowCount
-from regard.parts import Seed
+from regard.parts import Seed, choose
 from regard.parts.contract import base
 
 

@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from regard.data.readers.dialog import BOT, USER, dialog_sides
+from regard.data.readers.files import BLANK, kind
 from regard.data.readers.json_documents import json_values
-from regard.data.readers.lines import BLANK
-from regard.data.readers.opening import kind
 from regard.data.readers.reader import Reader, Sides
 from regard.data.readers.row import Row
 from regard.data.turns import Turn, plain, write_turns
@@ -60,6 +59,7 @@ class ChatReader(Reader):
     response of the system."""
 
     about: ClassVar[str] = "a file of chats"
+    recognized_in: ClassVar[tuple[str, ...] | None] = ("json",)
     fields: ClassVar[tuple[str, ...]] = ("dialog", "utterance", "response", "conversation")
 
     @classmethod

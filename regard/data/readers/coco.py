@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from regard.data.readers.opening import opened
+from regard.data.readers.files import opened
 from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
 from regard.errors import RegardError

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from regard.data.columns.spans import is_span_tag
-from regard.data.readers.lines import Line, read_lines
+from regard.data.readers.files import Line, read_lines
 from regard.data.readers.reader import Field, Reader, Sides
 from regard.data.readers.row import Row
 from regard.errors import RegardError
@@ -41,6 +41,7 @@ class ConllReader(Reader):
 
     suffixes: ClassVar[tuple[str, ...]] = (".conll", ".iob", ".iob2", ".bio", ".bioes", ".bilou")
     about: ClassVar[str] = "a file with a word per line"
+    recognized_in: ClassVar[tuple[str, ...] | None] = ("blocks",)
 
     @classmethod
     def recognizes(cls, path: Path) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from regard.data.readers.entries import Entries, Entry
-from regard.data.readers.opening import opened
+from regard.data.readers.files import opened
 from regard.data.readers.reader import Field, Reader, Sides
 from regard.data.readers.row import Row
 from regard.parts import register
@@ -157,6 +157,7 @@ class ConlluReader(Reader):
 
     suffixes: ClassVar[tuple[str, ...]] = (".conllu",)
     about: ClassVar[str] = "a treebank"
+    recognized_in: ClassVar[tuple[str, ...] | None] = ("blocks",)
     replaces: ClassVar[tuple[str, ...]] = ("tree", *(name for name in FIELDS if name != "words"))
 
     @classmethod

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from regard.data.readers.lines import read_lines
+from regard.data.readers.files import read_lines
 from regard.data.readers.reader import Reader, Sides
 from regard.data.readers.row import Row
 from regard.data.turns import Turn, plain, write_turns

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from regard.data.readers.dialog import dialog_sides
+from regard.data.readers.files import opened
 from regard.data.readers.json_values import dig
-from regard.data.readers.opening import opened
 from regard.data.readers.reader import Reader, Sides
 from regard.data.readers.row import Row
 from regard.data.turns import Turn, plain, write_turns

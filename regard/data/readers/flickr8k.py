@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from regard.data.readers.lines import read_lines, without_last_blank_lines
+from regard.data.readers.files import read_lines, without_last_blank_lines
 from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
 from regard.errors import RegardError

@@ -30,6 +30,7 @@ class FolderReader(Reader):
     about: ClassVar[str] = "a folder of images"
     fields: ClassVar[tuple[str, ...]] = ("image", "label")
     folder: ClassVar[bool] = True
+    recognized_in: ClassVar[tuple[str, ...] | None] = ("folder",)
 
     @classmethod
     def recognizes(cls, path: Path) -> bool:

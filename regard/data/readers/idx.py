@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, ClassVar
 
 from regard.data.contents import data_uri
-from regard.data.readers.opening import opened
+from regard.data.readers.files import opened
 from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
 from regard.errors import RegardError

@@ -14,9 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from regard.data.readers.files import Line, find, read_lines, without_last_blank_lines
 from regard.data.readers.latex import latex_tokens
-from regard.data.readers.lines import Line, read_lines, without_last_blank_lines
-from regard.data.readers.opening import find
 from regard.data.readers.reader import Reader, joined
 from regard.data.readers.row import Row
 from regard.errors import RegardError

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from regard.data.readers.lines import BLANK, Line, read_lines, without_last_blank_lines
+from regard.data.readers.files import BLANK, Line, read_lines, without_last_blank_lines
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 

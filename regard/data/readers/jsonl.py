@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from regard.data.readers.entries import Entries, Entry, left_out
+from regard.data.readers.files import BLANK, read_lines
 from regard.data.readers.json_documents import json_values, parsed
 from regard.data.readers.json_values import as_text, dig, fields_of, row_of
-from regard.data.readers.lines import BLANK, read_lines
 from regard.data.readers.reader import Field, Reader
 from regard.data.readers.row import Row
 from regard.parts import register

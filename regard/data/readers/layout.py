@@ -18,9 +18,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.data.readers.lines import Line
-from regard.data.readers.ranges import ends_of
+from regard.data.readers.files import Line
 
+RANGE = ".."
 Delimiter = Literal["tab", "comma", "semicolon", "pipe"]
 SIGNS: dict[Delimiter, str] = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 SAMPLE_LINES, SAMPLE_LENGTH = 1000, 1 << 18
@@ -30,6 +30,18 @@ ENOUGH = 0.5
 UNCLOSED = "opens a quote that is not closed"
 MISPLACED = "has a misplaced quote"
 PLAIN = "`quotes: false` in data.format reads quotes as text"
+_COMMA = re.compile(r"(?<!\d),|,(?!\d)")
+
+
+def ends(field: str, names: Sequence[str]) -> tuple[str, str] | None:
+    """The first and the last column of a range; None if the field names a single column."""
+    found = field.split(RANGE)
+    return (found[0], found[1]) if len(found) == 2 and all(found) and field not in names else None
+
+
+def ends_of(fields: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The fields, with the first and last column in place of each range."""
+    return [end for field in fields for end in ends(field, names) or (field,)]
 
 
 @dataclass(frozen=True)
@@ -40,6 +52,10 @@ class Record:
     number: int
     text: str
     problem: str | None = None
+
+    def is_blank(self, width: int) -> bool:
+        """Whether it is empty or has only delimiters, as editors and spreadsheets leave them."""
+        return not any(self.cells) or (len(self.cells) < width and not self.text.strip())
 
 
 @dataclass(frozen=True)
@@ -129,9 +145,6 @@ def find_layout(
         best = next(one for one in candidates if one.delimiter == usual)
         return Layout(usual, best.quotes, best.commonest, found=False)
     return Layout(best.delimiter, best.quotes, best.width or best.commonest, found=best.share >= ENOUGH)
-
-
-_COMMA = re.compile(r"(?<!\d),|,(?!\d)")
 
 
 class _Candidate:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from regard.data.contents import Contents
+from regard.data.readers.files import read_lines, without_last_blank_lines
 from regard.data.readers.json_values import row_of
 from regard.data.readers.jsonl import parse
-from regard.data.readers.lines import read_lines, without_last_blank_lines
 from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
 from regard.parts import register

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from regard.data.contents import inside
 from regard.data.readers.entries import Entries
-from regard.data.readers.opening import find, opened
+from regard.data.readers.files import find, inside, opened
 from regard.data.readers.row import Row
 from regard.errors import RegardError, Words
 from regard.parts import Options
@@ -70,6 +69,9 @@ class Reader(Options):
     """Fields that it can replace: `regard predict RUN FILE` writes the file back with the predicted ones."""
     adds_column: ClassVar[bool] = False
     """Whether it can add a field: `regard predict RUN -f FILE --column A --as B` writes the file back with it."""
+    recognized_in: ClassVar[tuple[str, ...] | None] = None
+    """What `recognizes` is asked about: a "folder", which may be an archive; "json", by the extension of the file; or
+    "blocks" of lines with blank lines between them. None: about everything."""
     several: ClassVar[str] = ""
     """The files it reads, if several: "IMAGES+LABELS"."""
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import os
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Literal
 
-from regard.data.choice import choose
-from regard.data.contents import inside
-from regard.data.readers.lines import BLANK
-from regard.data.readers.opening import find, kind, members
+from regard.data.readers.files import ARCHIVE, BLANK, find, inside, kind, members, read_lines
 from regard.data.readers.reader import Field, Reader, joined
 from regard.data.readers.row import Row, RowSource
 from regard.errors import Message, RegardError, Setting, Words
-from regard.parts import as_data, names, part
+from regard.parts import as_data, choose, names, part
 
+JSON = (".json", ".jsonl", ".ndjson")
+MOST_LINES = 2000
+"""Number of lines among which a blank one is searched."""
 BadRows = Literal["stop", "skip"]
 
 SKIP_HINT = Message(
@@ -172,6 +174,34 @@ def format_of(file: Path, readers: Sequence[type[Reader]], fields: Sequence[str]
             fix=f"Choose one: format: {claimed[0]}",
         )
     return "text" if len(fields) == 1 else "table"
+
+
+def recognized(path: str, fields: Sequence[str]) -> str | None:
+    """The format of a file or folder by its content, if that is another than its extension says."""
+    readers: list[type[Reader]] = [part("reader", name) for name in names("reader")]
+    if len(joined(path)) > 1 or any(path.startswith(one.prefix) for one in readers if one.prefix):
+        return None
+    place = Path(path) if Path(path).is_dir() else find(path)
+    content = _content(place)
+    asked = [one for one in readers if one.recognized_in is None or content in one.recognized_in]
+    found = next((one.type for one in asked if one.recognizes(place)), None)
+    if found is None or place.is_dir() or place.suffix == ARCHIVE:
+        return found
+    return None if found == reader_of(path, None, fields).type else found
+
+
+def _content(path: Path) -> str:
+    """What a reader may declare in `recognized_in`; "" for anything else."""
+    if path.is_dir():
+        return "folder"
+    if not path.is_file():
+        return ""
+    if zipfile.is_zipfile(path):
+        return "folder"
+    if kind(path) in JSON:
+        return "json"
+    lines = dropwhile(str.strip, (line.text for line in islice(read_lines(path), MOST_LINES)))
+    return "blocks" if any(map(str.strip, lines)) else ""
 
 
 def read_rows(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from regard.data.brackets import BracketError, BracketTree, read_brackets
-from regard.data.readers.lines import BLANK, Line, read_lines
+from regard.data.readers.files import BLANK, Line, read_lines
 from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
 from regard.parts import register

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from regard.data.readers.lines import encoding_of
-from regard.data.readers.opening import opened
+from regard.data.readers.files import encoding_of, opened
 from regard.data.readers.reader import Reader
 from regard.data.readers.row import Row
 from regard.errors import RegardError

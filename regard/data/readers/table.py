@@ -8,16 +8,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from regard.data.contents import inside
-from regard.data.readers.cells import Cells, assign
+from regard.data.readers.cells import ROWS_BELOW, Cells, assign, looks_like_header
 from regard.data.readers.entries import Entries
-from regard.data.readers.header import looks_like_header
-from regard.data.readers.layout import Delimiter, Layout, find_layout, records, sample_of
-from regard.data.readers.lines import BLANK, read_lines
-from regard.data.readers.ranges import ends_of
+from regard.data.readers.files import BLANK, inside, read_lines
+from regard.data.readers.layout import Delimiter, Layout, ends_of, find_layout, records, sample_of
 from regard.data.readers.reader import Field, Reader
 from regard.data.readers.row import Row
-from regard.data.readers.table_entries import ROWS_BELOW, is_blank, table_entries
+from regard.data.readers.table_entries import table_entries
 from regard.errors import Message, RegardError, Setting, Words
 from regard.parts import register
 
@@ -58,7 +55,7 @@ class TableReader(Reader):
         layout, cells = self._open(path, tuple(fields))
         header = self._beginning(path, tuple(fields)).line if cells is not None and cells.header else 0
         for record in records(read_lines(path), layout.delimiter, layout.quotes):
-            if record.problem is None and is_blank(record, layout.width):
+            if record.problem is None and record.is_blank(layout.width):
                 yield Row(file=str(path), line=record.number, problem=BLANK, source=record.text)
             elif cells is None:
                 problem = record.problem or f"is not a row of {layout.width} cells"
@@ -144,7 +141,7 @@ def _beginning(reader: TableReader, path: Path, fields: tuple[str, ...], stamp: 
             fix="Put a tab between the columns, or join parallel files with +: source.txt+target.txt",
         )
     cut = records(sample, layout.delimiter, layout.quotes)
-    rows = [one for one in cut if one.problem is not None or not is_blank(one, layout.width)]
+    rows = [one for one in cut if one.problem is not None or not one.is_blank(layout.width)]
     good = [one for one in rows if one.problem is None and len(one.cells) == layout.width]
     if not good:
         return Beginning(layout, [], [], 0, header=False)

@@ -8,19 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
+from regard.data.readers.cells import ROWS_BELOW, looks_like_header
 from regard.data.readers.entries import Entries, Entry, left_out
-from regard.data.readers.header import looks_like_header
+from regard.data.readers.files import read_lines
 from regard.data.readers.layout import SIGNS, Delimiter, Layout, Record, find_layout, records, sample_of
-from regard.data.readers.lines import read_lines
 from regard.errors import RegardError
-
-ROWS_BELOW = 200
-"""Number of rows to compare with the first one to see whether it is a header."""
-
-
-def is_blank(record: Record, width: int) -> bool:
-    """Whether a line is empty or has only delimiters, as editors and spreadsheets leave them."""
-    return not any(record.cells) or (len(record.cells) < width and not record.text.strip())
 
 
 def table_entries(path: Path, column: str, new: str, usual: Delimiter) -> Entries:
@@ -31,7 +23,7 @@ def table_entries(path: Path, column: str, new: str, usual: Delimiter) -> Entrie
     sample, whole = sample_of(read_lines(path))
     layout = find_layout(sample, [column], whole=whole, usual=usual)
     rows = records(read_lines(path), layout.delimiter, layout.quotes)
-    first = next((row for row in rows if not is_blank(row, layout.width)), None)
+    first = next((row for row in rows if not row.is_blank(layout.width)), None)
     below = list(islice(rows, ROWS_BELOW))
     rows = chain(below, rows)
     names = [cell.strip() for cell in first.cells] if first else []
@@ -67,7 +59,7 @@ def _rows(
     line: Callable[[list[str]], str],
 ) -> Iterator[Entry]:
     for row in rows:
-        if row.problem is None and is_blank(row, len(names)):
+        if row.problem is None and row.is_blank(len(names)):
             continue
         problem = row.problem
         if problem is None and len(row.cells) != len(names):

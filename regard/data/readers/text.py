@@ -7,8 +7,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar
 
-from regard.data.readers.lines import BLANK, read_lines
-from regard.data.readers.opening import find
+from regard.data.readers.files import BLANK, find, read_lines
 from regard.data.readers.reader import Reader, joined
 from regard.data.readers.row import Row
 from regard.errors import RegardError

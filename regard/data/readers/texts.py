@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
+from regard.data.readers.files import opened
 from regard.data.readers.folder import has_classes, names_below
-from regard.data.readers.opening import opened
 from regard.data.readers.reader import Reader, Sides
 from regard.data.readers.row import Row
 from regard.errors import RegardError
@@ -32,6 +32,7 @@ class TextsReader(Reader):
     about: ClassVar[str] = "a folder of texts"
     fields: ClassVar[tuple[str, ...]] = ("text", "label", "name")
     folder: ClassVar[bool] = True
+    recognized_in: ClassVar[tuple[str, ...] | None] = ("folder",)
 
     @classmethod
     def recognizes(cls, path: Path) -> bool:

@@ -9,17 +9,19 @@ inputs      files of inputs for a trained model
 """
 
 from regard.data.readers.row import remarks_of
-from regard.data.sources.datasets import build_dataset
-from regard.data.sources.grouping import with_group
 from regard.data.sources.inputs import InputFile, open_inputs
-from regard.data.sources.record import changes, digests, with_absolute_paths
 from regard.data.sources.repeated import repeated_inputs
 from regard.data.sources.splits import (
     Splits,
+    build_dataset,
+    changes,
+    digests,
     file_fields,
     has_test,
     open_files,
     open_splits,
+    with_absolute_paths,
+    with_group,
 )
 
 __all__ = [

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.data.readers import FileRows, read_rows
+from regard.data.readers.files import read_lines
 from regard.data.readers.layout import find_layout, sample_of
-from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import Reader, joined
 from regard.data.readers.rows import reader_of
 from regard.data.sources.splits import file_fields, format_for

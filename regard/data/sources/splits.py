@@ -1,16 +1,22 @@
-"""DataSpec → the rows of each split: files, a generated world, or a data package."""
+"""The data of a spec: the rows of each split, encoded, and the record of their files.
+
+Rows come from files, a generated world, or a data package."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
-from regard.data import Row, read_rows
+from regard.data import Dataset, Row, read_rows
 from regard.data.filtered import FilteredRows
 from regard.data.readers import FileRows, ManyRows, Reader
-from regard.data.readers.opening import kind
+from regard.data.readers.files import kind
 from regard.data.readers.reader import joined
+from regard.data.readers.row import sources_of
 from regard.data.readers.rows import reader_of
 from regard.data.sources.hold_out import hold_out
 from regard.data.sources.stream_split import parted
@@ -20,6 +26,26 @@ from regard.spec import Spec
 from regard.spec.data import SPLITS
 
 Splits = dict[str, Iterable[Row]]
+RECOGNIZED = frozenset(
+    (
+        "conversation",
+        "conv",
+        "dialog",
+        "dialogue",
+        "session",
+        "thread",
+        "document",
+        "doc",
+        "article",
+        "story",
+        "group",
+    )
+)
+"""Names of fields, without `id` at their end, whose rows belong together."""
+FEWEST = 3
+"""Fewest groups of which one is held out without being told."""
+_NUMBERING = re.compile(r"[ ._-]?(id|no|nr|number|key)$", re.IGNORECASE)
+REMOTE = "hf:"
 
 
 def provided(provider: Any) -> Splits:
@@ -138,3 +164,123 @@ def file_fields(spec: Spec) -> list[str]:
         return list(spec.data.fields)
     parts = {**spec.inputs, **spec.outputs, **spec.truth}
     return list(dict.fromkeys(part.field or name for name, part in parts.items()))
+
+
+def with_group(spec: Spec) -> Spec:
+    """The spec, with `data.group` set to a field of the data whose rows belong together, if there is one.
+
+    It is written into the spec, so that a later evaluation of the run splits the data in the same way.
+    """
+    data = spec.data
+    if data.group is not None or data.provider or data.dev or not data.train or is_stream(spec):
+        return spec
+    for field in _candidates(spec):
+        if _keeps_together(open_split(spec, "train", data.train, extra=[field]), field):
+            return spec.changed(Setting("data.group", field))
+    return spec
+
+
+def _candidates(spec: Spec) -> list[str]:
+    """Fields with a recognized name that no input or output reads."""
+    used = {part.field or name for part_of in (spec.inputs, spec.outputs) for name, part in part_of.items()}
+    sources = sources_of(open_split(spec, "train", spec.data.train))
+    found = {*file_fields(spec), *(field.name for source in sources for field in source.found())}
+    return sorted(field for field in found - used if _NUMBERING.sub("", field).lower() in RECOGNIZED)
+
+
+def _keeps_together(rows: Iterable[Row], field: str) -> bool:
+    """Whether the rows form groups by this field: every row has a value, and values repeat."""
+    groups: set[str] = set()
+    count = 0
+    for row in rows:
+        value = row.get(field, "").strip()
+        if not value:
+            return False
+        groups.add(value)
+        count += 1
+    return FEWEST <= len(groups) < count
+
+
+def build_dataset(
+    rows: Iterable[Row], spec: Spec, columns: Sequence[Any], *, gather: bool, rejected: Path | None
+) -> Dataset:
+    """Encode the rows, or load their encodings from the cache."""
+    # Repeated sentences with tags or trees are separate rows, not alternative references.
+    alternatives = not any(getattr(output, "of", None) for output in spec.outputs.values())
+    gathered = gather and spec.data.references and alternatives and spec.inputs
+    outputs = list(spec.outputs) if gathered else []
+    return Dataset.build(
+        rows,
+        columns,
+        cache=cache_folder(),
+        on_bad=spec.data.bad_rows,
+        rejected=rejected if spec.data.bad_rows == "skip" else None,
+        references=outputs,
+    )
+
+
+def cache_folder() -> Path:
+    """$REGARD_CACHE, else the folder `regard` in the user's cache folder."""
+    if "REGARD_CACHE" in os.environ:
+        return Path(os.environ["REGARD_CACHE"])
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard"
+
+
+def with_absolute_paths(spec: Spec) -> Spec:
+    """The spec with absolute paths, so that files are found from any folder."""
+    written = spec.written()
+    data = written.get("data")
+    if not isinstance(data, Mapping):
+        return spec
+    changed = {key: _absolute(data[key]) for key in (*SPLITS, "images") if data.get(key)}
+    if all(data[key] == value for key, value in changed.items()):
+        return spec
+    return Spec.parse({**written, "data": {**data, **changed}})
+
+
+def _absolute(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _absolute(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_absolute(one) for one in value]
+    if not isinstance(value, str) or value.startswith(REMOTE):
+        return value
+    parts = [os.path.abspath(Path(one).expanduser()) for one in joined(value)]
+    if len(parts) > 1 and any("+" in part for part in parts):
+        return value  # with a plus in a folder's name, the paths would be ambiguous
+    return "+".join(parts)
+
+
+def digests(spec: Spec, splits: Sequence[str] = SPLITS) -> dict[str, dict[str, str]]:
+    """{split: {file: hash of its content}} for the files that the data of a spec name."""
+    return {
+        split: {
+            name: _digest(spec, name) for name in getattr(spec.data, split) if not name.startswith(REMOTE)
+        }
+        for split in splits
+        if getattr(spec.data, split)
+    }
+
+
+def _digest(spec: Spec, name: str) -> str:
+    opened = read_rows(name, fields=["source"], format=spec.data.format)
+    assert isinstance(opened, FileRows)
+    return opened.digest()
+
+
+def changes(spec: Spec, remembered: Mapping[str, Any], splits: Sequence[str] = SPLITS) -> list[str]:
+    """The files that have changed since the model was trained, one sentence each."""
+    told = []
+    for split in splits:
+        known = remembered.get(split)
+        for name in getattr(spec.data, split, ()) if isinstance(known, Mapping) else ():
+            before = known.get(name) if isinstance(known, Mapping) else None
+            if before is None:
+                continue
+            try:
+                now = _digest(spec, name)
+            except RegardError:
+                continue  # the reader will report that it is missing
+            if now != before:
+                told.append(f"{name} has changed since the model was trained.")
+    return list(dict.fromkeys(told))

@@ -9,7 +9,6 @@ import torch
 from pydantic import ConfigDict, Field, field_validator
 from torch import Tensor
 
-from regard import parts
 from regard.data.batch import Tokens
 from regard.nn.cells import AnyCell
 from regard.nn.copying import CopyOptions, check_copying, copied_input, first_copyable
@@ -30,7 +29,7 @@ from regard.nn.path import Replaces, faster
 from regard.nn.recurrence import check_residual
 from regard.nn.search import Hypotheses
 from regard.nn.symbols import MemorySymbols
-from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
+from regard.parts import Depth, Dropout, Mistakes, Plan, Settings, Size, register
 from regard.trace.prediction import Prediction
 
 
@@ -111,7 +110,7 @@ class RecurrentDecoder(RecurrentSteps):
         @field_validator("attention", mode="before")
         @classmethod
         def _one_attention(cls, value: Any) -> Any:
-            return () if value is None else (value,) if isinstance(value, dict | parts.Settings) else value
+            return () if value is None else (value,) if isinstance(value, dict | Settings) else value
 
         @field_validator("copy_", mode="before")
         @classmethod

@@ -11,7 +11,7 @@ import regard
 from regard.data import Row
 from regard.data.readers import Reader
 from regard.data.readers.entries import Entries, Entry
-from regard.data.readers.lines import read_lines
+from regard.data.readers.files import read_lines
 
 
 @regard.register("reader", "arrows")
