@@ -32,7 +32,7 @@ from torch import Tensor, nn
 from written import parse, write_json
 
 from regard.data import Dataset, Row, StreamBatches
-from regard.fast import recurrence_cpu
+from regard.fast.recurrence import run_on_cpu
 from regard.model import LanguageModel
 from regard.nn.cells import make_cell
 from regard.nn.packing import FullPacking
@@ -135,7 +135,7 @@ def recurrences(options: argparse.Namespace) -> dict[str, Callable[[], None]]:
     packing = FullPacking.over(rows, width, inputs.device)
 
     def by_hand() -> None:
-        outputs, _ = recurrence_cpu.run([cell], inputs.flatten(0, 1), packing, torch.zeros(rows, 2 * size))
+        outputs, _ = run_on_cpu([cell], inputs.flatten(0, 1), packing, torch.zeros(rows, 2 * size))
         outputs.sum().backward()
 
     def by_torch() -> None:

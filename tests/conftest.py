@@ -11,7 +11,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from regard.private.onednn import ARM
+from regard.structures.kernels.cpu.parallel import ARM
 
 torch.set_num_threads(1)
 if ARM:  # as in training and prediction; networks called directly would be far slower with it

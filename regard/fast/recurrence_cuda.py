@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.fast.cells import kernel_of
 from regard.fast.recording.buckets import rounded_rows, rounded_steps
 from regard.fast.recording.replay import outside_inference
+from regard.fast.recurrence import kernel_of
 from regard.nn.cells import Cell
 from regard.nn.cells.cell import ACTIVATIONS
 from regard.nn.packing import Packing, sent

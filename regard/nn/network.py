@@ -16,7 +16,7 @@ from regard.nn.decoders import Distilled
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.path import faster
-from regard.private.onednn import without_onednn
+from regard.structures.kernels.cpu.parallel import without_onednn
 
 
 class Distillation:

@@ -15,8 +15,16 @@ from regard.private.functions import (
     norm_of_all,
     unflattened,
 )
-from regard.private.hooks import global_hooks, hooked, hooks_of, step_hooks
-from regard.private.modes import eager, recorded, traced, transforms_active
+from regard.private.observers import (
+    eager,
+    global_hooks,
+    hooked,
+    hooks_of,
+    recorded,
+    step_hooks,
+    traced,
+    transforms_active,
+)
 from regard.private.tensor_node import tensor_node
 
 __all__ = [

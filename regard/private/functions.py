@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard.private.compilers import _no_cuda
 from regard.private.feature import Feature, expect
-from regard.private.modes import eager, transforms_active
+from regard.private.observers import eager, transforms_active
 
 
 def _pair() -> tuple[list[Tensor], list[Tensor]]:

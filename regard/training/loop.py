@@ -16,10 +16,10 @@ from torch import nn
 from regard.data.batch import Batch
 from regard.data.batches import Batches
 from regard.errors import RegardError, ShellCommand
-from regard.private.onednn import without_onednn
 from regard.spec.training import TrainingSpec
 from regard.storage.files import sweep
 from regard.storage.manifest import folders, refuse_links
+from regard.structures.kernels.cpu.parallel import without_onednn
 from regard.training.callbacks import tell
 from regard.training.device import make_accelerator, precision_restored
 from regard.training.failures import BatchPlace, explain_out_of_memory

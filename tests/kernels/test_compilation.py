@@ -17,17 +17,19 @@ import numba
 import pytest
 
 import regard.fast.cpu
-from regard.structures.kernels.cpu import compilation, turns
+from regard.structures.kernels.cpu import compilation
 
 SCRIPT = """
-import torch
+import numpy as np
 from regard.fast.cpu import best
 from pathlib import Path
 from regard.structures.kernels.cpu.compilation import folder
 print("ready", flush=True)
 input()
 kept = folder(Path(best.__file__).parent)
-print(float(best.normalisers(torch.zeros(1, 8)).exp()), kept, len(best._normalise_rows.stats.cache_hits))
+found = np.empty(1, np.float32)
+best.normalize_rows(np.zeros((1, 8), np.float32), found, 0, 1)
+print(float(np.exp(found[0])), kept, len(best.normalize_rows.stats.cache_hits))
 """
 
 
@@ -82,8 +84,8 @@ def test_a_change_in_what_a_kernel_inlines_is_compiled_anew(tmp_path):
     without = shutil.ignore_patterns("__pycache__")
     for name in ("structures/kernels", "fast", "private", "storage", "errors"):
         shutil.copytree(home / name, copy / name, ignore=without)
-    for name in ("__init__.py", "structures/__init__.py"):
-        (copy / name).touch()
+    for name in ("__init__.py", "structures/__init__.py", "fast/__init__.py"):
+        (copy / name).write_text("")
     (value, folder, hits), second = sorted(run(tmp_path, processes=2), key=lambda found: found[2])
     assert (round(value, 5), hits) == (8, 0)
     assert second == (value, folder, 1)
@@ -102,7 +104,7 @@ def test_a_change_in_what_a_kernel_inlines_is_compiled_anew(tmp_path):
 HOLDER = """
 import sys, time
 from pathlib import Path
-from regard.structures.kernels.cpu.turns import turn
+from regard.structures.kernels.cpu.compilation import turn
 with turn(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)
@@ -115,15 +117,15 @@ def test_nobody_waits_for_a_process_that_was_killed_or_hangs(tmp_path, monkeypat
     try:
         assert holder.stdout.readline() == "held\n"
         holder.send_signal(signal.SIGSTOP)
-        monkeypatch.setattr(turns, "PATIENCE", 0.2)
+        monkeypatch.setattr(compilation, "PATIENCE", 0.2)
         began = time.monotonic()
-        with turns.turn(place):
+        with compilation.turn(place):
             assert time.monotonic() - began >= 0.2
-        monkeypatch.setattr(turns, "PATIENCE", 60.0)
+        monkeypatch.setattr(compilation, "PATIENCE", 60.0)
         entered = threading.Event()
 
         def enter() -> None:
-            with turns.turn(place):
+            with compilation.turn(place):
                 entered.set()
 
         waiting = threading.Thread(target=enter, daemon=True)
@@ -145,7 +147,7 @@ def test_without_locks_every_process_goes_on(locks, tmp_path, monkeypatch):
     """Without a folder for locks, or on a file system without locks."""
     if locks is None:
         monkeypatch.setattr(filelock, "lock_descriptor", no_locks)
-    with turns.turn(tmp_path / ("absent" if locks is False else ".") / "kernel.lock") as nothing:
+    with compilation.turn(tmp_path / ("absent" if locks is False else ".") / "kernel.lock") as nothing:
         assert nothing is None
 
 

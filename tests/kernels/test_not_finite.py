@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from regard.fast.cpu import best
 from regard.fast.cpu.cost import PackedCost
 from regard.fast.paths.layer_cpu import LayerOnCPU
+from regard.fast.paths.normalizers_cpu import NormalizersOnCPU
+from regard.fast.paths.top_cpu import TopOnCPU
 from regard.nn import RNNCell
 from regard.nn.packing import Packing
 from regard.nn.recurrence import RecurrentLayer
@@ -138,8 +139,8 @@ def test_normalizers_and_ranks_of_a_search(value):
     logits = torch.randn(3, 70)
     logits[1, 40] = value
     logits[2] = -math.inf
-    torch.testing.assert_close(best.normalisers(logits), logits.logsumexp(-1), equal_nan=True)
-    torch.testing.assert_close(best.top(logits, 4)[0], logits.topk(4).values, equal_nan=True)
+    torch.testing.assert_close(NormalizersOnCPU().run(logits), logits.logsumexp(-1), equal_nan=True)
+    torch.testing.assert_close(TopOnCPU().run(logits, 4)[0], logits.topk(4).values, equal_nan=True)
 
 
 def chain(C, place, value, backend):

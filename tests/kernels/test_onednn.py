@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.private import onednn
+from regard.structures.kernels.cpu import parallel
 
 
 @pytest.mark.parametrize("before", [True, False])
 def test_it_is_as_it_was_when_the_last_one_has_left(before: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onednn, "ARM", True)
+    monkeypatch.setattr(parallel, "ARM", True)
     with torch.backends.mkldnn.flags(enabled=before):
-        first, second = onednn.without_onednn(), onednn.without_onednn()
+        first, second = parallel.without_onednn(), parallel.without_onednn()
         first.__enter__()
         second.__enter__()
         assert not torch.backends.mkldnn.enabled
@@ -23,6 +23,6 @@ def test_it_is_as_it_was_when_the_last_one_has_left(before: bool, monkeypatch: p
 
 
 def test_elsewhere_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onednn, "ARM", False)
-    with torch.backends.mkldnn.flags(enabled=True), onednn.without_onednn():
+    monkeypatch.setattr(parallel, "ARM", False)
+    with torch.backends.mkldnn.flags(enabled=True), parallel.without_onednn():
         assert torch.backends.mkldnn.enabled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.fast.cells import kernel_of
+from regard.fast.recurrence import kernel_of
 from regard.nn import GRUCell, LSTMCell, RNNCell
 from regard.nn.cells import DeepCell, JordanCell, MultiplicativeCell, make_cell
 

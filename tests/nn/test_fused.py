@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from regard.fast.cpu.choices import SEGMENTS, Choice, choose, choose_back
+from regard.fast.cpu.choices import choose, choose_back
 from regard.fast.cpu.cost import PackedCost
-from regard.fast.cpu.gates import GRU
+from regard.fast.cpu.layout import GRU, SEGMENTS, Choice
 from regard.fast.cpu.recurrence import PackedRecurrence
 from regard.fast.paths import fused
 from regard.fast.paths.layer_cpu import LayerOnCPU

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from regard.fast import recurrence_cuda
-from regard.fast.cells import kernel_of
 from regard.fast.paths import fused, graphed, recorded_encoder, recorded_network
 from regard.fast.paths.adam_cuda import QuickAdam
 from regard.fast.paths.fused_step import SEARCHED
 from regard.fast.paths.recorded_beam import BEAMS
 from regard.fast.paths.recorded_loss import LOSSES
 from regard.fast.recording.recordable import recordable, state_of
+from regard.fast.recurrence import kernel_of
 from regard.nn import Attention, GRUCell, LSTMCell, RNNCell
 from regard.nn.decoders import at_once
 from regard.nn.decoders.recurrent import UNROLLED

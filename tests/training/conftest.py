@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from regard.private.onednn import ARM
+from regard.structures.kernels.cpu.parallel import ARM
 
 
 @pytest.fixture(autouse=True, scope="module")

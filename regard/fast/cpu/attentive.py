@@ -19,16 +19,23 @@ import torch
 from torch import Tensor
 
 from regard.fast.cpu.back import Gradients, backward
-from regard.fast.cpu.choices import SEGMENTS, Choice
-from regard.fast.cpu.energies import ADDITIVE, DOT, memories
 from regard.fast.cpu.forth import Between, Biases, Kept, Panels, forward
-from regard.fast.cpu.gates import GRU, kept_gates
-from regard.fast.cpu.location import location_of
+from regard.fast.cpu.layout import (
+    ADDITIVE,
+    DOT,
+    GRU,
+    SEGMENTS,
+    Choice,
+    kept_gates,
+    location_of,
+    memories,
+    panels,
+    room,
+    stacked_panels,
+)
 from regard.fast.cpu.looks import Alone, reading_backward
-from regard.fast.cpu.product import panels
 from regard.fast.cpu.recurrence import Packed
 from regard.structures.kernels.batching import once
-from regard.structures.kernels.cpu.memory import room
 from regard.structures.kernels.cpu.parallel import shares, side_by_side
 
 
@@ -210,12 +217,6 @@ def _panels(recurrent: Tensor, below: Tensor, *weights: Tensor | None) -> Panels
         stacked_panels(below),
         *(panels(nothing if weight is None else weight) for weight in weights),
     )
-
-
-def stacked_panels(weights: Tensor) -> Any:
-    """The panels of the weights (L, M, K) of all layers; L may be 0."""
-    made = [panels(weight) for weight in weights]
-    return np.stack(made) if made else panels(weights.new_empty(0, 1))[None][:0]
 
 
 def _gathered(ctx: Any, d: Any) -> AttentiveWeights:

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from regard.fast.cpu.energies import DOT, FeatureGradients, Memories
+from regard.fast.cpu.energies import FeatureGradients
 from regard.fast.cpu.forth import Between, Kept, Panels, gather, masked
-from regard.fast.cpu.gates import GRU, retreat
+from regard.fast.cpu.gates import retreat
+from regard.fast.cpu.layout import DOT, GRU, Memories
 from regard.fast.cpu.location import nearby_for
 from regard.fast.cpu.looks import Alone, look_back
 from regard.fast.cpu.product import Target, Window, multiply

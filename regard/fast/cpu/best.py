@@ -6,13 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from regard.structures.kernels.cpu.compilation import kernel, part, reduction
 from regard.structures.kernels.cpu.exponential import exponential
 from regard.structures.kernels.cpu.mathematics import larger
-from regard.structures.kernels.cpu.parallel import over_batch
 
 Array = Any
 BLOCK = 32
@@ -36,7 +33,8 @@ def _summed(row: Array, highest: Any) -> Any:
 
 
 @kernel
-def _normalise_rows(logits: Array, out: Array, first: int, last: int) -> None:
+def normalize_rows(logits: Array, out: Array, first: int, last: int) -> None:
+    """log Σ exp of each row; −inf if all are −inf, NaN or inf if one is."""
     for i in range(first, last):
         highest = highest_of(logits[i])
         # an infinite maximum is the result; subtracting it would give NaN
@@ -60,8 +58,9 @@ def _insert(value: Any, word: int, values: Array, words: Array) -> None:
 
 
 @kernel
-def _top_rows(logits: Array, values: Array, words: Array, first: int, last: int) -> None:
-    """The best of each row, by blocks; a block whose maximum is not among the best so far is skipped."""
+def top_rows(logits: Array, values: Array, words: Array, first: int, last: int) -> None:
+    """The best of each row, sorted; −inf and 0 if all are −inf. A block whose maximum is not among the best so far is
+    skipped."""
     vocabulary = logits.shape[1]
     for i in range(first, last):
         best, names = values[i], words[i]
@@ -73,20 +72,3 @@ def _top_rows(logits: Array, values: Array, words: Array, first: int, last: int)
                 for j in range(len(block)):
                     if _above(block[j], best[-1]):
                         _insert(block[j], low + j, best, names)
-
-
-def normalisers(logits: Tensor) -> Tensor:
-    """log Σ exp over the last dimension, (…, V) → (…); −inf if all are −inf, NaN or inf if one is."""
-    rows = logits.reshape(-1, logits.shape[-1]).contiguous()
-    out = rows.new_empty(len(rows))
-    over_batch(_normalise_rows, len(rows), rows.shape[1], rows.numpy(), out.numpy())
-    return out.view(logits.shape[:-1])
-
-
-def top(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` highest of the last dimension, sorted, and their indices; −inf and 0 if all are −inf."""
-    rows = logits.reshape(-1, logits.shape[-1]).contiguous()
-    values, words = rows.new_empty(len(rows), count), torch.empty(len(rows), count, dtype=torch.int64)
-    over_batch(_top_rows, len(rows), rows.shape[1], rows.numpy(), values.numpy(), words.numpy())
-    shape = (*logits.shape[:-1], count)
-    return values.view(shape), words.view(shape)

@@ -8,30 +8,17 @@ A masked position has energy −inf and weight 0.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from regard.fast.cpu.layout import SEGMENTS, Choice
 from regard.structures.kernels.cpu.compilation import part
 from regard.structures.kernels.cpu.mathematics import larger, logistic
 from regard.structures.kernels.cpu.segments import RoomBack, SegmentRoom, change_of, inside_of
 
 Array = Any
-SOFTMAX, SIGMOID, SEGMENTS = 0, 1, 2
 SMALLEST = 1e-20  # as in `regard.nn.rescaling`
-
-
-class Choice(NamedTuple):
-    """How energies become weights.
-
-    kind         SOFTMAX, SIGMOID or SEGMENTS
-    normalize    λ, the sum to which a reading rescales the weights; 0: no rescaling
-    between      (1, 4) the transitions b00 b01 b10 b11 of segments
-    """
-
-    kind: int
-    normalize: float
-    between: Array
 
 
 @part

@@ -14,13 +14,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.fast.cpu.product import Target, Window, multiply, panels
+from regard.fast.cpu.layout import panels, room
+from regard.fast.cpu.product import Target, Window, multiply
 from regard.fast.cpu.tile import WIDTH
 from regard.structures.kernels.batching import once
 from regard.structures.kernels.cpu.compilation import kernel, reduction
 from regard.structures.kernels.cpu.exponential import exponential
 from regard.structures.kernels.cpu.mathematics import larger
-from regard.structures.kernels.cpu.memory import room
 from regard.structures.kernels.cpu.parallel import shares, side_by_side
 
 Array = Any

@@ -15,85 +15,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor
-
-from regard.fast.cpu.choices import SOFTMAX, Choice
-from regard.fast.cpu.location import LocationPanels, Nearby, gather_near, look_near
+from regard.fast.cpu.layout import DOT, LARGEST, LINEAR, SOFTMAX, Choice, Memories
+from regard.fast.cpu.location import Nearby, gather_near, look_near
 from regard.structures.kernels.cpu.compilation import reduction
 from regard.structures.kernels.cpu.exponential import exponential
 from regard.structures.kernels.cpu.mathematics import hyperbolic, larger
 from regard.structures.kernels.cpu.rows import add, dot
 
 Array = Any
-ADDITIVE, DOT, LINEAR = range(3)
-LARGEST = 11.0  # (e^{2·11} e^{2·11})² is within single precision
-
-
-class Memories(NamedTuple):
-    """The memories that B rows attend to, in the layout of the kernels.
-
-    keys     (B, S, A), and `grown` e^{2 keys}; `extreme` (B): whether a key is too large for that
-    values   (B, S, D)
-    score    ADDITIVE, DOT or LINEAR; `scale` multiplies the queries of a dot product
-    vector   (A) of the additive score; empty for the others
-    places   (B, S) the unmasked positions in order, `counts` (B) of them; the rest is unused
-    exists   (B, S) whether a position is unmasked
-    choice   how energies become weights
-    location filters and weight of a location score
-    """
-
-    score: int
-    scale: float
-    keys: Array
-    grown: Array
-    extreme: Array
-    values: Array
-    vector: Array
-    places: Array
-    counts: Array
-    exists: Array
-    choice: Choice
-    location: LocationPanels
-
-    def select(self, rows: Array) -> Memories:
-        """The memories of some rows."""
-        return self._replace(**{name: getattr(self, name)[rows] for name in BY_ROW})
-
-
-BY_ROW = ("keys", "grown", "extreme", "values", "places", "counts", "exists")
-
-
-def memories(
-    keys: Tensor,
-    values: Tensor,
-    mask: Tensor,
-    vector: Tensor,
-    choice: Choice,
-    *,
-    score: int,
-    scale: float = 1.0,
-    location: LocationPanels,
-) -> Memories:
-    keys = keys.detach().contiguous()
-    extreme = (keys.abs() > LARGEST).flatten(1).any(1)
-    grown = keys
-    if score == ADDITIVE and len(location.filters) == 0:
-        grown = torch.exp(2 * keys.clamp(-LARGEST, LARGEST))
-    return Memories(
-        score,
-        scale,
-        keys.numpy(),
-        grown.numpy(),
-        extreme.numpy(),
-        values.detach().contiguous().numpy(),
-        vector.detach().contiguous().numpy(),
-        (~mask).to(torch.uint8).sort(dim=1, stable=True).indices.contiguous().numpy(),
-        mask.sum(1).numpy(),
-        mask.contiguous().numpy(),
-        choice,
-        location,
-    )
 
 
 # Loops over rows are separate functions, so that the compiler sees that rows are contiguous.

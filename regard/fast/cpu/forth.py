@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from regard.fast.cpu.energies import DOT, Memories
 from regard.fast.cpu.gates import advance
+from regard.fast.cpu.layout import DOT, Memories
 from regard.fast.cpu.location import nearby_for
 from regard.fast.cpu.looks import Alone, look
 from regard.fast.cpu.product import Target, Window, multiply

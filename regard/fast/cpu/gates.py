@@ -13,18 +13,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from regard.fast.cpu.layout import GRU, LOGISTIC, LSTM, RELU, TANH
 from regard.structures.kernels.cpu.compilation import part, reduction
 from regard.structures.kernels.cpu.mathematics import hyperbolic, larger, logistic, product_added
 
 Array = Any
-GRU, LSTM, TANH, SIGMOID, RELU, IDENTITY = range(6)
-KINDS = {"gru": GRU, "lstm": LSTM, "tanh": TANH, "sigmoid": SIGMOID, "relu": RELU, "identity": IDENTITY}
-"""Cells by name; a plain rnn by its activation."""
-
-
-def kept_gates(kind: int) -> int:
-    """Numbers that each unit keeps for the backward pass."""
-    return {GRU: 4, LSTM: 6}.get(kind, 1)
 
 
 @reduction
@@ -77,7 +70,7 @@ def _advance_lstm(
 def _bent(kind: int, x: Any, zero: Any) -> Any:
     if kind == TANH:
         return hyperbolic(x)
-    if kind == SIGMOID:
+    if kind == LOGISTIC:
         return logistic(x)
     return larger(x, zero) if kind == RELU else x
 
@@ -87,7 +80,7 @@ def _slope(kind: int, d: Any, h: Any, zero: Any, one: Any) -> Any:
     """The gradient of φ's argument, from the gradient d of its value h."""
     if kind == TANH:
         return d * (one - h * h)
-    if kind == SIGMOID:
+    if kind == LOGISTIC:
         return d * h * (one - h)
     return zero if kind == RELU and h <= zero else d
 

@@ -10,21 +10,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from torch import Tensor
 
-from regard.fast.cpu.product import Target, Window, multiply, panels
+from regard.fast.cpu.layout import LocationPanels
+from regard.fast.cpu.product import Target, Window, multiply
 from regard.structures.kernels.cpu.compilation import part, reduction
 from regard.structures.kernels.cpu.rows import add, dot
 
 Array = Any
-
-
-class LocationPanels(NamedTuple):
-    """filters (R, J), V (A, J) and its transpose, both in panels; empty for scores without location."""
-
-    filters: Array
-    place: Array
-    back: Array
 
 
 class Nearby(NamedTuple):
@@ -33,12 +25,6 @@ class Nearby(NamedTuple):
     around: Array
     d_around: Array
     near: Array
-
-
-def location_of(filters: Tensor | None, place: Tensor | None, like: Tensor) -> LocationPanels:
-    if filters is None or place is None:
-        filters, place = like.new_empty(0, 0), like.new_empty(0, 1)
-    return LocationPanels(filters.detach().contiguous().numpy(), panels(place), panels(place.t()))
 
 
 @part

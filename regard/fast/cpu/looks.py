@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from regard.fast.cpu.choices import SMALLEST, SOFTMAX, choose, choose_back, factor_of
-from regard.fast.cpu.energies import FeatureGradients, Memories, compare, compare_back
+from regard.fast.cpu.choices import SMALLEST, choose, choose_back, factor_of
+from regard.fast.cpu.energies import FeatureGradients, compare, compare_back
+from regard.fast.cpu.layout import SOFTMAX, Memories
 from regard.fast.cpu.location import Nearby
 from regard.structures.kernels.cpu.compilation import kernel, part, reduction
 from regard.structures.kernels.cpu.exponential import exponential

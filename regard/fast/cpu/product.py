@@ -10,22 +10,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from regard.fast.cpu.tile import WIDTH, tile_1, tile_2, tile_3, tile_4
 from regard.structures.kernels.cpu.compilation import part
 
 Array = Any
-
-
-def panels(weight: Tensor) -> Array:
-    """A weight (M, K), for products x ↦ W x, as panels (P, K, WIDTH) of WIDTH rows, padded with zeros."""
-    rows, depth = weight.shape
-    weight = weight.detach()
-    if rows % WIDTH:  # torch 2.6 pads no tensor with an empty axis, not even by nothing
-        weight = torch.cat([weight, weight.new_zeros(-rows % WIDTH, depth)])
-    return weight.reshape(len(weight) // WIDTH, WIDTH, depth).transpose(1, 2).contiguous().numpy()
 
 
 class Window(NamedTuple):

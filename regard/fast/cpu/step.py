@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from regard.fast.cpu.energies import DOT, Memories
 from regard.fast.cpu.forth import bend, gather, scaled
 from regard.fast.cpu.gates import advance
+from regard.fast.cpu.layout import DOT, Memories
 from regard.fast.cpu.location import nearby_for
 from regard.fast.cpu.looks import look
 from regard.fast.cpu.product import Target, Window, multiply
 from regard.structures.kernels.cpu.compilation import kernel, part
-from regard.structures.kernels.cpu.parallel import shares, side_by_side
 from regard.structures.kernels.cpu.rows import copy
 from regard.structures.kernels.cpu.segments import room_for
 
@@ -157,7 +156,7 @@ def _say_all(first: int, end: int, bent: bool, layers: Layers, rows: Rows) -> No
 
 
 @kernel
-def _step_part(
+def step_part(
     part: int,
     parts: int,
     current: bool,
@@ -181,8 +180,3 @@ def _step_part(
     for i in range(first, end):
         copy(rows.embedded[i], rows.seen[i, size + width : size + width + embedded])
     _say_all(first, end, bent, layers, rows)
-
-
-def step_rows(current: bool, bent: bool, alone: bool, layers: Layers, memories: Memories, rows: Rows) -> None:
-    """Advance the state of every row and fill the outputs of one step."""
-    side_by_side(_step_part, shares(rows.state.shape[1]), current, bent, alone, layers, memories, rows)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import Tensor, nn
 
-from regard.fast.cells import kernel_of
+from regard.fast.recurrence import kernel_of
 from regard.nn.attention import Attention, Reading
 from regard.nn.decoders.conditioning import Readout
 from regard.nn.decoders.decoder import Truth
@@ -25,7 +25,7 @@ from regard.parts import register
 from regard.structures.kernels.availability import within_reach
 
 if TYPE_CHECKING:
-    from regard.fast.cpu.choices import Choice
+    from regard.fast.cpu.layout import Choice
     from regard.fast.cpu.looks import Alone
 
 SCORES = Replaces(Additive, Location, Dot, ScaledDot, General, Linear)
@@ -124,7 +124,7 @@ def score_weights(attention: Attention) -> tuple[Tensor | None, Tensor | None]:
 
 def score_kind(attention: Attention) -> tuple[int, float]:
     """The score's code in the kernels, and the scale of a dot product's queries."""
-    from regard.fast.cpu.energies import ADDITIVE, DOT, LINEAR
+    from regard.fast.cpu.layout import ADDITIVE, DOT, LINEAR
 
     score = attention.score
     codes: dict[Any, int] = {Additive: ADDITIVE, Location: ADDITIVE, Linear: LINEAR}
@@ -155,7 +155,7 @@ class StackWeights:
 
 def choice_of(attention: Attention) -> Choice:
     """The selection in the form that the kernels take."""
-    from regard.fast.cpu.choices import SEGMENTS, SIGMOID, SOFTMAX, Choice
+    from regard.fast.cpu.layout import SEGMENTS, SIGMOID, SOFTMAX, Choice
 
     select = attention.select
     transitions = getattr(select, "transitions", None)
@@ -207,7 +207,7 @@ def unroll(
 ) -> Unrolled:
     """`RecurrentDecoder.unroll` for a supported decoder."""
     from regard.fast.cpu.attentive import AttentivePlan, AttentiveWeights, PackedAttentive
-    from regard.fast.cpu.gates import KINDS
+    from regard.fast.cpu.layout import KINDS
 
     name, attention = attended(decoder)
     memory, cells = memories[name], StackWeights(decoder)

@@ -9,7 +9,6 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from regard.fast.cells import kernel_of
 from regard.fast.outputs import OUTPUTS
 from regard.fast.paths.fused import (
     CHANGED,
@@ -23,6 +22,7 @@ from regard.fast.paths.fused import (
     score_kind,
     score_weights,
 )
+from regard.fast.recurrence import kernel_of
 from regard.nn.decoders.recurrent_steps import STEPS, RecurrentSteps, State
 from regard.nn.embedding import EMBEDDINGS
 from regard.nn.memory import Memory
@@ -98,11 +98,9 @@ def layers_lack(decoder: RecurrentSteps) -> str:
 
 def lay_out(decoder: RecurrentSteps, memories: Mapping[str, Memory], keys: Mapping[str, Tensor]) -> Prepared:
     """Prepare what every step needs, once per search."""
-    from regard.fast.cpu import energies, step
-    from regard.fast.cpu.attentive import stacked_panels
-    from regard.fast.cpu.gates import KINDS
-    from regard.fast.cpu.location import location_of
-    from regard.fast.cpu.product import panels
+    from regard.fast.cpu.layout import KINDS, location_of, panels, stacked_panels
+    from regard.fast.cpu.layout import memories as laid_out
+    from regard.fast.cpu.step import Layers
 
     name, attention = attended(decoder)
     query, vector = score_weights(attention)
@@ -111,7 +109,7 @@ def lay_out(decoder: RecurrentSteps, memories: Mapping[str, Memory], keys: Mappi
     said = decoder.combine if decoder.combine is not None else decoder.narrow
     nothing = bias_ih.new_empty(0, 1)
     said_bias = None if said is None else said.bias
-    layers = step.Layers(
+    layers = Layers(
         KINDS[str(kernel_of(stack.each()))],
         stack.residual,
         panels(weight_ih[:, : decoder.embedding.size]),
@@ -132,7 +130,7 @@ def lay_out(decoder: RecurrentSteps, memories: Mapping[str, Memory], keys: Mappi
     near: Any = attention.score if isinstance(attention.score, Location) else None
     filters, place = (None, None) if near is None else (near.filters, near.place.weight)
     score, scale = score_kind(attention)
-    looked_at = energies.memories(
+    looked_at = laid_out(
         keys[name],
         memory.values,
         memory.mask,
@@ -147,7 +145,8 @@ def lay_out(decoder: RecurrentSteps, memories: Mapping[str, Memory], keys: Mappi
 
 def step(decoder: RecurrentSteps, tokens: Tensor, state: State) -> Step:
     """`RecurrentDecoder.step` for a supported decoder."""
-    from regard.fast.cpu.step import Rows, step_rows
+    from regard.fast.cpu.step import Rows, step_part
+    from regard.structures.kernels.cpu.parallel import shares, side_by_side
 
     prepared = cast(Prepared, state.constants.prepared)
     shape, size = tokens.shape, decoder.stack.size
@@ -173,7 +172,9 @@ def step(decoder: RecurrentSteps, tokens: Tensor, state: State) -> Step:
         logits,
     )
     arrays = Rows(*(tensor.detach().numpy() for tensor in tensors))
-    step_rows(
+    side_by_side(
+        step_part,
+        shares(rows),
         decoder.looks_after,
         decoder.combine is not None,
         prepared.alone,

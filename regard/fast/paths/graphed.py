@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 from torch import Tensor, nn
 
 from regard.fast import recurrence_cuda
-from regard.fast.cells import kernel_of
 from regard.fast.paths.fused import CHANGED
 from regard.fast.recording.buckets import rounded, rounded_rows, rounded_steps
 from regard.fast.recording.replay import outside_inference
+from regard.fast.recurrence import kernel_of
 from regard.nn.attention import Attention, Reading
 from regard.nn.decoders.conditioning import Readout
 from regard.nn.decoders.decoder import Truth

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from regard.fast import recurrence_cpu
-from regard.fast.cells import NO_KERNEL, kernel_of
+from regard.fast.recurrence import NO_KERNEL, kernel_of, knows_on_cpu, run_on_cpu
 from regard.nn.packing import Packing
 from regard.nn.path import Path
 from regard.nn.recurrence import RecurrentLayer
@@ -21,7 +20,7 @@ class LayerOnCPU(Path):
     rank = 10
 
     def takes(self, layer: RecurrentLayer, inputs: Tensor, packing: Packing, *, whole: bool = False) -> bool:
-        return recurrence_cpu.knows(layer.each(), inputs, len(packing.longest))
+        return knows_on_cpu(layer.each(), inputs, len(packing.longest))
 
     def why_not(self, layer: RecurrentLayer, inputs: Tensor, packing: Packing, *, whole: bool = False) -> str:
         return NO_KERNEL if kernel_of(layer.each()) is None else ""
@@ -30,6 +29,6 @@ class LayerOnCPU(Path):
         self, layer: RecurrentLayer, inputs: Tensor, packing: Packing, *, whole: bool = False
     ) -> tuple[Tensor, Tensor]:
         first = layer.first.flatten().expand(len(packing.longest), -1)
-        outputs, last = recurrence_cpu.run(layer.each(), inputs, packing, first)
+        outputs, last = run_on_cpu(layer.each(), inputs, packing, first)
         states = last.unflatten(1, (len(layer.cells), -1)).index_select(0, packing.back)
         return outputs, layer.last_states(states, whole)

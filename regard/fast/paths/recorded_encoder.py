@@ -16,12 +16,12 @@ from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.fast import recurrence_cuda
-from regard.fast.cells import NO_KERNEL
 from regard.fast.paths.recorded import NOT_RECORDABLE
 from regard.fast.recording.buckets import MIDDLE, SMALL, rounded_rows, rounded_steps
 from regard.fast.recording.recordable import recordable, state_of
 from regard.fast.recording.replay import outside_inference, recorder_of
 from regard.fast.recording.replayed_gradient import replayed
+from regard.fast.recurrence import NO_KERNEL
 from regard.nn.embedding import EMBEDDINGS
 from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.memory import Memory

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from regard.fast import recurrence_cpu
-from regard.fast.cells import NO_KERNEL, kernel_of
+from regard.fast.recurrence import NO_KERNEL, kernel_of, knows_on_cpu, run_on_cpu
 from regard.nn.cells import Cell
 from regard.nn.decoders.continuing import Carried
 from regard.nn.decoders.language import LanguageDecoder
@@ -24,7 +23,7 @@ class SpanOnCPU(Path):
     rank = 10
 
     def takes(self, decoder: LanguageDecoder, inputs: Tensor, state: Carried) -> bool:
-        return recurrence_cpu.knows(decoder.each(), inputs, inputs.shape[1])
+        return knows_on_cpu(decoder.each(), inputs, inputs.shape[1])
 
     def why_not(self, decoder: LanguageDecoder, inputs: Tensor, state: Carried) -> str:
         return NO_KERNEL if kernel_of(decoder.each()) is None else ""
@@ -38,5 +37,5 @@ def _by_kernels(cell: Cell, weights: Weights, inputs: Tensor, state: Tensor) -> 
     """One layer: inputs (T, B, I) and states (B, state) → outputs (T, B, size), last states."""
     width, rows, _ = inputs.shape
     packing = FullPacking.over(rows, width, inputs.device)
-    outputs, last = recurrence_cpu.run([cell], inputs.flatten(0, 1), packing, state, [weights])
+    outputs, last = run_on_cpu([cell], inputs.flatten(0, 1), packing, state, [weights])
     return outputs.unflatten(0, (width, rows)), last

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from regard.fast import recurrence_cpu
-from regard.fast.cells import NO_KERNEL, kernel_of
+from regard.fast.recurrence import NO_KERNEL, kernel_of, knows_on_cpu, run_on_cpu
 from regard.nn.cells import Cell
 from regard.nn.packing import Packing
 from regard.nn.path import Path
@@ -21,10 +20,10 @@ class StackOnCPU(Path):
     rank = 10
 
     def takes(self, cell: Cell, inputs: Tensor, first: Tensor, packing: Packing) -> bool:
-        return recurrence_cpu.knows([cell], inputs, len(packing.longest))
+        return knows_on_cpu([cell], inputs, len(packing.longest))
 
     def why_not(self, cell: Cell, inputs: Tensor, first: Tensor, packing: Packing) -> str:
         return NO_KERNEL if kernel_of([cell]) is None else ""
 
     def run(self, cell: Cell, inputs: Tensor, first: Tensor, packing: Packing) -> Tensor:
-        return recurrence_cpu.run([cell], inputs, packing, first.index_select(0, packing.order))[0]
+        return run_on_cpu([cell], inputs, packing, first.index_select(0, packing.order))[0]

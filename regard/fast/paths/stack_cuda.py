@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from regard.fast import recurrence_cuda
-from regard.fast.cells import NO_KERNEL
+from regard.fast.recurrence import NO_KERNEL
 from regard.nn.cells import Cell
 from regard.nn.packing import Packing
 from regard.nn.path import Path

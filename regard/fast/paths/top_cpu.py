@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from regard.nn.path import Path
 from regard.parts import register
 from regard.structures.kernels.availability import within_reach
+from regard.structures.kernels.cpu.parallel import over_batch
 
 
 @register("path", "top-cpu")
@@ -24,6 +26,10 @@ class TopOnCPU(Path):
         return ""
 
     def run(self, logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
-        from regard.fast.cpu import best
+        from regard.fast.cpu.best import top_rows
 
-        return best.top(logits, count)
+        rows = logits.reshape(-1, logits.shape[-1]).contiguous()
+        values, words = rows.new_empty(len(rows), count), torch.empty(len(rows), count, dtype=torch.int64)
+        over_batch(top_rows, len(rows), rows.shape[1], rows.numpy(), values.numpy(), words.numpy())
+        shape = (*logits.shape[:-1], count)
+        return values.view(shape), words.view(shape)

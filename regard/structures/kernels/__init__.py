@@ -1,10 +1,6 @@
 """Compiled code: numba kernels on the CPU (`cpu`), Triton kernels on CUDA (`cuda`), loaded at first use.
 
-This folder contains the structures over one flat batch. `cpu` contains recurrences (`recurrence`),
-recurrences with attention (`attentive`), one step of a search (`step`, `best`) and the cross-entropy over a
-large vocabulary (`cost`). `cuda.recurrence` contains recurrences with attention as CUDA graphs, `cuda.best`
-and `cuda.beams` the selection of hypotheses in a search. `replay` and `replayed_gradient` record functions
-without a kernel as CUDA graphs; `buckets` rounds sizes, so that batches share recordings.
+This folder contains the structures over one flat batch. The kernels of networks are in `regard.fast`.
 """
 
 from regard.private import eager

@@ -3,7 +3,7 @@
 numba caches machine code beside the file of a function and checks only that file for changes, although the
 code contains functions of other files. Here the name of the cache folder is a fingerprint of the sources beside the
 kernel and in this folder, the compiler versions and the CPU, so that any change leads to another folder. Processes
-that need the same kernel at the same time compile it once (`turns`).
+that need the same kernel at the same time compile it once: the others wait and load the result (`turn`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,6 @@ from llvmlite import binding
 from numba import njit
 
 from regard.private import compile_in_turns, inside_kernels
-from regard.structures.kernels.cpu.turns import turn
 
 # Contraction (a·b + c in one rounding) is the only fast-math flag: reordering sums would undo the rounding
 # trick in `exponential`. No kernel assumes finite numbers (`nnan`, `ninf`, which `fastmath=True` includes):
@@ -136,3 +135,34 @@ def fingerprint(sources: Path = HERE) -> str:
         digest.update(f"\n{path.name}\n".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+PATIENCE = 180.0
+"""Seconds: three times the compilation time of the largest kernel."""
+_PAUSE = 0.05
+
+
+@contextmanager
+def turn(path: Path) -> Iterator[None]:
+    """Hold the lock of this file, if it can be acquired.
+
+    The operating system releases the lock of a killed process, and no process waits longer than `PATIENCE` for one
+    that hangs. If the file system has no locks, or the folder is not writable, every process compiles for itself.
+    """
+    from filelock import lock_descriptor, unlock_descriptor
+
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError:
+        yield
+        return
+    try:
+        end = time.monotonic() + PATIENCE
+        with suppress(OSError):  # a file system without locks
+            while not lock_descriptor(handle, blocking=False) and time.monotonic() < end:
+                time.sleep(_PAUSE)
+        yield
+    finally:
+        with suppress(OSError):  # now: closing it would not, as long as a fork of this process has it open
+            unlock_descriptor(handle)
+        os.close(handle)

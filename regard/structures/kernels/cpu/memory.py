@@ -34,16 +34,6 @@ def full_lengths(lengths: Tensor | None, batch: int, longest: int) -> Any:
     return np.full(batch, longest) if lengths is None else arrays(lengths)[0]
 
 
-def room(like: Tensor, *shape: int) -> Tensor:
-    """An empty CPU tensor in the precision of another.
-
-    numpy requests huge pages for its memory. torch's allocator returns memory to the system within
-    milliseconds and gets it back page by page, which takes a tenth of the time of an update.
-    """
-    kind = np.float32 if like.dtype == torch.float32 else np.float64
-    return torch.from_numpy(np.empty(shape, kind))
-
-
 def contiguous(tensor: Tensor) -> Tensor:
     """The tensor, or a contiguous copy. The caller must keep it as long as its address is used."""
     return tensor if tensor.is_contiguous() else tensor.contiguous()

@@ -1,27 +1,48 @@
-"""A recurrent layer over packed sequences on the CPU, in our kernels."""
+"""The kernels of recurrent cells: which of them computes a cell, and a layer on the CPU."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from regard.fast.cells import kernel_of
-from regard.nn.cells import Cell
+from regard.nn.cells import Cell, GRUCell, LSTMCell, RNNCell
 from regard.nn.packing import Packing
+from regard.nn.path import Replaces
 from regard.nn.recurrence import Weights
 from regard.structures.kernels.availability import within_reach
 
+CELLS = Replaces(GRUCell, LSTMCell, RNNCell)
+NO_KERNEL = "The cell has no kernel, or was changed."
 
-def knows(cells: Sequence[Cell], inputs: Tensor, rows: int) -> bool:
+
+def kernel_of(cells: Sequence[Cell]) -> str | None:
+    """The recurrence that computes exactly all of these cells, if there is one."""
+    kernel = _kernel(cells[0])
+    return kernel if all(_kernel(cell) == kernel for cell in cells[1:]) else None
+
+
+def _kernel(cell: Any) -> str | None:
+    kind = CELLS.kind(cell)
+    if kind is None:
+        return None
+    if kind is RNNCell:
+        return str(cell.activation)
+    if kind is LSTMCell:
+        return "lstm" if cell.activation == "tanh" else None
+    return "gru" if cell.as_torch else None
+
+
+def knows_on_cpu(cells: Sequence[Cell], inputs: Tensor, rows: int) -> bool:
     """Whether the kernels compute these cells, and these are tensors on the CPU."""
     return (
         inputs.is_cpu and kernel_of(cells) is not None and within_reach(inputs, cells[0].weight_hh, rows=rows)
     )
 
 
-def run(
+def run_on_cpu(
     cells: Sequence[Cell],
     inputs: Tensor,
     packing: Packing,
@@ -36,7 +57,7 @@ def run(
 
     The cells must have a `kernel_of`.
     """
-    from regard.fast.cpu.gates import KINDS
+    from regard.fast.cpu.layout import KINDS
     from regard.fast.cpu.recurrence import PackedRecurrence
 
     kind = KINDS[str(kernel_of(cells))]

@@ -1,0 +1,145 @@
+"""What Python lays out for the kernels: weights in panels, memories, buffers, and codes of cells, scores and
+selections."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.fast.cpu.tile import WIDTH
+
+Array = Any
+GRU, LSTM, TANH, LOGISTIC, RELU, IDENTITY = range(6)
+KINDS = {"gru": GRU, "lstm": LSTM, "tanh": TANH, "sigmoid": LOGISTIC, "relu": RELU, "identity": IDENTITY}
+"""Cells by name; a plain rnn by its activation."""
+ADDITIVE, DOT, LINEAR = range(3)
+SOFTMAX, SIGMOID, SEGMENTS = 0, 1, 2
+LARGEST = (
+    11.0  # of queries and keys whose exponentials are used: (e^{2·11} e^{2·11})² is within single precision
+)
+
+
+def panels(weight: Tensor) -> Array:
+    """A weight (M, K), for products x ↦ W x, as panels (P, K, WIDTH) of WIDTH rows, padded with zeros."""
+    rows, depth = weight.shape
+    weight = weight.detach()
+    if rows % WIDTH:  # torch 2.6 pads no tensor with an empty axis, not even by nothing
+        weight = torch.cat([weight, weight.new_zeros(-rows % WIDTH, depth)])
+    return weight.reshape(len(weight) // WIDTH, WIDTH, depth).transpose(1, 2).contiguous().numpy()
+
+
+def stacked_panels(weights: Tensor) -> Any:
+    """The panels of the weights (L, M, K) of all layers; L may be 0."""
+    made = [panels(weight) for weight in weights]
+    return np.stack(made) if made else panels(weights.new_empty(0, 1))[None][:0]
+
+
+def room(like: Tensor, *shape: int) -> Tensor:
+    """An empty CPU tensor in the precision of another.
+
+    numpy requests huge pages for its memory. torch's allocator returns memory to the system within
+    milliseconds and gets it back page by page, which takes a tenth of the time of an update.
+    """
+    kind = np.float32 if like.dtype == torch.float32 else np.float64
+    return torch.from_numpy(np.empty(shape, kind))
+
+
+def kept_gates(kind: int) -> int:
+    """Numbers that each unit keeps for the backward pass."""
+    return {GRU: 4, LSTM: 6}.get(kind, 1)
+
+
+class Choice(NamedTuple):
+    """How energies become weights.
+
+    kind         SOFTMAX, SIGMOID or SEGMENTS
+    normalize    λ, the sum to which a reading rescales the weights; 0: no rescaling
+    between      (1, 4) the transitions b00 b01 b10 b11 of segments
+    """
+
+    kind: int
+    normalize: float
+    between: Array
+
+
+class LocationPanels(NamedTuple):
+    """filters (R, J), V (A, J) and its transpose, both in panels; empty for scores without location."""
+
+    filters: Array
+    place: Array
+    back: Array
+
+
+def location_of(filters: Tensor | None, place: Tensor | None, like: Tensor) -> LocationPanels:
+    if filters is None or place is None:
+        filters, place = like.new_empty(0, 0), like.new_empty(0, 1)
+    return LocationPanels(filters.detach().contiguous().numpy(), panels(place), panels(place.t()))
+
+
+class Memories(NamedTuple):
+    """The memories that B rows attend to, in the layout of the kernels.
+
+    keys     (B, S, A), and `grown` e^{2 keys}; `extreme` (B): whether a key is too large for that
+    values   (B, S, D)
+    score    ADDITIVE, DOT or LINEAR; `scale` multiplies the queries of a dot product
+    vector   (A) of the additive score; empty for the others
+    places   (B, S) the unmasked positions in order, `counts` (B) of them; the rest is unused
+    exists   (B, S) whether a position is unmasked
+    choice   how energies become weights
+    location filters and weight of a location score
+    """
+
+    score: int
+    scale: float
+    keys: Array
+    grown: Array
+    extreme: Array
+    values: Array
+    vector: Array
+    places: Array
+    counts: Array
+    exists: Array
+    choice: Choice
+    location: LocationPanels
+
+    def select(self, rows: Array) -> Memories:
+        """The memories of some rows."""
+        return self._replace(**{name: getattr(self, name)[rows] for name in BY_ROW})
+
+
+BY_ROW = ("keys", "grown", "extreme", "values", "places", "counts", "exists")
+
+
+def memories(
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor,
+    vector: Tensor,
+    choice: Choice,
+    *,
+    score: int,
+    scale: float = 1.0,
+    location: LocationPanels,
+) -> Memories:
+    keys = keys.detach().contiguous()
+    extreme = (keys.abs() > LARGEST).flatten(1).any(1)
+    grown = keys
+    if score == ADDITIVE and len(location.filters) == 0:
+        grown = torch.exp(2 * keys.clamp(-LARGEST, LARGEST))
+    return Memories(
+        score,
+        scale,
+        keys.numpy(),
+        grown.numpy(),
+        extreme.numpy(),
+        values.detach().contiguous().numpy(),
+        vector.detach().contiguous().numpy(),
+        (~mask).to(torch.uint8).sort(dim=1, stable=True).indices.contiguous().numpy(),
+        mask.sum(1).numpy(),
+        mask.contiguous().numpy(),
+        choice,
+        location,
+    )
