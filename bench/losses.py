@@ -28,7 +28,7 @@ from regard import zoo
 from regard.data import Batch, Batches, StreamBatches
 from regard.data.sources import is_stream
 from regard.fitting.experiment import Experiment
-from regard.spec.training import SPAN
+from regard.spec.sections import SPAN
 
 KEPT = Path(__file__).parent / "losses.json"
 UPDATES, ROWS, TOLERANCE = 30, 8, 1e-5

@@ -12,8 +12,8 @@ from regard.cli.reporting import TOGETHER, EvaluationReport
 from regard.errors import RegardError
 from regard.evaluation import PLACE, check_by, measure
 from regard.model import AnyModel
-from regard.reporting.data_progress import DataProgress
-from regard.spec.data import SPLITS
+from regard.reporting.console import DataProgress
+from regard.spec.sections import SPLITS
 from regard.storage.files import check_apart
 
 

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from regard.data.ragged import Array
-from regard.storage.files import FULL, cannot_write, naming, read_json, sync
-from regard.storage.lock import claim
+from regard.storage.files import FULL, cannot_write, claim, naming, read_json, sync
 
 VERSION = 2
 """Version of the layout on disk. Caches of other versions are rebuilt."""

@@ -10,7 +10,7 @@ from regard.nn.symbols import MemorySymbols
 from regard.notation import primed
 from regard.parts import as_data, is_stream
 from regard.spec import Spec, TrainingSpec
-from regard.spec.training import SPAN, STREAMS
+from regard.spec.sections import SPAN, STREAMS
 
 Answer = list[str]
 NOTE = "—"

@@ -16,7 +16,7 @@ from regard.fitting.pair_notes import Note
 from regard.parts import is_stream
 from regard.reporting.console import safe_console
 from regard.spec import Spec
-from regard.spec.search import QUICKEST
+from regard.spec.sections import QUICKEST
 from regard.training import Result
 
 

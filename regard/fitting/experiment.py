@@ -33,11 +33,11 @@ from regard.model.building import fit_columns, make_columns, refuse_unseen
 from regard.model.loading import read_columns, read_metrics
 from regard.model.saving import COLUMNS, versions, write_columns
 from regard.parts import faults_named
-from regard.reporting.data_progress import DataProgress
+from regard.reporting.console import DataProgress
 from regard.runs.run import RunFolder
 from regard.spec import Spec
-from regard.spec.changes import Change
-from regard.spec.saved import load_spec, write_spec
+from regard.spec.document import Change
+from regard.spec.spec import load_spec, write_spec
 from regard.training import Callback, Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
 from regard.training.curricula import Curriculum, make_curriculum

@@ -20,7 +20,7 @@ from regard.model.building import make_columns
 from regard.model.inputs import given_rows
 from regard.runs.run import RunFolder
 from regard.spec import Spec
-from regard.spec.changes import Change, nested
+from regard.spec.document import Change, nested
 from regard.training import Callback
 from regard.training.callbacks import check_callbacks
 from regard.zoo import find

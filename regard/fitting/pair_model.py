@@ -7,8 +7,7 @@ from typing import Any
 
 from regard.errors import Message, Option, RegardError, Setting
 from regard.parts import names, nearest, part
-from regard.spec.changes import Change, changed, settings
-from regard.spec.document import Document
+from regard.spec.document import Change, Document, changed, settings
 
 MODEL = "model"
 """The setting that chooses encoder and decoder by one name. It is no key of a spec."""

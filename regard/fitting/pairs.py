@@ -33,8 +33,7 @@ from regard.fitting.pair_types import (
 )
 from regard.parts import part
 from regard.spec import Spec
-from regard.spec.changes import Change, changed
-from regard.spec.document import Document
+from regard.spec.document import Change, Document, changed
 from regard.spec.spec import read_data
 from regard.zoo import names
 

@@ -26,8 +26,8 @@ from regard.model.saving import CARD, COLUMNS, WEIGHTS, card, write_columns, wri
 from regard.nn.network import Network, answering
 from regard.parts import faults_named, is_stream
 from regard.spec import Spec, TrainingSpec
-from regard.spec.changes import Change
-from regard.spec.saved import foreign_parts, write_spec
+from regard.spec.document import Change
+from regard.spec.spec import foreign_parts, write_spec
 from regard.storage.files import write_text
 from regard.storage.hub import fetched
 from regard.storage.manifest import MODEL_FILES, claim

@@ -17,7 +17,7 @@ from regard.nn.network import answering
 from regard.nn.search import Sample
 from regard.parts import faults_named
 from regard.spec import Spec
-from regard.spec.training import SPAN, STREAMS, TrainingSpec
+from regard.spec.sections import SPAN, STREAMS, TrainingSpec
 from regard.trace.prediction import Prediction
 
 GENERATED = 200

@@ -12,8 +12,8 @@ from regard.data.columns import Column, column_from_state
 from regard.errors import OPEN, Message, RegardError, Setting, ShellCommand
 from regard.model.saving import COLUMNS, FORMAT, METRICS, SPEC, WEIGHTS, file_digests, refuse_not_finite
 from regard.spec import Spec
-from regard.spec.changes import Change
-from regard.spec.saved import load_spec, nearest_run
+from regard.spec.document import Change
+from regard.spec.spec import load_spec, nearest_run
 from regard.storage.files import read_json, reading_remedy
 from regard.storage.manifest import is_interrupted
 from regard.storage.tensors import read_header, read_tensors

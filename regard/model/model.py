@@ -24,8 +24,8 @@ from regard.model.override import Override, check_look, check_reached, check_sam
 from regard.nn.network import answering
 from regard.parts import faults_named, is_stream
 from regard.spec import Spec
-from regard.spec.changes import Change
-from regard.spec.search import QUICKEST
+from regard.spec.document import Change
+from regard.spec.sections import QUICKEST
 from regard.storage.hub import fetched
 from regard.trace.order import in_order
 from regard.trace.prediction import Prediction

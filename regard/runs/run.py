@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import OPEN, Message, Option, Placeholder, RegardError, Setting, ShellCommand, Together
-from regard.spec.saved import nearest_run
+from regard.spec.spec import nearest_run
 from regard.storage import manifest
-from regard.storage.files import naming, sweep, write_text
-from regard.storage.lock import Lock
+from regard.storage.files import Lock, naming, sweep, write_text
 from regard.storage.manifest import MANIFEST, RUN_FILES, STATE_FILE, Manifest
 from regard.training.processes import process_rank
 

@@ -8,9 +8,7 @@ from pydantic import BaseModel
 
 from regard.parts import names, part
 from regard.parts.choice import Section
-from regard.spec.data import DataSpec
-from regard.spec.search import SearchSpec
-from regard.spec.training import TrainingSpec
+from regard.spec.sections import DataSpec, SearchSpec, TrainingSpec
 
 SECTIONS: dict[str, type[BaseModel]] = {"training": TrainingSpec, "search": SearchSpec, "data": DataSpec}
 SYNONYMS = {

@@ -18,9 +18,7 @@ from pydantic_core import PydanticUndefined
 
 from regard.parts import KINDS, Options, names, part
 from regard.parts.choice import OneOf, Section
-from regard.spec.data import DataSpec
-from regard.spec.search import SearchSpec
-from regard.spec.training import TrainingSpec
+from regard.spec.sections import DataSpec, SearchSpec, TrainingSpec
 
 TITLES = {
     "column": "inputs, outputs, truth",

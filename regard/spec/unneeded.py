@@ -10,9 +10,8 @@ from typing import Any, get_args
 
 from regard.parts import Provenance, Settings, part
 from regard.parts.choice import OneOf, Section
-from regard.spec.data import DataSpec
 from regard.spec.document import Document
-from regard.spec.training import TrainingSpec
+from regard.spec.sections import DataSpec, TrainingSpec
 
 SECTIONS: Mapping[str, type[Settings]] = {"training": TrainingSpec, "data": DataSpec}
 """The sections of a spec with parts on which no answer depends."""

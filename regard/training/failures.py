@@ -10,7 +10,7 @@ import torch
 
 from regard.data.batch import Batch
 from regard.errors import RegardError
-from regard.spec.training import TrainingSpec
+from regard.spec.sections import TrainingSpec
 
 SHOWN = 8
 OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "failed to allocate")

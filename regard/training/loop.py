@@ -16,7 +16,7 @@ from torch import nn
 from regard.data.batch import Batch
 from regard.data.batches import Batches
 from regard.errors import RegardError, ShellCommand
-from regard.spec.training import TrainingSpec
+from regard.spec.sections import TrainingSpec
 from regard.storage.files import sweep
 from regard.storage.manifest import folders, refuse_links
 from regard.structures.kernels.cpu.parallel import without_onednn

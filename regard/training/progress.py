@@ -9,8 +9,7 @@ from typing import Literal
 from rich.console import Console
 from rich.progress import TaskID
 
-from regard.reporting.console import safe_console
-from regard.reporting.data_progress import make_bar
+from regard.reporting.console import make_bar, safe_console
 
 WARMUP = 5
 """Updates ignored by the estimate of the time left, because they compile kernels and first read files."""

@@ -12,7 +12,7 @@ from torch import nn
 
 from regard.errors import RegardError
 from regard.metrics import metric
-from regard.spec.training import TrainingSpec
+from regard.spec.sections import TrainingSpec
 from regard.storage.tensors import first_not_finite
 from regard.training import checkpoint
 from regard.training.ema import MovingAverage

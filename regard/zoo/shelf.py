@@ -11,7 +11,7 @@ from regard.errors import RegardError
 
 if TYPE_CHECKING:
     from regard.spec import Spec
-    from regard.spec.changes import Change
+    from regard.spec.document import Change
 
 SHELF = Path(__file__).parent
 TAKES = "Name a system of the zoo (`regard list`), a spec (my.yaml), a file of pairs or the folder of a run."
@@ -38,7 +38,7 @@ def find(name_or_path: str, overrides: Sequence[Change] = ()) -> Spec:
     """
     from regard.spec import Spec
     from regard.spec.document import parse
-    from regard.spec.saved import load_spec, nearest_run
+    from regard.spec.spec import load_spec, nearest_run
 
     if name_or_path in names():
         return Spec.parse(parse(text(name_or_path), f"{name_or_path}.yaml"), overrides)

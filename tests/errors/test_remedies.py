@@ -24,8 +24,7 @@ from regard.errors import (
     Together,
 )
 from regard.spec import Spec
-from regard.spec.changes import nested
-from regard.spec.document import Document
+from regard.spec.document import Document, nested
 
 PACKAGE = Path(__file__).parents[2] / "regard"
 ABOVE = ("cli", "course")

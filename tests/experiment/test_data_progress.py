@@ -14,8 +14,8 @@ import pytest
 from rich.console import Console
 
 from regard.data import read_rows
-from regard.reporting import data_progress
-from regard.reporting.data_progress import DataProgress
+from regard.reporting import console
+from regard.reporting.console import DataProgress
 from regard.reporting.watching import watching
 
 LINE = "the cat sat on the mat and saw a bad cab\n"
@@ -41,8 +41,8 @@ def train(regard: Callable[..., tuple[int, str, str]], text: Path, *more: str) -
 def test_each_pass_over_a_text_is_shown_on_standard_error(
     regard: Callable[..., tuple[int, str, str]], text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data_progress, "AFTER", 0.0)
-    monkeypatch.setattr(data_progress, "EVERY", 0.0)
+    monkeypatch.setattr(console, "AFTER", 0.0)
+    monkeypatch.setattr(console, "EVERY", 0.0)
     out, err = train(regard, text)
     assert "corpus.txt" not in out
     found = re.findall(r"^(.+) corpus\.txt: (\d+) %$", err, flags=re.M)
@@ -63,8 +63,8 @@ def test_rows_that_are_measured_are_counted_on_standard_error(
     settings = ["training.steps=1", "encoder.size=4", "decoder.size=4", "search.max_length=3"]
     changes = [part for setting in settings for part in ("--set", setting)]
     assert regard("train", str(pairs), *changes, "-o", str(tmp_path / "run"), "--quiet")[0] == 0
-    monkeypatch.setattr(data_progress, "AFTER", 0.0)
-    monkeypatch.setattr(data_progress, "EVERY", 0.0)
+    monkeypatch.setattr(console, "AFTER", 0.0)
+    monkeypatch.setattr(console, "EVERY", 0.0)
     code, out, err = regard("evaluate", str(tmp_path / "run"), "--data", str(pairs), "--metric", "exact")
     assert code == 0 and "measuring" not in out
     assert "reading pairs.tsv: 100 %" in err
@@ -75,8 +75,8 @@ def test_rows_that_are_measured_are_counted_on_standard_error(
 def test_without_a_terminal_the_lines_are_few(
     regard: Callable[..., tuple[int, str, str]], text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data_progress, "AFTER", 0.0)
-    monkeypatch.setattr(data_progress, "EVERY", 1000.0)
+    monkeypatch.setattr(console, "AFTER", 0.0)
+    monkeypatch.setattr(console, "EVERY", 1000.0)
     assert train(regard, text)[1].count("corpus.txt: ") == 1
 
 
@@ -85,12 +85,12 @@ def test_what_is_quickly_read_and_what_is_to_be_quiet_show_nothing(
 ) -> None:
     text.write_text(LINE * 2000, encoding="utf-8")
     assert " %" not in train(regard, text)[1]
-    monkeypatch.setattr(data_progress, "AFTER", 0.0)
+    monkeypatch.setattr(console, "AFTER", 0.0)
     assert train(regard, text, "--quiet", "--overwrite") == ("", "")
 
 
 def test_in_a_terminal_one_line_changes_and_goes(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data_progress, "AFTER", 0.0)
+    monkeypatch.setattr(console, "AFTER", 0.0)
     screen = Console(file=io.StringIO(), force_terminal=True, width=80)
     with DataProgress(screen).shown("reading"):
         rows = iter(read_rows(text, fields=["text"], format="stream"))

@@ -14,7 +14,7 @@ from regard.nn import Attention, LabelDecoder, LSTMCell, RecurrentDecoder, Recur
 from regard.nn.scores import Additive
 from regard.nn.selections import Local
 from regard.spec import DataSpec, SearchSpec, TrainingSpec
-from regard.spec.training import DistillOptions
+from regard.spec.sections import DistillOptions
 from regard.training.schedules.cosine import CosineSchedule
 from regard.worlds.reverse import ReverseWorld
 

@@ -13,7 +13,7 @@ from regard.errors import RegardError
 from regard.parts import as_data, names, registry
 from regard.spec import SearchSpec, Spec
 from regard.spec.document import Document
-from regard.spec.saved import load_spec, write_spec
+from regard.spec.spec import load_spec, write_spec
 from regard.testing.specs import document
 
 

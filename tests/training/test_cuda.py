@@ -11,7 +11,7 @@ import torch
 
 import regard
 from regard.data.batch import Batch
-from regard.spec.training import TrainingSpec
+from regard.spec.sections import TrainingSpec
 from regard.training import Interrupted, Progress, fit, seed_everything
 from regard.training.checkpoint import STATE, read
 from regard.training.sent_ahead import sent_ahead

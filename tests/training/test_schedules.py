@@ -11,7 +11,7 @@ from regard.errors import RegardError
 from regard.parts import register, registry
 from regard.spec import Spec
 from regard.spec.document import parse
-from regard.spec.training import TrainingSpec
+from regard.spec.sections import TrainingSpec
 from regard.training.schedules import Schedule, make_schedule
 
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Batch, Tokens
 from regard.nn.loss import Loss
-from regard.spec.training import TrainingSpec
+from regard.spec.sections import TrainingSpec
 from regard.training import Result, fit, seed_everything
 from regard.training.progress import Progress
 

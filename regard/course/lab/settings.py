@@ -10,8 +10,7 @@ from pydantic import ValidationError
 from regard.course.lab.lab import Lab, LabResult
 from regard.errors import RegardError
 from regard.parts import find
-from regard.spec.changes import changed
-from regard.spec.document import Document
+from regard.spec.document import Document, changed
 from regard.spec.messages import explain
 
 

@@ -23,7 +23,7 @@ from regard.data.sources.stream_split import parted
 from regard.errors import FILE, RegardError, Setting
 from regard.parts import is_stream, names, part
 from regard.spec import Spec
-from regard.spec.data import SPLITS
+from regard.spec.sections import SPLITS
 
 Splits = dict[str, Iterable[Row]]
 RECOGNIZED = frozenset(
