@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from regard.cli.command import COMMAND_LINE, HOW_OF, Loading
 from regard.cli.loading import load
-from regard.cli.options import HOW_OF, Loading
 from regard.cli.unknown import UnknownUnits
-from regard.cli.wording import COMMAND_LINE
 from regard.data.readers.files import find, opened, stream_lines
 from regard.data.turns import MARK, SPEAKER, Turn, TurnError, plain, read_turns, write_turns
 from regard.errors import RegardError

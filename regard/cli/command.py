@@ -1,18 +1,25 @@
-"""Commands are parts: the base class, and what the command line makes of one."""
+"""Commands are parts: the base class, what typer makes of one, the options they share, and how these are typed."""
 
 from __future__ import annotations
 
 import inspect
+import math
+import shlex
 from collections.abc import Iterator, MutableMapping
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Optional
 
 import typer
 import typer.core
 import typer.main
 
-from regard.cli.hinting import HintingCommand
+from regard.errors import Option, Setting, ShellCommand
+from regard.errors.remedies import OPEN, UNSET, flow
 from regard.parts.contract import base, required
 from regard.parts.registry import names, part
+
+MAX_SEED = 2**63 - 1
 
 
 @base("command", options=False, check="regard.cli.checking:check_command")
@@ -85,3 +92,172 @@ class RegardGroup(typer.core.TyperGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = RegisteredCommands()
+
+
+class HintingCommand(typer.core.TyperCommand):
+    """For an option that does not exist, names the settings of this name: --dropout is --set encoder.dropout=…"""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            # The class of the error belongs to click, or to typer's own copy of it.
+            hint = self._hint(error.option_name) if type(error).__name__ == "NoSuchOption" else ""  # type: ignore[attr-defined]
+            if hint:
+                error.message, error.possibilities = f"{error.message}{hint}", []  # type: ignore[attr-defined]
+            raise
+
+    def _hint(self, option: str) -> str:
+        from regard.spec.keys import paths_of
+
+        takes_settings = any("--set" in parameter.opts for parameter in self.params)
+        found = paths_of(option.lstrip("-").replace("-", "_")) if takes_settings else []
+        return f". Use {' or '.join(f'--set {path}=VALUE' for path in found)}" if found else ""
+
+
+def a_number(value: Optional[float]) -> Optional[float]:  # noqa: UP045
+    """Refuse nan, which no range excludes."""
+    if value is not None and math.isnan(value):
+        raise typer.BadParameter("nan is not a number.")
+    return value
+
+
+def _checked_seed(seed: int | None) -> int | None:
+    """Refuse a seed here rather than by a range of the option, which would fill half of every help page."""
+    if seed is not None and not 0 <= seed <= MAX_SEED:
+        raise typer.BadParameter(f"{seed} is not in the range 0 to {MAX_SEED}.")
+    return seed
+
+
+Overrides = Annotated[
+    Optional[list[str]],  # noqa: UP045  (typer reads this form on every supported Python)
+    typer.Option("--set", metavar="KEY.PATH=VALUE", help="Change one value of the spec. Can be repeated."),
+]
+Device = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--device", metavar="NAME", help="cpu, cuda, cuda:1 or mps. Default: a GPU if there is one."
+    ),
+]
+Seed = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(
+        "--seed",
+        metavar="N",
+        callback=_checked_seed,
+        help="Seed of all random numbers. Default: from the spec.",
+    ),
+]
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained model.", show_default=False)]
+Output = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option("-o", "--output", metavar="FILE", help="Write here instead of to the terminal."),
+]
+Overwrite = Annotated[
+    bool,
+    typer.Option(
+        "--overwrite",
+        help="Also replace files that regard did not write, or that were changed since.",
+    ),
+]
+Beam = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(
+        "--beam", min=1, metavar="N", help="Beam search of this size; 1 is greedy. Default: from the spec."
+    ),
+]
+With = Annotated[
+    Optional[list[Path]],  # noqa: UP045
+    typer.Option("--with", metavar="RUN", help="Additional model of the ensemble. Can be repeated."),
+]
+DataRow = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(
+        "--row",
+        metavar="N",
+        help="Row N of the spec's data, from 0, with its truth; instead of a text.",
+    ),
+]
+Of = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--of", metavar="OUTPUT", help="The output to use, if the model has several."),
+]
+HOW_OF = "Use --of {}"
+"""How the command line names an output."""
+BadRows = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--bad-rows",
+        metavar="stop|skip",
+        help="What to do with a row that cannot be used: stop, or skip it and list it in rejected.tsv. "
+        "Default: from the spec.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Loading:
+    """How a command loads models.
+
+    changes   overrides of their specs, as `key.path=value`
+    device    default: the best available
+    """
+
+    changes: tuple[str, ...] = ()
+    device: str | None = None
+
+
+def spec_changes(
+    overrides: list[str] | None,
+    *,
+    beam: int | None = None,
+    seed: int | None = None,
+    bad_rows: str | None = None,
+    epochs: int | None = None,
+    lr: float | None = None,
+    batch: int | None = None,
+    model: str | None = None,
+) -> tuple[str, ...]:
+    """The options above as `key.path=value`; --set comes last."""
+    changes = []
+    if beam is not None:
+        changes += ["search.method=greedy"] if beam == 1 else ["search.method=beam", f"search.beam={beam}"]
+    if seed is not None:
+        changes.append(f"training.seed={seed}")
+    if bad_rows is not None:
+        changes.append(f"data.bad_rows={bad_rows}")
+    given = {"model": model, "training.epochs": epochs, "training.lr": lr, "training.batch_rows": batch}
+    changes += [f"{path}={value}" for path, value in given.items() if value is not None]
+    return (*changes, *(overrides or []))
+
+
+class CommandLine:
+    """Remedies as a user types them in a shell."""
+
+    between = " "
+    options = {"run": "-o", "data.bad_rows": "--bad-rows"}
+    """Options and settings with a name of their own."""
+
+    def setting(self, one: Setting) -> str:
+        if one.path in self.options:
+            return f"{self.options[one.path]} {flow(one.value)}"
+        if one.typed:
+            return f"--set {one.typed}"
+        if one.value is UNSET:
+            return f"--set {one.path}"
+        value = flow(one.value)
+        quoted = any(sign in value for sign in " {}'\"")
+        return f"--set {one.path}={shlex.quote(value) if quoted else value}"
+
+    def option(self, one: Option) -> str:
+        name = self.options.get(one.name, f"--{one.name.replace('_', '-')}")
+        if one.value in (UNSET, OPEN, True):
+            return name
+        value = str(one.value)
+        return f"{name} {value if '|' in value else shlex.quote(value)}"
+
+    def command(self, one: ShellCommand) -> str:
+        return one.shell()
+
+
+COMMAND_LINE = CommandLine()

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from regard.cli.command import Loading
 from regard.cli.loading import load
-from regard.cli.options import Loading
 from regard.cli.outputs import written
 from regard.cli.unknown import UnknownCount
 from regard.data.sources import open_files

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
+from regard.cli.command import Loading
 from regard.cli.loading import load
-from regard.cli.options import Loading
 from regard.cli.outputs import file_of
 from regard.data import Dataset
 from regard.evaluation import open_dataset, references, usual_split

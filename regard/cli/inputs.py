@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from regard.cli.wording import COMMAND_LINE
+from regard.cli.command import COMMAND_LINE
 from regard.data import Row
 from regard.data.readers.files import find, opened, stream_lines
 from regard.data.readers.json_documents import refuse_constant

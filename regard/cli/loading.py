@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from regard.cli.options import Loading
+from regard.cli.command import Loading
 from regard.errors import RegardError
 from regard.model import AnyModel, Model
 from regard.model import load as open_model

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from regard.cli.command import HOW_OF
 from regard.cli.inputs import as_inputs
-from regard.cli.options import HOW_OF
 from regard.cli.unknown import UnknownUnits
 from regard.errors import RegardError
 from regard.evaluation import open_dataset, usual_split

@@ -108,7 +108,7 @@ def _asks_too_much(error: BaseException) -> bool:
 def _tell(error: RegardError) -> None:
     from rich.text import Text
 
-    from regard.cli.wording import COMMAND_LINE
+    from regard.cli.command import COMMAND_LINE
     from regard.errors import said
     from regard.reporting.console import safe_console
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from regard.cli.command import Loading
 from regard.cli.loading import check_together, load_any
-from regard.cli.options import Loading
 from regard.cli.reporting import TOGETHER, EvaluationReport
 from regard.errors import RegardError
 from regard.evaluation import PLACE, check_by, measure

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-from regard.cli.options import HOW_OF
+from regard.cli.command import HOW_OF
 from regard.errors import RegardError
 from regard.reporting.terminal import TerminalText
 from regard.storage.files import check_apart, read_json, replacing, write_text

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from regard.cli.command import COMMAND_LINE
 from regard.cli.outputs import STANDARD, write_output
-from regard.cli.wording import COMMAND_LINE
 from regard.data.text_lists import readable
 from regard.errors import RegardError, said
 from regard.evaluation import Evaluation

@@ -16,9 +16,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from regard.cli.command import Loading
 from regard.cli.inputs import BadInputs
 from regard.cli.loading import load_together
-from regard.cli.options import Loading
 from regard.cli.outputs import STANDARD, refuse_output_as_file, written
 from regard.cli.unknown import UnknownUnits
 from regard.data import Row

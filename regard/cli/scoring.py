@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 
 from regard.cli.answering import CHUNK
+from regard.cli.command import Loading
 from regard.cli.loading import load_any
-from regard.cli.options import Loading
 from regard.cli.outputs import written
 from regard.cli.unknown import UnknownUnits
 from regard.data import Row

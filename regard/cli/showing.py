@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from regard.cli.command import HOW_OF, Loading
 from regard.cli.loading import load, load_any
 from regard.cli.looking import LookRequest
-from regard.cli.options import HOW_OF, Loading
 from regard.cli.outputs import file_of
 from regard.errors import RegardError
 from regard.inspect.drawings.drawing import Style, drawing_for

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from regard.cli.options import HOW_OF
+from regard.cli.command import HOW_OF
 from regard.data.turns import shortened
 from regard.errors import RegardError
 from regard.model import Model

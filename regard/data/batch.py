@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from regard.private import tensor_node
+
+Value = TypeVar("Value")
 
 PAD, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 """The first four ids of every vocabulary of a text column, in this order."""
@@ -282,3 +284,11 @@ class Batch:
             for name, value in self.columns.items()
         }
         return Batch(columns, self.rows, self.cost, self.idle, self.texts)
+
+
+def in_order(found: Iterable[tuple[Sequence[int], Sequence[Value]]]) -> list[Value]:
+    """One value for each row, in the order of the rows, from batches of (rows, values)."""
+    by_row: dict[int, Value] = {}
+    for rows, values in found:
+        by_row.update(zip(rows, values, strict=True))
+    return [by_row[row] for row in sorted(by_row)]

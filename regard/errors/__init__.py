@@ -1,6 +1,6 @@
 """Mistakes of users as data: what is wrong, where, and the remedy.
 
-Each front end words them: Python (`str(error)`), the command line (`regard.cli.wording`).
+Each front end words them: Python (`str(error)`), the command line (`regard.cli.command.CommandLine`).
 """
 
 from regard.errors.error import MissingExtra, RegardError

@@ -1,15 +1,14 @@
 """Evaluation of a model on rows: its answers against the references, its attention against the truth.
 
-opening     the files or splits on which a model is evaluated
-choosing    the metrics of each output, and errors for those that cannot be computed
-inference   a model on rows, as metrics need it
-streaming   a language model on a running text
-evaluate    all requested metrics, and their baselines
-together    an ensemble, evaluated as one
+opening      the files or splits on which a model is evaluated
+evaluate     the metrics of each output, and errors for those that cannot be computed; all scores and their baselines
+inference    a model, or an ensemble, on rows, as metrics need it
+streaming    a language model on a running text
+evaluation   the results
 """
 
-from regard.evaluation.choosing import check_metrics, wanted_metrics
-from regard.evaluation.evaluate import PLACE, Evaluation, check_by, evaluate
+from regard.evaluation.evaluate import check_metrics, evaluate, wanted_metrics
+from regard.evaluation.evaluation import PLACE, Evaluation, check_by
 from regard.evaluation.inference import references
 from regard.evaluation.opening import measure, open_dataset, usual_split
 

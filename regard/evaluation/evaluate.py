@@ -1,222 +1,33 @@
-"""Evaluation of a model: its answers against the references, its attention against the truth."""
+"""Evaluation: the metrics of each output; answers against the references, attention against the truth."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from regard.data import Dataset
-from regard.data.text_lists import readable
-from regard.errors import Message, Option, RegardError, Words
-from regard.evaluation.choosing import wanted_metrics
-from regard.evaluation.ensemble_batches import Ensemble
-from regard.evaluation.inference import ModelInference, references
+from regard.errors import Option, RegardError
+from regard.evaluation.evaluation import Evaluation
+from regard.evaluation.inference import Ensemble, ModelInference, output_info, references
 from regard.evaluation.streaming import StreamInference
 from regard.metrics import (
-    ByGroup,
-    ByLength,
-    Classification,
     Metric,
+    OutputInfo,
     OutputMetric,
     RowMetric,
-    Score,
-    Table,
-    by_group,
-    by_length,
-    by_place,
     classification,
+    find_metric,
     metric,
+    metric_names,
+    unknown_metrics,
 )
 from regard.nn.network import answering
-from regard.parts import faults_named, nearest
+from regard.parts import faults_named
 
 if TYPE_CHECKING:
     from regard.model import AnyModel, LanguageModel, Model
 
-PLACE = "place"
-"""Group by the place in the answer, not by a column."""
-
-
-@dataclass(repr=False)
-class Evaluation:
-    """The results of one model on one set of rows.
-
-    scores        by name; `output.metric` if there are several outputs
-    predictions   for each output, one text per row
-    references    for each output, one or more texts per row
-    values        for each output, the values that metrics compare: the predicted ones, and the true ones of
-                  each row
-    inputs        each row as written in the data: the text of every column, outputs and truth too
-    fields        {input of the model: the field of the rows that it reads}
-    lengths       of the inputs in units; the longest if there are several inputs
-    lengths_of    {input: its lengths}
-    labels        for each label output, the confusion matrix and its statistics
-    chance        for some scores, the chance level or another baseline
-    split         the evaluated split; "" for files
-    pieces        for each text output, the function that cuts a text into units
-    remarks       notes about the rows: labels that were not in the training data, data that have changed
-    tokens        of a running text, which has no rows; 0 if there are rows
-    lines         the statistics of the rows, for metrics that need more than outputs and references
-    """
-
-    scores: dict[str, Score] = field(default_factory=dict)
-    predictions: dict[str, list[str]] = field(default_factory=dict)
-    references: dict[str, list[list[str]]] = field(default_factory=dict)
-    values: dict[str, tuple[list[Any], list[list[Any]]]] = field(default_factory=dict)
-    inputs: list[dict[str, str]] = field(default_factory=list)
-    fields: dict[str, str] = field(default_factory=dict)
-    lengths: list[int] = field(default_factory=list)
-    lengths_of: dict[str, list[int]] = field(default_factory=dict)
-    labels: dict[str, Classification] = field(default_factory=dict)
-    chance: dict[str, Score] = field(default_factory=dict)
-    split: str = ""
-    remarks: list[Words] = field(default_factory=list)
-    tokens: int = 0
-    pieces: dict[str, Callable[[str], list[str]]] = field(default_factory=dict)
-    lines: dict[str, Table] = field(default_factory=dict)
-
-    @property
-    def measured(self) -> str:
-        """The size of the data: "100 rows"."""
-        return f"{self.tokens:,} tokens" if self.tokens else f"{len(self.inputs):,} rows"
-
-    def __repr__(self) -> str:
-        lines = [f"Evaluation of {self.measured}"]
-        for name, score in self.scores.items():
-            lines.append(f"  {name} {score.value:.4g}{self.beside(name, '   ')}")
-        return "\n".join(lines)
-
-    def beside(self, name: str, before: str = " ") -> str:
-        """The baseline of a score, by what it is: ` (majority baseline 0.52)`; empty if it has none."""
-        if name not in self.chance:
-            return ""
-        return f"{before}({metric(name.rpartition('.')[2]).baseline_name} {self.chance[name].value:.4g})"
-
-    def of_outputs(self) -> dict[str, tuple[str, OutputMetric]]:
-        """{name of a score: its output and its metric} for the metrics that compare only outputs."""
-        found = {}
-        for name in self.scores:
-            output, _, wanted = name.rpartition(".")
-            measured = metric(wanted)
-            if isinstance(measured, OutputMetric):
-                found[name] = (output or next(iter(self.predictions)), measured)
-        return found
-
-    def statistics(self, name: str) -> Table | None:
-        """(n, k) statistics of the rows, whose sum gives the score (`RowMetric`); None if there are none."""
-        if name in self.lines or name not in self.of_outputs():
-            return self.lines.get(name)
-        output, measured = self.of_outputs()[name]
-        return measured.statistics(*self.values[output])
-
-    def by_length(self, name: str, *, edges: Sequence[int] | None = None, of: str | None = None) -> ByLength:
-        """A metric of outputs, grouped by the length of the input `of`; default: the longest input of each row."""
-        if of is not None and of not in self.lengths_of:
-            raise RegardError(
-                f"no input is named {of!r}.",
-                where=Option("length_of"),
-                fix=f"{nearest(of, list(self.lengths_of))} The inputs are {', '.join(self.lengths_of)}.".strip(),
-            )
-        if name not in self.of_outputs():
-            raise RegardError(
-                f"{name!r} cannot be split by the length of the input.",
-                fix=f"These can: {', '.join(self.of_outputs()) or 'none of the computed metrics'}.",
-            )
-        output, measured = self.of_outputs()[name]
-        lengths = self.lengths if of is None else self.lengths_of[of]
-        return by_length(measured, *self.values[output], lengths, edges=edges)
-
-    def measured_length(self, of: str | None = None) -> str:
-        """What `by_length` measures: "the input source", "the longest of the inputs a and b"."""
-        names = list(self.lengths_of)
-        if of is not None or len(names) == 1:
-            return f"the input {of or names[0]}"
-        return f"the longest of the inputs {', '.join(names[:-1])} and {names[-1]}" if names else "the input"
-
-    def by(self, names: Sequence[str], name: str | None = None) -> ByGroup:
-        """A metric of outputs, grouped by one or two columns of the rows; default: the first metric.
-
-        names   of columns; `place`: the share of correct units by their place in the answer of a text, from
-                its end
-        """
-        check_by(names, [*(self.inputs[0] if self.inputs else ()), *([PLACE] if self.pieces else [])])
-        fields = [field for field in names if field != PLACE]
-        groups = [tuple(row[field].strip() for field in fields) for row in self.inputs]
-        if PLACE in names:
-            output, cut = next(iter(self.pieces.items()))
-            written, true = self.values[output]
-            units = [cut(text) for text in written], [cut(texts[0]) for texts in true]
-            return by_place(*units, groups, fields, place=list(names).index(PLACE))
-        known = self.of_outputs()
-        chosen = next(iter(known), "") if name is None else name
-        if chosen not in known:
-            raise RegardError(
-                f"{chosen!r} cannot be split by groups of rows."
-                if chosen
-                else "none of the computed metrics can be split by groups of rows.",
-                fix=f"These can: {', '.join(known)}."
-                if known
-                else Message("Add one: ", Option("metric", "exact")),
-            )
-        output, measured = known[chosen]
-        return by_group(measured, *self.values[output], groups, fields)
-
-    def examples(self, count: int, inputs: Sequence[str]) -> list[dict[str, Any]]:
-        """Some inputs, spread over the rows, with prediction and reference of the first output."""
-        if not self.predictions or not self.inputs:
-            return []
-        output, written = next(iter(self.predictions.items()))
-        places = range(0, len(written), max(1, len(written) // count))
-        found = []
-        for row in list(places)[:count]:
-            true = self.references[output][row]
-            values = (self.inputs[row].get(name, "") for name in inputs)
-            given = " · ".join(readable(value) for value in values if not value.startswith("data:"))
-            found.append(
-                {
-                    "input": given,
-                    "written": written[row],
-                    "true": " / ".join(map(readable, true)),
-                    "right": written[row] in true,
-                }
-            )
-        return found
-
-    def to_dict(self) -> dict[str, Any]:
-        """The scores, for JSON."""
-        return {
-            name: {
-                "value": score.value,
-                "n": score.n,
-                "signature": score.signature,
-                **(
-                    {
-                        "chance": self.chance[name].value,
-                        "baseline": f"{metric(name.rpartition('.')[2]).baseline_name}: {self.chance[name].signature}",
-                    }
-                    if name in self.chance
-                    else {}
-                ),
-            }
-            for name, score in self.scores.items()
-        }
-
-
-def check_by(names: Sequence[str], known: Sequence[str]) -> None:
-    """Refuse names that are not one or two of the known columns."""
-    if len(names) not in (1, 2) or len(set(names)) < len(names):
-        raise RegardError(
-            f"received {', '.join(names) or 'nothing'}, expected one column or two.", where=Option("by")
-        )
-    for one in names:
-        if one not in known:
-            raise RegardError(
-                f"the rows have no column {one!r}.",
-                where=Option("by"),
-                fix=f"{nearest(one, known)} To group by another field of the data, add  "
-                f"truth: {{{one}: {{type: group}}}}.".strip(),
-            )
+LOSS = "loss"
 
 
 def evaluate(
@@ -356,3 +167,100 @@ def _lengths(model: Model, dataset: Dataset) -> Any:
     for name in model.spec.encoder:
         lengths = lengths.clip(min=dataset.lengths(name))
     return lengths
+
+
+def wanted_metrics(
+    model: AnyModel, names: Sequence[str] = (), *, where: str = "metrics"
+) -> dict[str, list[Metric]]:
+    """{output: metrics}. `output.metric` is for one output, `metric` for all outputs that it suits.
+
+    Unknown metrics, and metrics that suit none of their outputs, are refused. If none are requested, an
+    output without a metric in the spec gets the usual ones of its column, and every output also gets those of
+    its truth columns (for example whether a model points at known regions).
+    """
+    outputs = {name: output_info(model, name) for name in model.spec.outputs}
+    asked = list(names or model.spec.metrics)
+    _check_names(asked, list(outputs), where)
+    chosen: dict[str, dict[str, Metric]] = {name: {} for name in outputs}
+    for name in asked:
+        output, _, wanted = name.rpartition(".")
+        found = metric(wanted)
+        for suited in _suited(found, [outputs[output]] if output else list(outputs.values()), where):
+            chosen[suited.name][found.name] = found
+    if not names:
+        for name, output_chosen in chosen.items():
+            output_chosen.update(_usual(outputs[name], among=output_chosen))
+        for name, found in _deciding(model, outputs).items():
+            chosen[name].setdefault(found.name, found)
+    return {name: list(metrics.values()) for name, metrics in chosen.items()}
+
+
+def _deciding(model: AnyModel, outputs: Mapping[str, OutputInfo]) -> dict[str, Metric]:
+    """{output: metric} of the metric that chose the weights, which belongs to every evaluation. The loss does only if
+    the spec names it."""
+    training = model.spec.training
+    output, _, wanted = training.metric.rpartition(".")
+    found = find_metric(wanted)
+    if found is None or (wanted == LOSS and "metric" not in training.model_fields_set):
+        return {}
+    among = [outputs[output]] if output in outputs else list(outputs.values())
+    return {one.name: found for one in among if found.refuses(one) is None}
+
+
+def check_metrics(model: AnyModel) -> None:
+    """Refuse, before training, metrics of the spec that cannot be computed; names all wrong ones at once."""
+    deciding = model.spec.training.metric
+    outputs = list(model.spec.outputs)
+    _check_names([*model.spec.metrics, deciding], outputs, "metrics")
+    wanted_metrics(model)
+    if deciding == LOSS:
+        return
+    chosen = wanted_metrics(model, [deciding], where="training.metric")
+    if len(outputs) > 1 and "." not in deciding:
+        first = next(name for name, metrics in chosen.items() if metrics)
+        raise RegardError(
+            f"there are several outputs, and {deciding} does not name one.",
+            where="training.metric",
+            fix=f"Write {first}.{deciding}.",
+        )
+
+
+def _check_names(asked: Sequence[str], outputs: Sequence[str], where: str) -> None:
+    wrong = [name for name in dict.fromkeys(asked) if find_metric(name.rpartition(".")[2]) is None]
+    if wrong:
+        raise unknown_metrics([name.rpartition(".")[2] for name in wrong], where=where)
+    for name in asked:
+        output, dot, _ = name.rpartition(".")
+        if dot and output not in outputs:
+            raise RegardError(
+                f"{name} names the output {output!r}, which this model does not have.",
+                where=where,
+                fix=f"The outputs are {', '.join(outputs)}.",
+            )
+
+
+def _suited(found: Metric, outputs: Sequence[OutputInfo], where: str) -> list[OutputInfo]:
+    """The outputs for which a metric can be computed; raises an error if there are none."""
+    reasons = {output.name: found.refuses(output) for output in outputs}
+    suited = [output for output in outputs if reasons[output.name] is None]
+    if not suited:
+        told = "; ".join(dict.fromkeys(reason for reason in reasons.values() if reason))
+        fitting = [
+            f"{output.name}: {', '.join(name for name in metric_names() if metric(name).refuses(output) is None)}"
+            for output in outputs
+        ]
+        raise RegardError(
+            f"{told}.", where=where, fix=f"These metrics can be computed: {'; '.join(fitting)}."
+        )
+    return suited
+
+
+def _usual(output: OutputInfo, *, among: dict[str, Metric]) -> dict[str, Metric]:
+    """The usual metrics of an output and of its truth, without those already chosen."""
+    names = () if among else output.column.usual or (LOSS,)
+    known = [output.columns[column] for column in output.truth.values() if column in output.columns]
+    found = {name: metric(name) for name in names}
+    for name in (name for column in known for name in column.usual):
+        if name not in among and metric(name).refuses(output) is None:
+            found[name] = metric(name)
+    return found

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import torch
 
-from regard.data import Batch, Dataset
+from regard.data import Batch, Batches, Dataset
+from regard.data.batch import in_order
 from regard.data.columns import Column
-from regard.evaluation.ensemble_batches import Ensemble, batches, watched
+from regard.errors import RegardError
 from regard.metrics import OutputInfo
 from regard.nn.memory import Memory
+from regard.reporting.watching import tell
 from regard.trace import Trace
-from regard.trace.order import in_order
 from regard.trace.prediction import Prediction
 
 if TYPE_CHECKING:
     from regard.model import AnyModel, Model
 
 Found = TypeVar("Found")
+Ensemble: TypeAlias = "Sequence[tuple[Model, Dataset]]"
+"""The additional models of an ensemble."""
+EVALUATE_COST = 8000
 
 
 def output_info(model: AnyModel, output: str, columns: Mapping[str, Column] | None = None) -> OutputInfo:
@@ -151,3 +155,25 @@ def reference_values(dataset: Dataset, output: str) -> list[list[Any]]:
                 values.append(value)
         found.append(values)
     return found
+
+
+def batches(dataset: Dataset, ensemble: Ensemble = ()) -> Iterator[tuple[Batch, list[tuple[Model, Batch]]]]:
+    """Batches of a model's rows, and the same rows for each of the other models."""
+    for _, data in ensemble:
+        if len(data) != len(dataset):
+            raise RegardError(
+                f"the models of an ensemble must accept the same rows; one accepts {len(dataset):,}, another "
+                f"{len(data):,}.",
+                fix="Train the members on the same data with different seeds.",
+            )
+    for batch in watched(dataset):
+        yield batch, [(other, data.batch(batch.rows)) for other, data in ensemble]
+
+
+def watched(dataset: Dataset) -> Iterator[Batch]:
+    """All rows in batches; reports the number of completed rows after each (`regard.reporting.watching`)."""
+    done = 0
+    for batch in Batches(dataset, cost=EVALUATE_COST, shuffle=False):
+        yield batch
+        done += len(batch.rows)
+        tell("measuring", f"{done:,} of {len(dataset):,} rows", done / len(dataset))

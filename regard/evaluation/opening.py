@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from regard.data import Dataset, Row
 from regard.data.sources import build_dataset, changes, has_test, open_files, open_splits, remarks_of
 from regard.errors import OPEN, Message, Option, RegardError, Words
-from regard.evaluation.evaluate import Evaluation, evaluate
+from regard.evaluation.evaluate import evaluate
+from regard.evaluation.evaluation import Evaluation
 from regard.spec import Spec
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from regard.data import Batch, Batches, Dataset, Row
+from regard.data.batch import in_order
 from regard.data.columns import Column
 from regard.data.encoding import EncodedRows, encode_rows
 from regard.data.frames import values_of
@@ -27,7 +28,6 @@ from regard.spec import Spec
 from regard.spec.document import Change
 from regard.spec.sections import QUICKEST
 from regard.storage.hub import fetched
-from regard.trace.order import in_order
 from regard.trace.prediction import Prediction
 
 PREDICT_ROWS = 64

@@ -18,9 +18,9 @@ Nothing here needs torch, and everything can be written to and read from JSON, s
 machine. `fields` describes the fields of a trace, each once.
 """
 
+from regard.trace.fields import Array
 from regard.trace.glimpses import Glimpses
 from regard.trace.heads import LayerHeads
-from regard.trace.numbers import Array
 from regard.trace.pointed import Pointed, written
 from regard.trace.seen import Seen, SeenFilm, SeenPicture, SeenPoints, SeenSeries
 from regard.trace.structure import TracedStructure

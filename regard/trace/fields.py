@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from regard.errors import RegardError
-from regard.trace.numbers import arrays, from_json, to_json
 from regard.trace.traced import traced_from_dict
 
+Array = NDArray[np.floating[Any]]
 Inputs = Mapping[str, Any]
 """The pieces of each input, by its name."""
+
+
+def no_scores() -> Array:
+    return np.zeros(0)
+
+
+def arrays(values: Mapping[str, Any]) -> dict[str, Array]:
+    return {name: np.asarray(array, dtype=np.float64) for name, array in values.items()}
+
+
+def to_json(score: float) -> float | None:
+    """None for minus infinity, the score of an impossible output, which JSON does not have."""
+    return float(score) if math.isfinite(score) else None
+
+
+def from_json(score: float | None) -> float:
+    return -math.inf if score is None else score
 
 
 def _same(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from regard.errors import RegardError
-from regard.trace.numbers import Array
+from regard.trace.fields import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from regard.errors import RegardError
-from regard.trace.numbers import Array
+from regard.trace.fields import Array
 from regard.trace.traced import Traced
 
 

@@ -18,13 +18,14 @@ from regard.trace.fields import (
     SCORES,
     TEXT,
     TEXTS,
+    Array,
     by_input,
     by_layer,
+    no_scores,
     weights,
 )
 from regard.trace.glimpses import Glimpses
 from regard.trace.heads import LayerHeads
-from regard.trace.numbers import Array, no_scores
 from regard.trace.pointed import Pointed
 from regard.trace.seen import Seen
 from regard.trace.structure import TracedStructure

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import pytest
 from PIL import Image
 
-from regard.cli.wording import COMMAND_LINE
+from regard.cli.command import COMMAND_LINE
 from regard.data import Row, read_rows
 from regard.data.readers import Reader
 from regard.errors import RegardError, said

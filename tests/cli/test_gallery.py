@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from regard import fit
+from regard.cli.command import Loading
 from regard.cli.gallery import collect, show_gallery
-from regard.cli.options import Loading
 from regard.evaluation import open_dataset
 from regard.model import Model
 

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 from regard import fit
+from regard.cli.command import Loading
 from regard.cli.gallery import collect
 from regard.cli.looking import LookRequest
-from regard.cli.options import Loading
 from regard.cli.showing import show_trace
 from regard.evaluation import open_dataset
 from regard.model import Model

@@ -12,7 +12,7 @@ import torch
 
 import regard as package
 from regard import RegardError, Spec
-from regard.cli.wording import COMMAND_LINE
+from regard.cli.command import COMMAND_LINE
 from regard.errors import said
 from regard.fitting.pairs import infer
 from regard.structures import LinearChain

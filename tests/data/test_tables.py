@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from regard.cli.wording import COMMAND_LINE
+from regard.cli.command import COMMAND_LINE
 from regard.data import read_rows
 from regard.errors import RegardError, said
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from regard.cli.wording import COMMAND_LINE
+from regard.cli.command import COMMAND_LINE
 from regard.errors import (
     FILE,
     OPEN,

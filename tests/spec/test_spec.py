@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from regard import RegardError, Spec, zoo
-from regard.cli.wording import COMMAND_LINE
+from regard.cli.command import COMMAND_LINE
 from regard.nn.decoders import RecurrentDecoder
 from regard.nn.decoders.text_attention import TextAttentionOptions
 from regard.nn.encoders import RecurrentEncoder

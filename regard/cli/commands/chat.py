@@ -7,8 +7,18 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.command import Command
-from regard.cli.options import Beam, Device, Loading, Of, Overrides, Overwrite, Run, Seed, spec_changes
+from regard.cli.command import (
+    Beam,
+    Command,
+    Device,
+    Loading,
+    Of,
+    Overrides,
+    Overwrite,
+    Run,
+    Seed,
+    spec_changes,
+)
 from regard.cli.outputs import outputs
 from regard.parts.registry import register
 

@@ -7,8 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.command import Command
-from regard.cli.options import Overrides, Overwrite, Seed, spec_changes
+from regard.cli.command import Command, Overrides, Overwrite, Seed, spec_changes
 from regard.cli.outputs import outputs
 from regard.parts.registry import register
 

@@ -7,8 +7,18 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.command import Command
-from regard.cli.options import BadRows, Beam, Device, Loading, Overrides, Overwrite, Seed, With, spec_changes
+from regard.cli.command import (
+    BadRows,
+    Beam,
+    Command,
+    Device,
+    Loading,
+    Overrides,
+    Overwrite,
+    Seed,
+    With,
+    spec_changes,
+)
 from regard.cli.outputs import outputs
 from regard.parts.registry import register
 

@@ -7,9 +7,9 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.command import Command
-from regard.cli.options import (
+from regard.cli.command import (
     Beam,
+    Command,
     Device,
     Loading,
     Of,

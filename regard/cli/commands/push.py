@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from regard.cli.command import Command
-from regard.cli.options import Run
+from regard.cli.command import Command, Run
 from regard.parts.registry import register
 
 

@@ -7,8 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.command import Command
-from regard.cli.options import BadRows, Device, Overrides, Seed, a_number, spec_changes
+from regard.cli.command import BadRows, Command, Device, Overrides, Seed, a_number, spec_changes
 from regard.errors import RegardError
 from regard.parts.registry import register
 
@@ -106,7 +105,7 @@ class TrainCommand(Command):
         bad_rows: BadRows = None,
         quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     ) -> None:
-        from regard.cli.wording import COMMAND_LINE
+        from regard.cli.command import COMMAND_LINE
         from regard.fitting.experiment import Experiment
         from regard.fitting.pairs import parallel
 

@@ -7,8 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.command import Command
-from regard.cli.options import a_number
+from regard.cli.command import Command, a_number
 from regard.parts.registry import register
 
 

@@ -7,8 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.command import Command
-from regard.cli.options import Overwrite
+from regard.cli.command import Command, Overwrite
 from regard.cli.outputs import outputs
 from regard.parts.registry import register
 

@@ -7,8 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.command import Command
-from regard.cli.options import Device, Overwrite, a_number
+from regard.cli.command import Command, Device, Overwrite, a_number
 from regard.cli.outputs import outputs
 from regard.errors import RegardError
 from regard.parts.registry import register
