@@ -38,8 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image
 
-from regard.data.readers.files import read_lines
-from regard.data.readers.latex import latex_tokens
+from regard.data.readers import latex_tokens, read_lines
 
 SIZE = 16
 """Font size in pixels, as in the sample."""

@@ -34,6 +34,7 @@ from regard.data.columns import (
     column_from_state,
 )
 from regard.data.dataset import Dataset, Rejected, Rejections, write_rejected
+from regard.data.image_values import image_value
 from regard.data.media import Images, Places, Series, Videos
 from regard.data.packages import Package, package
 from regard.data.provider import numbered
@@ -83,6 +84,7 @@ __all__ = [
     "Videos",
     "Vocabulary",
     "column_from_state",
+    "image_value",
     "numbered",
     "package",
     "read_rows",

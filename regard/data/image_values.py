@@ -22,7 +22,7 @@ DIRECT = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
 """Pillow modes that PNG preserves."""
 
 
-def as_value(given: Any, where: str) -> str:
+def image_value(given: Any, where: str) -> str:
     """The value for a path (str, Path), the bytes of an image file, a Pillow image, or an array.
 
     Arrays have shape (H, W), (H, W, 1), (H, W, 3) or (H, W, 4) and hold bytes, 16-bit numbers (one channel), booleans,
@@ -54,7 +54,7 @@ def stored_picture(value: Any) -> str | None:
     if isinstance(value, Mapping) and set(value) == {"bytes", "path"}:
         value = value["bytes"] or value["path"]
     if isinstance(value, Image.Image) or (isinstance(value, bytes) and kind_of(value) != UNKNOWN):
-        return as_value(value, "row")
+        return image_value(value, "row")
     return value if isinstance(value, str) else None
 
 

@@ -15,6 +15,7 @@ from regard.parts.contract import required
 Splits = dict[str, list[Row]]
 """The rows of each split: train, dev, test, and further test sets such as "long"."""
 RowCount = Annotated[int, Field(ge=0, le=1_000_000_000)]
+"""An option: a number of rows."""
 
 
 class Provider(Options):

@@ -16,6 +16,7 @@ class Placeholder(str):
 
 
 FILE, NAME, OPEN = Placeholder("FILE"), Placeholder("NAME"), Placeholder("…")
+"""Placeholders for a file, a name, and anything."""
 UNSET: Any = ...
 """No value: a setting or an option is only named."""
 PLAIN = re.compile(
@@ -208,3 +209,4 @@ def _literal(value: Any) -> str:
 
 
 PYTHON = InPython()
+"""The front end of those who call regard from Python."""

@@ -46,6 +46,8 @@ from regard.training.log import read_curve
 from regard.training.seed import Generators, undisturbed
 from regard.zoo import find, names
 
+__all__ = ["Experiment"]
+
 SETTINGS = "REGARD_SET"
 """An environment variable with settings for every new run, such as `training.steps=5 encoder.size=32`."""
 EXAMPLES = 6

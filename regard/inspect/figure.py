@@ -23,7 +23,9 @@ FIELDS = ("tapes", "seen", "layout", "copied", "structures")
 
 
 def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -> Scene:
-    """The default figure: the tape of an external memory; images, video and audio with attention; a dialog; copies as
+    """The default figure of a trace.
+
+    It shows the tape of an external memory; images, video and audio with attention; a dialog; copies as
     lines; joint selections as arcs, segments or hops; a document; a heatmap for text generated with attention, or for
     attention between two inputs; highlighted words for a label; otherwise the output with the probability of each
     piece.

@@ -9,6 +9,8 @@ from regard.inspect.palette import LEVELS, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
 from regard.inspect.writing import running_width, text_width, wrap
 
+__all__ = ["Block", "below", "beside", "flowing", "frame"]
+
 PADDING = 20.0
 TITLE_SIZE = 17.0
 BOLDER = 1.15

@@ -17,6 +17,8 @@ from regard.inspect.scene import Circle, Group, Mark, Rect, Shape, Step, Text
 from regard.inspect.writing import text_width, wrap
 from regard.trace import Array
 
+__all__ = ["Curve", "draw_plot"]
+
 WIDTH, HEIGHT = 350.0, 150.0
 """Width of a block including tick labels, and height of the area within the axes."""
 DECADES = 6

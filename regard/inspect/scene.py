@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from regard.inspect.drawings.drawing import Drawing
 
+__all__ = ["Circle", "Group", "Image", "Mark", "Rect", "Scene", "Shape", "Text", "arc", "line", "polyline"]
+
 Anchor = Literal["start", "middle", "end"]
 Tags = tuple[tuple[str, str], ...]
 """Names and values attached to a mark (row, column, value): `data-…` attributes in SVG."""
@@ -128,6 +130,7 @@ class Group:
 
 
 Mark = Rect | Text | Shape | Circle | Image | Group
+"""Whatever a scene is made of."""
 
 
 def line(x1: float, y1: float, x2: float, y2: float, *, color: Color = "faint", width: float = 1.0,

@@ -30,6 +30,7 @@ def output_metric(name: str) -> OutputMetric:
 
 
 def find_metric(name: str) -> Metric | None:
+    """The metric that a spec calls by this name, such as `bleu` or `group_accuracy`; None if there is none."""
     kinds: list[type[Metric]] = [part("metric", known) for known in names("metric")]
     made = (kind.named(name) for kind in kinds)
     return next((found for found in made if found is not None), None)

@@ -30,6 +30,7 @@ from regard.parts import Options as PartOptions
 from regard.parts.contract import base, optional, required
 
 Table = NDArray[np.float64]
+"""(rows, numbers): what a metric counts in each row."""
 References = Sequence[Sequence[Any]]
 """One or more references for each row; their number may vary."""
 

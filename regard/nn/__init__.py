@@ -37,10 +37,13 @@ from regard.nn.encoders import (
     word_vector,
 )
 from regard.nn.encoders.image import PictureNetwork
+from regard.nn.guided_attention import guide_total
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
+from regard.nn.packing import Packing
 from regard.nn.parents import Parents
 from regard.nn.path import Path, Replaces, faster, load, without_fast_paths
+from regard.nn.recurrence import RecurrentLayer
 from regard.nn.scores import AttentionScore
 from regard.nn.search import Hypotheses, Search, Stepper
 from regard.nn.selections import Given, Selection, masked_softmax
@@ -81,6 +84,7 @@ __all__ = [
     "MemoryNetworkDecoder",
     "MemorySymbols",
     "NumberDecoder",
+    "Packing",
     "ParentedEncoder",
     "Parents",
     "Path",
@@ -90,6 +94,7 @@ __all__ = [
     "Reading",
     "RecurrentDecoder",
     "RecurrentEncoder",
+    "RecurrentLayer",
     "RecurrentSpelling",
     "Replaces",
     "Search",
@@ -110,6 +115,7 @@ __all__ = [
     "build_word_embedding",
     "check_attention",
     "faster",
+    "guide_total",
     "make_cell",
     "make_composer",
     "masked_softmax",

@@ -17,8 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+__all__ = ["Letter", "Letters", "gate_letters", "linear", "renamed", "under"]
+
 Letter = str | tuple[str, ...] | frozenset[str]
+"""The letter of a parameter, those of equal pieces of its rows, or the set of those of pieces of different sizes."""
 Letters = dict[str, Letter]
+"""The letter of each parameter of a module, by its name."""
 
 
 def under(path: str, letters: Mapping[str, Letter]) -> Letters:

@@ -21,15 +21,23 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from regard.errors import RegardError, Words
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
+"""An option: a number from 0 to 1."""
 Dropout = Annotated[float, Field(ge=0.0, lt=1.0)]
+"""An option: a probability of dropping, from 0 to below 1."""
 Size = Annotated[int, Field(ge=1, le=65536)]
+"""An option: a number of units or features."""
 Positive = Annotated[float, Field(gt=0.0)]
+"""An option: a number above 0."""
 NotNegative = Annotated[float, Field(ge=0.0)]
+"""An option: a number of 0 or more."""
 Depth = Annotated[int, Field(ge=1, le=1000)]
+"""An option: a number of layers, heads or hops."""
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+"""An option: a whole number of 1 or more."""
 MAX_SEED = 2**63 - 1
 """The largest seed: every random number generator accepts it, and the sum of it and a small number."""
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
+"""An option: the seed of a random number generator."""
 _saved: ContextVar[Saved | None] = ContextVar("saved", default=None)
 Where = Callable[..., Words]
 """From a path in the spec ("decoder", "target", "size") to the file, line and path to show."""

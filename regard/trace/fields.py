@@ -14,6 +14,7 @@ from regard.errors import RegardError
 from regard.trace.traced import traced_from_dict
 
 Array = NDArray[np.floating[Any]]
+"""An array of real numbers."""
 Inputs = Mapping[str, Any]
 """The pieces of each input, by its name."""
 

@@ -19,7 +19,8 @@ def written(places: Sequence[int], form: str) -> str:
 
 @dataclass(frozen=True)
 class Pointed:
-    """
+    """Positions of an input that were chosen one after the other.
+
     places   the positions, from 0, in their order
     truth    the true positions; None if they are not known
     form     their figure: a "sequence", a closed "polygon" or "tour", or "triangles" of three positions each

@@ -31,6 +31,7 @@ NARROW = 60
 
 
 def examined() -> list[Findings]:
+    """What `regard doctor` finds, section by section."""
     return [section(title, find) for title, find in PAGE.items()]
 
 

@@ -59,5 +59,6 @@ MECHANISMS = (
     ),
     Mechanism("oracle", "the true alignment as attention", attention={"select": "oracle"}, uses_truth=True),
 )
+"""The ways in which an encoding reaches a decoder."""
 
 NAMES = tuple(mechanism.name for mechanism in MECHANISMS)

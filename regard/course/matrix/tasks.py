@@ -154,6 +154,7 @@ TASKS = (
         unaligned="the world records which turn names the film, but does not align the words of the response.",
     ),
 )
+"""The tasks of the matrix."""
 
 NAMES = tuple(task.name for task in TASKS)
 

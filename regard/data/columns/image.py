@@ -11,7 +11,7 @@ import torch
 from regard.data.columns.pixels import PixelsColumn
 from regard.data.contents import Unreadable, shown
 from regard.data.image import Box, Fit, on_canvas, open_picture
-from regard.data.image_values import as_value
+from regard.data.image_values import image_value
 from regard.data.media import Images
 from regard.data.ragged import Array, Ragged
 from regard.parts import register
@@ -53,7 +53,7 @@ class ImageColumn(PixelsColumn):
     called = "image"
 
     def written(self, value: Any) -> str:
-        return as_value(value, self.name)
+        return image_value(value, self.name)
 
     def _laid(self, value: str, box: Box | None) -> Array:
         try:

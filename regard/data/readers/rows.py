@@ -20,6 +20,7 @@ JSON = (".json", ".jsonl", ".ndjson")
 MOST_LINES = 2000
 """Number of lines among which a blank one is searched."""
 BadRows = Literal["stop", "skip"]
+"""What to do with a row that cannot be read."""
 
 SKIP_HINT = Message(
     "Correct the row, or set bad_rows: skip (", Setting("data.bad_rows", "skip"), ") to go on without it."

@@ -26,6 +26,7 @@ from regard.spec import Spec
 from regard.spec.sections import SPLITS
 
 Splits = dict[str, Iterable[Row]]
+"""The rows of each split, by its name."""
 RECOGNIZED = frozenset(
     (
         "conversation",

@@ -45,6 +45,7 @@ class View:
 
 
 PLAIN = View()
+"""A view with no title and no choices."""
 HELD_BY_KIND = ("structures", "seen")
 """Fields of a trace whose entries have a kind."""
 

@@ -90,7 +90,8 @@ class Distilled:
 
 @dataclass(frozen=True)
 class TextObjective:
-    """
+    """What is minimized beside the likelihood of a text, and how it is smoothed.
+
     smoothing   share of the target distribution that is spread evenly over the vocabulary
     guide       by attended memory, the weight of the loss between the selection and the true alignment, if
                 given

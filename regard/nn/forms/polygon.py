@@ -19,7 +19,8 @@ from regard.nn.memory import Memory
 
 @dataclass(frozen=True)
 class PolygonState(FormState):
-    """
+    """The corners of the polygons that a search has drawn so far.
+
     points    (B, S, 2), of which those in mask (B, S) exist
     corners   (B, K, 4) the first two and the last two corners, from 0
     count     number of corners

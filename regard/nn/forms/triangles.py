@@ -20,7 +20,8 @@ from regard.nn.memory import Memory
 
 @dataclass(frozen=True)
 class TrianglesState(FormState):
-    """
+    """The triangles that a search has drawn so far, and those that may follow.
+
     turns    (B, S, S, S) the side of the line between two points on which a third one lies
     left     (B, K, S, S, S) the triangles that may still come, by their ascending positions from 0
     begun    (B, K, 2) the positions of the unfinished triangle

@@ -48,6 +48,7 @@ class Given:
 
 
 NOTHING = Given()
+"""No additional inputs."""
 NEEDS = frozenset({*(one.name for one in fields(Given)), "words", "costs"})
 """What a selection can need: a field of `Given`, a memory of words, or the costs of the words after a sample."""
 

@@ -59,4 +59,5 @@ class Logger(ABC):
 
 
 def open_loggers(options: Sequence[Any], run: Path, step: int) -> list[Logger]:
+    """The loggers of a run, which continue after a step."""
     return [one.part(one, run, step) for one in options]

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 from pydantic import model_validator
 
-from regard.data.image_values import as_value
+from regard.data.image_values import image_value
 from regard.data.provider import RowCount, Splits
 from regard.errors import RegardError
 from regard.parts import register
@@ -67,7 +67,7 @@ class FormulasWorld(SplitWorld):
                 size -= 1
                 picture = painted(box, self.height, self.width)
                 yield {
-                    "image": as_value(picture, self.type),
+                    "image": image_value(picture, self.type),
                     "formula": formula,
                     "places": self._places(box),
                 }

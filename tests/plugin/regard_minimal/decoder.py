@@ -20,8 +20,8 @@ from regard.nn import (
     MemorySymbols,
     Reading,
     check_attention,
+    guide_total,
 )
-from regard.nn.guided_attention import guide_total
 from regard.nn.letters import Letters, linear, under
 from regard.parts import Mistakes, Plan
 from regard_minimal.drawing import Dial

@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 import regard
-from regard.data import numbered
-from regard.data.image_values import as_value
+from regard.data import image_value, numbered
 
 LAMPS = ("left", "right")
 COLORS = ("red", "green", "blue")
@@ -35,7 +34,7 @@ def _rows() -> Iterator[dict[str, str]]:
         pixels[4:12, 8 * side + 2 : 8 * side + 6] = 255
         bits = [f"{one:03b}" for one in generator.integers(8, size=1 + number % 2)]
         yield {
-            "picture": as_value(pixels, "picture"),
+            "picture": image_value(pixels, "picture"),
             "phrase": f"(the ({color} lamp))",
             "signal": " ".join([*bits, "_"]),
             "state": f"{LAMPS[side]} {color}",

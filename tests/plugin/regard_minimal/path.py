@@ -7,8 +7,7 @@ from typing import ClassVar
 from torch import Tensor
 
 import regard
-from regard.nn.packing import Packing
-from regard.nn.recurrence import RecurrentLayer
+from regard.nn import Packing, RecurrentLayer
 
 GRUS = regard.nn.Replaces(regard.nn.GRUCell)
 

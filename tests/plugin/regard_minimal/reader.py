@@ -9,9 +9,7 @@ from typing import ClassVar
 
 import regard
 from regard.data import Row
-from regard.data.readers import Reader
-from regard.data.readers.entries import Entries, Entry
-from regard.data.readers.files import read_lines
+from regard.data.readers import Entries, Entry, Reader, read_lines
 
 
 @regard.register("reader", "arrows")
