@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard.nn.search.limits import Bounds
-from regard.nn.search.stepper import normalizers, top
+from regard.nn.search.stepper import Bounds, normalizers, top
 from regard.structures.kernels.availability import triton_takes
 
 

@@ -22,8 +22,7 @@ from regard.fast.recording.recordable import recordable, state_of
 from regard.fast.recording.replay import plain_parts
 from regard.nn.memory import Memory
 from regard.nn.path import Replaces
-from regard.nn.search.limits import Bounds
-from regard.nn.search.stepper import Stepper
+from regard.nn.search.stepper import Bounds, Stepper
 from regard.private import eager
 
 STEPPERS = Replaces(Stepper)

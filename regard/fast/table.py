@@ -17,7 +17,8 @@ from typing import Any
 
 import torch
 
-from regard.fast.paths import fused, graphed, recorded
+from regard.fast.paths import graphed, recorded
+from regard.fast.recurrence import decoder_lacks
 from regard.nn.attention import Attention
 from regard.nn.decoders.recurrent import RecurrentDecoder
 from regard.nn.decoders.text_attention import GIVES
@@ -75,7 +76,7 @@ def paths_of(
     memories = {"source": memory}
     on_cuda = "plain" if recorded.lacks(decoder, memories) else "recorded"
     return (
-        "plain" if fused.lacks(decoder, memories) else "fused",
+        "plain" if decoder_lacks(decoder, memories) else "fused",
         on_cuda if graphed.lacks(decoder, memories) else "graphed",
     )
 

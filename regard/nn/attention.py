@@ -130,7 +130,7 @@ class Attention(nn.Module):
 
     def keys(self, memory: Memory) -> Tensor:
         """(B, S, A): the keys that the score compares with queries, computed once per sequence."""
-        return self.score.keys_of(memory)
+        return self.score.keys(memory.values if memory.keys is None else memory.keys)
 
     def forward(
         self, query: Tensor, memory: Memory, keys: Tensor | None = None, given: Given = NOTHING

@@ -1,8 +1,5 @@
 """Functions that other packages do not promise, in one place: their use, their trial and their replacement."""
 
-from regard.private.accelerator import forget_accelerator
-from regard.private.chrf import chrf_of, chrf_rows, chrf_unusable
-from regard.private.compilers import binaries_known, compile_in_turns, inside_kernels, triton_works
 from regard.private.feature import Feature, FeatureState, feature_states
 from regard.private.functions import (
     add_to_all,
@@ -14,6 +11,16 @@ from regard.private.functions import (
     move_all,
     norm_of_all,
     unflattened,
+)
+from regard.private.libraries import (
+    binaries_known,
+    chrf_of,
+    chrf_rows,
+    chrf_unusable,
+    compile_in_turns,
+    forget_accelerator,
+    inside_kernels,
+    triton_works,
 )
 from regard.private.observers import (
     eager,

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.private.compilers import _no_cuda
 from regard.private.feature import Feature, expect
+from regard.private.libraries import _no_cuda
 from regard.private.observers import eager, transforms_active
 
 

@@ -28,7 +28,7 @@ from regard.nn.packing import BucketPacking, Packing, shifted
 from regard.nn.recurrence import RecurrentLayer, run_cells
 from regard.nn.search import Beam
 from regard.nn.search.hypotheses import BackPointers, Finished, Unfinished
-from regard.nn.search.limits import Bounds
+from regard.nn.search.stepper import Bounds
 from tests.quick_interpreter import exchange_once
 
 exchange_once()

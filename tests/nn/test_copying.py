@@ -14,7 +14,7 @@ from torch import Tensor
 from regard.data.batch import BEGIN, END, PAD, UNKNOWN, Tokens
 from regard.data.columns.verbatim import verbatim
 from regard.errors import RegardError
-from regard.fast.paths import fused
+from regard.fast import recurrence
 from regard.fast.paths.recorded_beam import beam_in_chunks
 from regard.fast.paths.recorded_tokens import written_in_chunks
 from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
@@ -154,7 +154,7 @@ def test_every_path_has_the_same_loss_and_gradient(options: dict[str, Any]) -> N
         }
 
     if options["state"] == "previous":
-        assert not fused.lacks(decoder, memory_of(encoder, SOURCES))
+        assert not recurrence.decoder_lacks(decoder, memory_of(encoder, SOURCES))
     fast, fast_gradients = gradients()
     decoder.unroll = decoder.unroll_plain
     plain, plain_gradients = gradients()

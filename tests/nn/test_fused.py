@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from regard.fast import recurrence
 from regard.fast.cpu.choices import choose, choose_back
 from regard.fast.cpu.cost import PackedCost
 from regard.fast.cpu.layout import GRU, SEGMENTS, Choice
@@ -126,7 +127,7 @@ def test_random_shapes_equal_the_plain_ones(seed):
 
 def assert_equals_the_plain_one(encoder, decoder, drawing, tolerance, *, source=SOURCE, target=TARGET):
     """In readouts, attention and every gradient."""
-    assert fused.knows(decoder, {"source": encoder(source)})
+    assert recurrence.knows_decoder(decoder, {"source": encoder(source)})
     previous, _, lengths = shifted(target)
     packing = Packing.of(lengths, previous.shape[1])
     torch.manual_seed(1)

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.fast import recurrence_cuda
-from regard.fast.paths import fused, graphed, recorded_encoder, recorded_network
+from regard.fast import recurrence, recurrence_cuda
+from regard.fast.paths import graphed, recorded_encoder, recorded_network
 from regard.fast.paths.adam_cuda import QuickAdam
 from regard.fast.paths.fused_step import SEARCHED
 from regard.fast.paths.recorded_beam import BEAMS
@@ -215,7 +215,11 @@ def test_a_subclass_that_computes_the_same_stays_fast() -> None:
     assert kernel_of([Named(2, 3)]) == "gru"
     encoder, decoder = model(state="current", feed=False)
     other(decoder, spell=lambda self, *given: [])
-    assert UNROLLED(decoder) and fused.knows(decoder, {"source": encoder(SOURCE)}) and at_once.knows(decoder)
+    assert (
+        UNROLLED(decoder)
+        and recurrence.knows_decoder(decoder, {"source": encoder(SOURCE)})
+        and at_once.knows(decoder)
+    )
 
 
 def test_a_parametrized_weight_is_used_by_the_kernels() -> None:
@@ -224,7 +228,7 @@ def test_a_parametrized_weight_is_used_by_the_kernels() -> None:
     nn.utils.parametrizations.weight_norm(decoder.stack.cell(0), "weight_hh")
     nn.utils.parametrizations.weight_norm(decoder.reading.attention("source").score.query)
     memories = {"source": encoder(SOURCE)}
-    assert kernel_of([decoder.stack.cell(0)]) == "gru" and fused.knows(decoder, memories)
+    assert kernel_of([decoder.stack.cell(0)]) == "gru" and recurrence.knows_decoder(decoder, memories)
 
     def computed() -> tuple[list[Tensor], list[Tensor]]:
         decoder.zero_grad()

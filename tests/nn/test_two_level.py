@@ -63,8 +63,9 @@ def test_weights_are_the_product_of_both_levels(state: dict[str, Any]) -> None:
     for row, t in ((0, 0), (2, 1), (1, 0)):
         query = queries[t + first][row : row + 1]
         one = memory.select(torch.tensor([row]))
-        words = score.words(query, score.words.keys_of(one))[0, 0]
-        sentences = score.sentences(query, score.sentences.keys_of(one.parent))[0, 0]
+        words = score.words(query, score.words.keys(one.values if one.keys is None else one.keys))[0, 0]
+        above = one.parent.values if one.parent.keys is None else one.parent.keys
+        sentences = score.sentences(query, score.sentences.keys(above))[0, 0]
         count, lines = int(one.mask.sum()), int(one.parent.mask.sum())
         of_words = torch.softmax(words[:count], 0)
         of_sentences = torch.softmax(sentences[:lines], 0)

@@ -8,31 +8,32 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import Tensor, nn
 
-from regard.fast.recurrence import kernel_of
-from regard.nn.attention import Attention, Reading
-from regard.nn.decoders.conditioning import Readout
+from regard.fast.recurrence import (
+    StackWeights,
+    attended,
+    choice_of,
+    decoder_lacks,
+    kernel_of,
+    knows_decoder,
+    read_weight,
+    reads_alone,
+    score_kind,
+    score_weights,
+)
+from regard.nn.attention import Attention
 from regard.nn.decoders.decoder import Truth
 from regard.nn.decoders.output import Unrolled
 from regard.nn.decoders.recurrent import UNROLLED
 from regard.nn.decoders.recurrent_steps import RecurrentSteps
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.path import LAYERS, Path, Replaces
-from regard.nn.recurrence import Stack
-from regard.nn.scores import Additive, Dot, General, Linear, Location, ScaledDot
-from regard.nn.selections import Hard, Segmental, Sigmoid, Softmax
+from regard.nn.path import Path
+from regard.nn.scores import Location
+from regard.nn.selections import Hard
 from regard.parts import register
-from regard.structures.kernels.availability import within_reach
 
 if TYPE_CHECKING:
-    from regard.fast.cpu.layout import Choice
     from regard.fast.cpu.looks import Alone
-
-SCORES = Replaces(Additive, Location, Dot, ScaledDot, General, Linear)
-SELECTIONS = Replaces(Softmax, Hard, Sigmoid, Segmental)
-AROUND = Replaces(Stack, Reading, Attention, children=False)
-"""What holds the cells, the score and the selection."""
-READOUTS = Replaces(Readout)
 
 
 CHANGED = "A method of the decoder was overridden or replaced, or a hook watches it."
@@ -49,12 +50,12 @@ class Fused(Path):
     def takes(
         self, decoder: RecurrentSteps, memories: Mapping[str, Memory], *given: Any, **more: Any
     ) -> bool:
-        return knows(decoder, memories) and UNROLLED(decoder)
+        return knows_decoder(decoder, memories) and UNROLLED(decoder)
 
     def why_not(
         self, decoder: RecurrentSteps, memories: Mapping[str, Memory], *given: Any, **more: Any
     ) -> str:
-        return lacks(decoder, memories) if UNROLLED(decoder) else CHANGED
+        return decoder_lacks(decoder, memories) if UNROLLED(decoder) else CHANGED
 
     def run(
         self,
@@ -68,105 +69,6 @@ class Fused(Path):
         looks: bool = True,
     ) -> Unrolled:
         return unroll(decoder, memories, decoder.known(previous), packing, drawing=drawing)
-
-
-def knows(decoder: RecurrentSteps, memories: Mapping[str, Memory]) -> bool:
-    """Whether the decoder has kernels and runs on the CPU."""
-    if not decoder.stack.cell(0).weight_hh.is_cpu or lacks(decoder, memories):
-        return False
-    values = memories[attended(decoder)[0]].values
-    return within_reach(values, decoder.stack.cell(0).weight_hh, rows=len(values))
-
-
-def lacks(decoder: RecurrentSteps, memories: Mapping[str, Memory]) -> str:
-    """What the kernels do not have of a decoder, regardless of the device; empty if they have all: the cells, and an
-    attention to one memory with its score and its selection."""
-    reading = decoder.reading
-    if reading is None:
-        return "The decoder has no attention."
-    if len(reading.names) != 1:
-        return "The decoder attends to several memories."
-    if reading.gates:
-        return "The state gates the context."
-    if memories[reading.names[0]].override is not None:
-        return "The attention is overridden."
-    if decoder.copying is not None and not decoder.looks_before:
-        return "The decoder copies and attends with the current state: the kernels return the readout alone."
-    if decoder.says_summary:
-        return "The output layer reads the summary: the kernels compute the output from the state alone."
-    attention = reading.attention(reading.names[0])
-    if not AROUND(decoder.stack, reading, attention):
-        return "A module around the attention was changed."
-    if kernel_of(decoder.stack.each()) is None:
-        return "The cell has no kernel, or was changed."
-    if not SCORES(attention.score):
-        return "The score has no kernel, or was changed."
-    if not SELECTIONS(attention.select):
-        return "The selection has no kernel, or was changed."
-    if not (READOUTS(decoder.combine) and LAYERS(decoder.stack.dropout)):
-        return "The layer before the output, or the dropout between the cells, was changed."
-    return ""
-
-
-def attended(decoder: RecurrentSteps) -> tuple[str, Attention]:
-    """The one memory that a supported decoder attends to, and its attention."""
-    reading = cast(Reading, decoder.reading)
-    return reading.names[0], reading.attention(reading.names[0])
-
-
-def score_weights(attention: Attention) -> tuple[Tensor | None, Tensor | None]:
-    """The query's weight (A, H), which a dot product lacks, and the vector (A) of an additive score."""
-    score = attention.score
-    if isinstance(score, Additive):
-        return score.query.weight, score.vector
-    return (score.vector[None, : score.query_size], None) if isinstance(score, Linear) else (None, None)
-
-
-def score_kind(attention: Attention) -> tuple[int, float]:
-    """The score's code in the kernels, and the scale of a dot product's queries."""
-    from regard.fast.cpu.layout import ADDITIVE, DOT, LINEAR
-
-    score = attention.score
-    codes: dict[Any, int] = {Additive: ADDITIVE, Location: ADDITIVE, Linear: LINEAR}
-    return codes.get(SCORES.kind(score), DOT), score.scale if isinstance(score, Dot) else 1.0
-
-
-def read_weight(decoder: RecurrentSteps) -> Tensor:
-    """(G, D or O) weights of the context or the readout in the first cell; zeros if neither enters it."""
-    weight = decoder.stack.cell(0).torch_weights()[0]
-    if decoder.looks_after and not decoder.feeds:
-        return weight.new_zeros(len(weight), decoder.readout_size)
-    return weight[:, decoder.embedding.size + decoder.summary_size :]
-
-
-class StackWeights:
-    """The weights of all cells, stacked: U (L, G, H) and its bias, and W (L − 1, G, H) and its bias for the
-    layers above the first."""
-
-    def __init__(self, decoder: RecurrentSteps) -> None:
-        layers = [decoder.stack.cell(layer).torch_weights() for layer in range(len(decoder.stack.cells))]
-        self.first = layers[0]
-        self.recurrent = torch.stack([weight for _, weight, _, _ in layers])
-        self.recurrent_bias = torch.stack([bias for *_, bias in layers])
-        above, bias = [one[0] for one in layers[1:]], [one[2] for one in layers[1:]]
-        self.below = torch.stack(above) if above else self.recurrent.detach()[:0]
-        self.below_bias = torch.stack(bias) if bias else self.recurrent_bias.detach()[:0]
-
-
-def choice_of(attention: Attention) -> Choice:
-    """The selection in the form that the kernels take."""
-    from regard.fast.cpu.layout import SEGMENTS, SIGMOID, SOFTMAX, Choice
-
-    select = attention.select
-    transitions = getattr(select, "transitions", None)
-    between = torch.zeros(1, 4) if transitions is None else transitions.detach().reshape(1, 4)
-    codes: dict[Any, int] = {Softmax: SOFTMAX, Hard: SOFTMAX, Sigmoid: SIGMOID, Segmental: SEGMENTS}
-    return Choice(codes[SELECTIONS.kind(select)], float(getattr(select, "normalize", 0.0)), between.numpy())
-
-
-def reads_alone(attention: Attention) -> bool:
-    """Whether a prediction reads only the most probable position."""
-    return isinstance(attention.select, Hard) and attention.select.read == "mode"
 
 
 def alone_of(

@@ -10,19 +10,19 @@ import torch
 from torch import Tensor, nn
 
 from regard.fast.outputs import OUTPUTS
-from regard.fast.paths.fused import (
-    CHANGED,
+from regard.fast.paths.fused import CHANGED
+from regard.fast.recurrence import (
     StackWeights,
     attended,
     choice_of,
-    knows,
-    lacks,
+    decoder_lacks,
+    kernel_of,
+    knows_decoder,
     read_weight,
     reads_alone,
     score_kind,
     score_weights,
 )
-from regard.fast.recurrence import kernel_of
 from regard.nn.decoders.recurrent_steps import STEPS, RecurrentSteps, State
 from regard.nn.embedding import EMBEDDINGS
 from regard.nn.memory import Memory
@@ -67,7 +67,7 @@ class FusedStep(Path):
         return (
             decoder.copying is None
             and SEARCHED(decoder)
-            and knows(decoder, memories)
+            and knows_decoder(decoder, memories)
             and not layers_lack(decoder)
         )
 
@@ -78,7 +78,7 @@ class FusedStep(Path):
             return "The decoder copies."
         if not SEARCHED(decoder):
             return CHANGED
-        return lacks(decoder, memories) or layers_lack(decoder)
+        return decoder_lacks(decoder, memories) or layers_lack(decoder)
 
     def run(
         self, decoder: RecurrentSteps, memories: Mapping[str, Memory], keys: Mapping[str, Tensor]

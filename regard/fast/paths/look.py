@@ -8,8 +8,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from regard.fast.paths.fused import AROUND
 from regard.fast.paths.graphed import attention_lacks, look_of
+from regard.fast.recurrence import AROUND
 from regard.nn.attention import Attention, Read, Reading
 from regard.nn.memory import Memory
 from regard.nn.path import Path

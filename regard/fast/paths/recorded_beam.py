@@ -19,8 +19,7 @@ from regard.nn.memory import Memory
 from regard.nn.path import Path, Replaces
 from regard.nn.search.beam import Beam
 from regard.nn.search.hypotheses import BackPointers, Finished, Hypotheses, Unfinished
-from regard.nn.search.limits import Bounds
-from regard.nn.search.stepper import Stepper, check_outputs
+from regard.nn.search.stepper import Bounds, Stepper, check_outputs
 from regard.parts import register
 from regard.structures.kernels.availability import triton_takes
 

@@ -18,8 +18,7 @@ from regard.fast.recording.replay import recorder_of
 from regard.nn.memory import Memory
 from regard.nn.path import Path
 from regard.nn.search.hypotheses import Hypotheses, Unfinished
-from regard.nn.search.limits import Bounds
-from regard.nn.search.stepper import Stepper, normalizers
+from regard.nn.search.stepper import Bounds, Stepper, normalizers
 from regard.nn.search.token_by_token import TokenChoice, joined_steps
 from regard.parts import register
 

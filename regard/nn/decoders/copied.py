@@ -19,7 +19,7 @@ from regard.nn.search import Hypotheses
 from regard.trace.prediction import Prediction
 
 if TYPE_CHECKING:
-    from regard.nn.decoders.recurrent import RecurrentDecoder
+    from regard.nn.decoders.recurrent_steps import RecurrentSteps
 
 
 def _packed_places(copying: Copying, memories: Mapping[str, Memory], packing: Packing) -> Tensor:
@@ -28,7 +28,7 @@ def _packed_places(copying: Copying, memories: Mapping[str, Memory], packing: Pa
 
 
 def log_mixture(
-    decoder: RecurrentDecoder,
+    decoder: RecurrentSteps,
     unrolled: Unrolled,
     logits: Tensor,
     memories: Mapping[str, Memory],
@@ -43,7 +43,7 @@ def log_mixture(
 
 
 def costs(
-    decoder: RecurrentDecoder,
+    decoder: RecurrentSteps,
     unrolled: Unrolled,
     readouts: Tensor,
     words: Tensor,
@@ -58,7 +58,7 @@ def costs(
 
 
 def distilled(
-    decoder: RecurrentDecoder,
+    decoder: RecurrentSteps,
     unrolled: Unrolled,
     readouts: Tensor,
     probabilities: Tensor,
@@ -72,7 +72,7 @@ def distilled(
     return -(probabilities * possible).sum()
 
 
-def copies_of(decoder: RecurrentDecoder, found: Hypotheses, memories: Mapping[str, Memory]) -> Tensor:
+def copies_of(decoder: RecurrentSteps, found: Hypotheses, memories: Mapping[str, Memory]) -> Tensor:
     """(B, T, S) the probability that each word of the best answers was copied from each position, given that it was
     written: (1 − g_t) α_tj [x_j = y_t] / p(y_t)."""
     copying = cast(Copying, decoder.copying)
@@ -86,7 +86,7 @@ def copies_of(decoder: RecurrentDecoder, found: Hypotheses, memories: Mapping[st
 
 
 def shown(
-    decoder: RecurrentDecoder,
+    decoder: RecurrentSteps,
     answers: Sequence[Prediction],
     found: Hypotheses,
     memories: Mapping[str, Memory],

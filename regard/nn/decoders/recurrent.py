@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import torch
@@ -12,9 +12,9 @@ from torch import Tensor
 from regard.data.batch import Tokens
 from regard.nn.cells import AnyCell
 from regard.nn.copying import CopyOptions, check_copying, copied_input, first_copyable
-from regard.nn.decoders import at_once, copied, recurrent_board, step_by_step
+from regard.nn.decoders import at_once, copied, recurrent_board
 from regard.nn.decoders.conditioning import Bridging, Condition, check_bridge, check_condition
-from regard.nn.decoders.decoder import BatchView, Truth, truth_by_name
+from regard.nn.decoders.decoder import Truth, truth_by_name
 from regard.nn.decoders.output import Distilled, TextObjective, Unrolled, check_tie
 from regard.nn.decoders.recurrent_steps import NOT_LINEAR, OTHER_CELL, STEPS, RecurrentSteps
 from regard.nn.decoders.step_by_step import ScheduledSamplingOptions
@@ -30,7 +30,6 @@ from regard.nn.recurrence import check_residual
 from regard.nn.search import Hypotheses
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Depth, Dropout, Mistakes, Plan, Settings, Size, register
-from regard.trace.prediction import Prediction
 
 
 @register("decoder", "recurrent")
@@ -248,26 +247,6 @@ class RecurrentDecoder(RecurrentSteps):
             return at_once.unroll(self, memories, self.known(previous), packing, truth=truth, drawing=drawing)
         return self.unroll_plain(memories, previous, packing, truth=truth, drawing=drawing)
 
-    def unroll_plain(
-        self,
-        memories: Mapping[str, Memory],
-        previous: Tensor,
-        packing: Packing,
-        *,
-        truth: Truth = None,
-        drawing: Tensor | None = None,
-        looks: bool = True,
-    ) -> Unrolled:
-        """Step by step, for all options. In training, some words are sampled from the model (`sampling`). The
-        attention weights are always returned."""
-        return step_by_step.unroll(self, memories, previous, packing, truth=truth, drawing=drawing)
-
-    def sampled_share(self) -> float:
-        """The probability that a previous word is sampled from the model, in training."""
-        if self.sampling is None or not self.training:
-            return 0.0
-        return self.sampling.share * min(1.0, int(self.seen) / self.sampling.steps)
-
     @torch.no_grad()
     def distribution(self, memories: Mapping[str, Memory], target: Tokens) -> Tensor:
         """(N, V) p(· | y_<t, x) at every position of the targets and their ends, packed, for distillation;
@@ -325,34 +304,6 @@ class RecurrentDecoder(RecurrentSteps):
             drawn, more = self.score_function(costs, unrolled.looks, unrolled.drawn, drawing, packing)
             looked, parts = looked + drawn, parts | more
         return ForcedCost(total, likelihood, distilled, looked, parts)
-
-    # Copied words.
-
-    def spell(self, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
-        if self.copying is None:
-            return super().spell(ids, column, view, row)
-        return copied.spelled(self.copying, ids, column, view, row)
-
-    def readable(self, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
-        if self.copying is None:
-            return super().readable(ids, column, view, row)
-        return copied.readable(self.copying, ids, column, view, row)
-
-    @torch.no_grad()
-    def with_structures(
-        self,
-        answers: Sequence[Prediction],
-        found: Hypotheses,
-        memories: Callable[[], Mapping[str, Memory]],
-        *,
-        samples: int,
-        seed: int,
-    ) -> list[Prediction]:
-        """Add where the words of the best answer were copied from to the jointly selected structures."""
-        shown = super().with_structures(answers, found, memories, samples=samples, seed=seed)
-        if self.copying is None or all(answer.trace is None for answer in shown):
-            return shown
-        return copied.shown(self, shown, found, memories())
 
     def repeat(self, found: Hypotheses, memories: Mapping[str, Memory]) -> None:
         previous, packing = previous_tokens(found)

@@ -3,7 +3,7 @@ for teacher forcing and every search."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -14,6 +14,7 @@ from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.attention import Attention, Constants, Read, Reading
 from regard.nn.copying import Copying
+from regard.nn.decoders import copied, step_by_step
 from regard.nn.decoders.conditioning import (
     AtOutput,
     Bridge,
@@ -27,18 +28,21 @@ from regard.nn.decoders.conditioning import (
     check_last_states,
     handed_on,
 )
-from regard.nn.decoders.decoder import Source, Truth, summaries, truth_by_name
-from regard.nn.decoders.output import Output, TextObjective
+from regard.nn.decoders.decoder import BatchView, Source, Truth, summaries, truth_by_name
+from regard.nn.decoders.output import Output, TextObjective, Unrolled
 from regard.nn.decoders.step_by_step import ScheduledSamplingOptions
 from regard.nn.decoders.stepwise import StepwiseDecoder
 from regard.nn.decoders.text_attention import AttentionState
 from regard.nn.embedding import Embedding
 from regard.nn.memory import Memory
+from regard.nn.packing import Packing
 from regard.nn.path import faster
 from regard.nn.recurrence import Stack
+from regard.nn.search import Hypotheses
 from regard.nn.selections import ScoreFunction
 from regard.nn.stepping import Step
 from regard.parts import Options, find
+from regard.trace.prediction import Prediction
 
 # word, summary and context are projected separately, each as soon as it is known
 NOT_LINEAR = (
@@ -355,6 +359,54 @@ class RecurrentSteps(StepwiseDecoder):
         found = [output, *([] if context is None else [context]), *([embedded] if self.deep else [])]
         combined: Tensor = self.combine(torch.cat(found, -1), None if at_output is None else at_output.share)
         return combined
+
+    def unroll_plain(
+        self,
+        memories: Mapping[str, Memory],
+        previous: Tensor,
+        packing: Packing,
+        *,
+        truth: Truth = None,
+        drawing: Tensor | None = None,
+        looks: bool = True,
+    ) -> Unrolled:
+        """Step by step, for all options. In training, some words are sampled from the model (`sampling`). The
+        attention weights are always returned."""
+        return step_by_step.unroll(self, memories, previous, packing, truth=truth, drawing=drawing)
+
+    def sampled_share(self) -> float:
+        """The probability that a previous word is sampled from the model, in training."""
+        if self.sampling is None or not self.training:
+            return 0.0
+        return self.sampling.share * min(1.0, int(self.seen) / self.sampling.steps)
+
+    # Copied words.
+
+    def spell(self, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
+        if self.copying is None:
+            return super().spell(ids, column, view, row)
+        return copied.spelled(self.copying, ids, column, view, row)
+
+    def readable(self, ids: Sequence[int], column: Any, view: BatchView, row: int) -> list[str]:
+        if self.copying is None:
+            return super().readable(ids, column, view, row)
+        return copied.readable(self.copying, ids, column, view, row)
+
+    @torch.no_grad()
+    def with_structures(
+        self,
+        answers: Sequence[Prediction],
+        found: Hypotheses,
+        memories: Callable[[], Mapping[str, Memory]],
+        *,
+        samples: int,
+        seed: int,
+    ) -> list[Prediction]:
+        """Add where the words of the best answer were copied from to the jointly selected structures."""
+        shown = super().with_structures(answers, found, memories, samples=samples, seed=seed)
+        if self.copying is None or all(answer.trace is None for answer in shown):
+            return shown
+        return copied.shown(self, shown, found, memories())
 
 
 STEPS = ("start", "known", "project", "projected", "advance", "_read", "readout")

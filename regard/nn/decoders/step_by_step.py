@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from regard import parts
-from regard.nn.attention import Constants, Read, joined
+from regard.nn.attention import Read, joined
 from regard.nn.decoders.decoder import Truth
 from regard.nn.decoders.output import Unrolled
 from regard.nn.memory import Memory
@@ -20,7 +20,7 @@ from regard.nn.packing import Packing
 from regard.parts import Count, Share
 
 if TYPE_CHECKING:
-    from regard.nn.decoders.recurrent import RecurrentDecoder
+    from regard.nn.decoders.recurrent_steps import RecurrentSteps, StepConstants
 
 
 class ScheduledSamplingOptions(parts.Settings):
@@ -33,7 +33,7 @@ class ScheduledSamplingOptions(parts.Settings):
 
 
 def unroll(
-    decoder: RecurrentDecoder,
+    decoder: RecurrentSteps,
     memories: Mapping[str, Memory],
     previous: Tensor,
     packing: Packing,
@@ -82,12 +82,12 @@ def unroll(
 
 @torch.no_grad()
 def _drawn(
-    decoder: RecurrentDecoder,
+    decoder: RecurrentSteps,
     outputs: list[Tensor],
     reads: list[Read],
     feeds: list[Tensor],
     embedded: Tensor,
-    constants: Constants,
+    constants: StepConstants,
 ) -> Tensor:
     """(B, 1) words sampled from the model's distribution at the last step."""
     if feeds:

@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+import torch
+from torch import Tensor
+
 from regard.nn.attention import Attention
 from regard.nn.attention_check import check_attention, check_over, truths_about
 from regard.nn.decoders.glimpsing_board import guide_term
 from regard.nn.decoders.stack_board import step_lines
 from regard.nn.encoders import owner_of
 from regard.nn.letters import Letters, linear, under
+from regard.nn.memory import Memory
 from regard.nn.scores import History
 from regard.nn.scores.two_level import TwoLevel
 from regard.nn.symbols import LookSymbols, MemorySymbols, factor
@@ -49,10 +53,30 @@ def build_attention(options: Any, size: int, source: Any) -> Attention:
     """The attention over the memory of an encoder, or over the words of its sentences."""
     if options.level == "positions":
         return Attention.build(options, size, source)
-    looked = Attention.build(options, size, source.words)
     if options.level == "both":
-        looked.score = TwoLevel(looked.score, Attention.build(options, size, source).score)
-    return looked
+        return TwoLevelAttention.build(options, size, source)
+    return Attention.build(options, size, source.words)
+
+
+class TwoLevelAttention(Attention):
+    """Attention to the words of sentences by the scores of both."""
+
+    score: TwoLevel
+
+    @classmethod
+    def build(cls, options: Any, query_size: int, source: Any) -> Attention:
+        looked = super().build(options, query_size, source.words)
+        looked.score = TwoLevel(looked.score, Attention.build(options, query_size, source).score)
+        return looked
+
+    def keys(self, memory: Memory) -> Tensor:
+        """(B, W, A + A′) the keys of the words, each beside that of its sentence."""
+        assert memory.parent is not None and memory.parent_index is not None
+        words = memory.values if memory.keys is None else memory.keys
+        sentences = memory.parent.values if memory.parent.keys is None else memory.parent.keys
+        above = self.score.sentences.keys(sentences)  # (B, S, A′)
+        places = memory.parent_index.unsqueeze(-1).expand(-1, -1, above.shape[-1])
+        return torch.cat([self.score.words.keys(words), above.gather(1, places)], -1)
 
 
 def check_attentions(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:

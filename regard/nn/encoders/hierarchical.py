@@ -24,7 +24,6 @@ from regard.nn.memory import Memory, Parts
 from regard.nn.packing import BucketPacking
 from regard.nn.path import Replaces
 from regard.nn.recurrence import First
-from regard.nn.scores import AttentionScore
 from regard.nn.selections import Softmax
 from regard.nn.symbols import LookSymbols, MemorySymbols
 from regard.nn.vectors import read_vectors
@@ -34,7 +33,6 @@ Values = Literal["states", "inputs"]
 WHOLE = Replaces(RecurrentEncoder, methods=("forward",))
 """The encoders that can read all sentences together, without padding."""
 ATTENTIONS = Replaces(Attention, children=False)
-KEYS = Replaces(AttentionScore, methods=("keys_of",))
 SELECTIONS = Replaces(Softmax)
 
 
@@ -263,7 +261,7 @@ class HierarchicalEncoder(Encoder):
         others = None if keys is None else packing.apart(keys)
         if self.attention is None or self.query is None:
             return [summaries], Parts(document, pieces, others)
-        if ATTENTIONS(self.attention) and KEYS(self.attention.score) and SELECTIONS(self.attention.select):
+        if ATTENTIONS(self.attention) and SELECTIONS(self.attention.select):
             score = self.attention.score
             scores = score(self.query.expand(1, 1, -1), score.keys(states.unsqueeze(0)))  # (1, 1, N)
             weights = packing.softmax(scores[0, 0]).unsqueeze(1)

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from regard import parts
 from regard.nn.letters import Letters
-from regard.nn.memory import Memory
 from regard.nn.symbols import LookSymbols
 from regard.parts import find, one_of
 from regard.parts.contract import base, optional, required
@@ -80,10 +79,6 @@ class AttentionScore(nn.Module):
     def keys(self, keys: Tensor) -> Tensor:
         """Prepare the keys, once per sequence: (B, S, D) → (B, S, A)."""
         return keys
-
-    def keys_of(self, memory: Memory) -> Tensor:
-        """The prepared keys of a memory."""
-        return self.keys(memory.values if memory.keys is None else memory.keys)
 
     @optional("before the first step, if it needs `previous`")
     def first(self, like: Tensor) -> Tensor:

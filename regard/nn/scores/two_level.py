@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard.nn.memory import Memory
 from regard.nn.scores.score import AttentionScore
 
 
@@ -20,13 +19,6 @@ class TwoLevel(AttentionScore):
         super().__init__(words.query_size, words.key_size)
         self.words, self.sentences = words, sentences
         self.widths = [part.keys(torch.zeros(1, 1, part.key_size)).shape[-1] for part in (words, sentences)]
-
-    def keys_of(self, memory: Memory) -> Tensor:
-        """(B, W, A + A′) the keys of the words, each beside that of its sentence."""
-        assert memory.parent is not None and memory.parent_index is not None
-        above = self.sentences.keys_of(memory.parent)  # (B, S, A′)
-        places = memory.parent_index.unsqueeze(-1).expand(-1, -1, above.shape[-1])
-        return torch.cat([self.words.keys_of(memory), above.gather(1, places)], -1)
 
     def forward(self, query: Tensor, keys: Tensor, previous: Tensor | None = None) -> Tensor:
         words, sentences = keys.split(self.widths, -1)

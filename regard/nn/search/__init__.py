@@ -1,11 +1,10 @@
 from regard.nn.search.beam import Beam
 from regard.nn.search.greedy import Greedy
 from regard.nn.search.hypotheses import Hypotheses
-from regard.nn.search.limits import Limits
 from regard.nn.search.sample import Sample
 from regard.nn.search.score import score
 from regard.nn.search.search import Request, Search
-from regard.nn.search.stepper import Ensemble, Stepper
+from regard.nn.search.stepper import Ensemble, Limits, Stepper
 from regard.nn.search.token_by_token import TokenChoice, token_by_token
 from regard.nn.stepping import Stepwise
 

@@ -13,9 +13,10 @@ from torch import Tensor
 from regard.errors import RegardError
 from regard.nn.path import faster
 from regard.nn.search.hypotheses import BackPointers, Finished, Hypotheses, Unfinished
-from regard.nn.search.limits import Bounds, Limits
 from regard.nn.search.search import Request, Search
 from regard.nn.search.stepper import (
+    Bounds,
+    Limits,
     Stepper,
     all_finite,
     best_continuations,

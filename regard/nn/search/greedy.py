@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Self
 from torch import Tensor
 
 from regard.nn.search.hypotheses import Hypotheses, Unfinished
-from regard.nn.search.limits import Limits
 from regard.nn.search.search import Request, Search
-from regard.nn.search.stepper import Stepper, top
+from regard.nn.search.stepper import Limits, Stepper, top
 from regard.nn.search.token_by_token import written
 from regard.parts import register
 

@@ -13,9 +13,8 @@ from torch import Tensor
 
 from regard.errors import RegardError
 from regard.nn.search.hypotheses import Hypotheses, Unfinished
-from regard.nn.search.limits import Limits
 from regard.nn.search.search import Request, Search
-from regard.nn.search.stepper import Stepper
+from regard.nn.search.stepper import Limits, Stepper
 from regard.nn.search.token_by_token import written
 from regard.parts import Positive, Share, register
 

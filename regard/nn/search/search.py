@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Self
 from torch import Tensor
 
 from regard.nn.search.hypotheses import Hypotheses, Unfinished
-from regard.nn.search.limits import Limits
-from regard.nn.search.stepper import Stepper
+from regard.nn.search.stepper import Limits, Stepper
 from regard.nn.search.token_by_token import token_by_token
 from regard.parts import Options as PartOptions
 from regard.parts.contract import base, optional, required

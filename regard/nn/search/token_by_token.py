@@ -10,8 +10,7 @@ from torch import Tensor
 from regard.data.batch import PAD
 from regard.nn.path import faster
 from regard.nn.search.hypotheses import Hypotheses, Unfinished, over_time
-from regard.nn.search.limits import Bounds
-from regard.nn.search.stepper import Stepper, all_finite, check_choices, check_scores, normalizers
+from regard.nn.search.stepper import Bounds, Stepper, all_finite, check_choices, check_scores, normalizers
 
 
 class TokenChoice(Protocol):

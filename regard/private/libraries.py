@@ -1,8 +1,8 @@
-"""Private functions of numba and Triton."""
+"""Private functions of other libraries than torch: Accelerate, sacrebleu, numba and Triton."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from types import SimpleNamespace
@@ -11,6 +11,65 @@ from typing import Any
 import torch
 
 from regard.private.feature import Feature, expect
+
+
+def _try_reset() -> Any:
+    from accelerate.state import AcceleratorState
+
+    return AcceleratorState._reset_state
+
+
+_reset = Feature(
+    "the reset of Accelerate",
+    "a process that has trained keeps its device and precision, and Accelerate reports a conflict with others",
+    _try_reset,
+)
+
+
+def forget_accelerator() -> None:
+    """Reset Accelerate. If it cannot be reset, Accelerate itself reports conflicts."""
+    reset = _reset.get()
+    if reset is None:
+        return
+    try:
+        reset(reset_partial_state=True)
+    except Exception as error:  # any failure: the state stays as it was
+        _reset.turn_off(f"{type(error).__name__}: {error}")
+
+
+_EXAMPLE = ["the cat sat", "a dog"], ["the cat sits", "one dog"]
+
+
+def _try_statistics() -> Any:
+    from sacrebleu.metrics.chrf import CHRF
+
+    predictions, references = _EXAMPLE
+    for order in (0, 2):
+        scorer = CHRF(word_order=order)
+        rows = scorer._extract_corpus_statistics(predictions, [references])
+        expect(len(rows) == 2 and len(rows[0]) == 3 * (6 + order), "the statistics of a row")
+        summed = scorer._compute_score_from_stats([sum(column) for column in zip(*rows, strict=True)])
+        whole = CHRF(word_order=order).corpus_score(predictions, [references])
+        expect(abs(summed.score - whole.score) < 1e-9, "the score of summed statistics")
+    return True
+
+
+_statistics = Feature("sacrebleu's statistics of chrF", "chrF cannot be measured", _try_statistics)
+
+
+def chrf_unusable() -> str:
+    """Why the installed sacrebleu cannot be used for chrF; empty if it can."""
+    return "" if _statistics.get() else _statistics.reason
+
+
+def chrf_rows(scorer: Any, predictions: Sequence[str], streams: Sequence[Sequence[str | None]]) -> Any:
+    """The statistics of each row; streams: the first references, the second ones, …"""
+    return scorer._extract_corpus_statistics(predictions, streams)
+
+
+def chrf_of(scorer: Any, sums: Sequence[int]) -> float:
+    """chrF of summed statistics."""
+    return float(scorer._compute_score_from_stats(sums).score)
 
 
 class _Reached(Exception):
