@@ -35,11 +35,10 @@ from regard.data import Batches
 from regard.data.batch import BEGIN, END, PAD, Batch, Tokens
 from regard.fitting.experiment import Experiment
 from regard.spec import Spec
-from regard.training.device import make_accelerator
+from regard.training.device import make_accelerator, sent_ahead
 from regard.training.ema import MovingAverage
 from regard.training.objective import Updater
 from regard.training.optimizers import make_optimizer
-from regard.training.sent_ahead import sent_ahead
 
 RECIPE = Path(__file__).parent.parent / "recipes" / "cmudict.yaml"
 TIMES = 4

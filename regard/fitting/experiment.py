@@ -43,7 +43,7 @@ from regard.training import fit as fit_network
 from regard.training.curricula import Curriculum, make_curriculum
 from regard.training.distillation import columns_from, load_distillation
 from regard.training.log import read_curve
-from regard.training.seed import Generators, undisturbed
+from regard.training.state import Generators, undisturbed
 from regard.zoo import find, names
 
 __all__ = ["Experiment"]
@@ -177,7 +177,8 @@ class Experiment:
         train, dev = self.dataset("train"), self.dataset("dev")
         drawn = None if self.spec.training.curriculum is None else self._curriculum(train).draw
         batches = self.model.training_batches(train, world_size=world_size(), draw=drawn)
-        self.model.network.distillation = load_distillation(self.model)
+        distill = self.spec.training.distill
+        self.model.network.distillation = None if distill is None else load_distillation(self.model, distill)
         self._announce()
         if process_rank() == 0:
             self._prepare()
@@ -241,7 +242,8 @@ class Experiment:
             return dict(read_columns(stored))
         columns = make_columns(self.spec)
         self.start_from = Start.of(self.spec)
-        if columns_from(columns, self.spec):
+        distill = self.spec.training.distill
+        if distill is not None and columns_from(columns, distill):
             return columns
         given = () if self.start_from is None else self.start_from.inherited(columns, self.spec)
         fit_columns(columns, self.spec, lambda: self.splits["train"], given=given)

@@ -14,19 +14,18 @@ if TYPE_CHECKING:
     from regard.training.loggers import Logger
     from regard.training.loop import BatchSource, Result, fit
     from regard.training.optimizers import OptimizerPart
-    from regard.training.processes import process_rank, world_size
+    from regard.training.processes import Interrupted, process_rank, world_size
     from regard.training.progress import BarProgress, LineProgress, Progress, make_progress
     from regard.training.schedules import Schedule
-    from regard.training.seed import Generators, seed_everything
-    from regard.training.signals import Interrupted
+    from regard.training.state import Generators, seed_everything
     from regard.training.weights import Transfer, start_from
 
 _HOMES = {
     "BarProgress": "regard.training.progress",
     "BatchSource": "regard.training.loop",
     "Callback": "regard.training.callbacks",
-    "Generators": "regard.training.seed",
-    "Interrupted": "regard.training.signals",
+    "Generators": "regard.training.state",
+    "Interrupted": "regard.training.processes",
     "LineProgress": "regard.training.progress",
     "Logger": "regard.training.loggers",
     "OptimizerPart": "regard.training.optimizers",
@@ -38,7 +37,7 @@ _HOMES = {
     "make_accelerator": "regard.training.device",
     "make_progress": "regard.training.progress",
     "process_rank": "regard.training.processes",
-    "seed_everything": "regard.training.seed",
+    "seed_everything": "regard.training.state",
     "start_from": "regard.training.weights",
     "world_size": "regard.training.processes",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from regard.errors import RegardError
@@ -63,11 +62,3 @@ def check_callbacks(callbacks: Any) -> tuple[Any, ...]:
                 fix="Derive a class from regard.training.Callback, write one of them, and pass an object of it.",
             )
     return tuple(given)
-
-
-def tell(callbacks: Sequence[Any], event: str, figures: Mapping[str, Any]) -> None:
-    """Call this method of each callback that has it, with a separate dict for each."""
-    for callback in callbacks:
-        method = getattr(callback, event, None)
-        if method is not None:
-            method(dict(figures))

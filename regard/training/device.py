@@ -1,4 +1,7 @@
-"""Accelerate, which manages devices, precision and processes; set up once, at the start of a run."""
+"""Devices: Accelerate, which manages devices, precision and processes, and copies of batches to a GPU.
+
+Accelerate is set up once, at the start of a run.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import DistributedDataParallelKwargs
 
+from regard.data.batch import Batch
 from regard.errors import RegardError
 from regard.model.base import named_device
 from regard.private import forget_accelerator
@@ -67,3 +71,28 @@ def _named_device(device: str | None) -> Iterator[None]:
             os.environ.pop(name, None)
         else:
             os.environ[name] = before
+
+
+def sent_ahead(batches: Iterator[Batch], device: torch.device) -> Iterator[Batch]:
+    """The same batches, in order. On CUDA a yielded batch has arrived, or arrives before it is read."""
+    if device.type != "cuda":
+        yield from batches
+        return
+    side = torch.cuda.Stream(device)
+    waiting: tuple[Batch, torch.cuda.Event] | None = None
+    for batch in batches:
+        # The batch after the next reuses the memory of a batch. All kernels that read it have been launched
+        # by now.
+        side.wait_stream(torch.cuda.current_stream(device))
+        with torch.cuda.stream(side):
+            sent = batch.to(device), side.record_event()
+        if waiting is not None:
+            yield _arrived(*waiting)
+        waiting = sent
+    if waiting is not None:
+        yield _arrived(*waiting)
+
+
+def _arrived(batch: Batch, event: torch.cuda.Event) -> Batch:
+    torch.cuda.current_stream().wait_event(event)
+    return batch

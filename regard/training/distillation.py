@@ -12,18 +12,15 @@ from regard.model import AnyModel, Model
 from regard.model.loading import read_columns, read_spec
 from regard.model.saving import COLUMNS
 from regard.nn.network import Distillation
-from regard.spec import Spec
+from regard.spec.sections import DistillOptions
 
 
-def columns_from(columns: Mapping[str, Column], spec: Spec) -> bool:
+def columns_from(columns: Mapping[str, Column], options: DistillOptions) -> bool:
     """Copy the fitted state of the first trained model's columns, since the new model may have more data.
 
-    Returns False if there is no such model, or if its columns have other options; `load_distillation` reports
-    the difference.
+    Returns False if its columns have other options; `load_distillation` reports the difference.
     """
-    if spec.training.distill is None:
-        return False
-    folder = Path(spec.training.distill.from_[0])
+    folder = Path(options.from_[0])
     read_spec(folder)  # raises if there is no model
     known = read_columns(folder / COLUMNS)
     for name, column in columns.items():
@@ -34,11 +31,8 @@ def columns_from(columns: Mapping[str, Column], spec: Spec) -> bool:
     return True
 
 
-def load_distillation(model: AnyModel) -> Distillation | None:
-    """The trained models of the spec, or None. Their columns must be the same as those of the model."""
-    options = model.spec.training.distill
-    if options is None:
-        return None
+def load_distillation(model: AnyModel, options: DistillOptions) -> Distillation:
+    """The trained models of the options. Their columns must be the same as those of the model."""
     if not any(decoder.part.stepwise for decoder in model.spec.decoder.values()):
         raise RegardError(
             "distillation needs an output that is written step by step, and this model has none.",

@@ -11,9 +11,8 @@ from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
 
 from regard.errors import RegardError
-from regard.training.seed import Generators
-from regard.training.snapshots import Snapshot
-from regard.training.state import TrainingState
+from regard.training.checkpoint import Snapshot
+from regard.training.state import Generators, TrainingState
 
 Evaluate = Callable[[], dict[str, float]]
 

@@ -20,18 +20,14 @@ from regard.spec.sections import TrainingSpec
 from regard.storage.files import sweep
 from regard.storage.manifest import folders, refuse_links
 from regard.structures.kernels.cpu.parallel import without_onednn
-from regard.training.callbacks import tell
-from regard.training.device import make_accelerator, precision_restored
-from regard.training.failures import BatchPlace, explain_out_of_memory
+from regard.training.device import make_accelerator, precision_restored, sent_ahead
 from regard.training.judge import Evaluate, Judge
-from regard.training.log import Log
+from regard.training.ledger import BatchPlace, explain_out_of_memory
+from regard.training.log import LOG_EVERY, Log, Report, tell
 from regard.training.objective import Updater
+from regard.training.processes import Interrupted, Signals
 from regard.training.progress import Progress, make_progress
-from regard.training.report import LOG_EVERY, Report
-from regard.training.seed import seed_everything
-from regard.training.sent_ahead import sent_ahead
-from regard.training.signals import Interrupted, Signals
-from regard.training.state import TrainingState
+from regard.training.state import TrainingState, seed_everything
 from regard.training.weights import set_weights, start_from
 
 

@@ -14,7 +14,7 @@ from torch import nn
 import regard
 from regard import RegardError
 from regard.metrics import confidence_interval, interval_of, metric
-from regard.training.snapshots import Snapshot, Snapshots
+from regard.training.checkpoint import Snapshot, Snapshots
 
 Run = Callable[..., tuple[int, str, str]]
 ROWS = [

@@ -37,7 +37,7 @@ def test_the_cost_is_the_cross_entropy_to_the_mean_of_the_teachers(tmp_path: Pat
         quiet=True,
     )
     model, batch = experiment.model, experiment.dataset("train").batch([0, 1, 2])
-    model.network.distillation = load_distillation(model)
+    model.network.distillation = load_distillation(model, model.spec.training.distill)
     output = next(iter(model.spec.outputs))
     cost = model.network.train()(batch)[output]
 

@@ -200,4 +200,4 @@ def test_one_that_does_not_copy_cannot_learn_from_one_that_does(model: Model, tm
     plain = Model.build(spec(copy=False).changed(f"training={distill['training']}"), rows=ROWS)
     plain.columns["target"].relearn(model.columns["target"].learned())
     with pytest.raises(RegardError, match="copies words of 'source'"):
-        load_distillation(plain)
+        load_distillation(plain, plain.spec.training.distill)

@@ -20,7 +20,7 @@ from regard.model.building import fit_columns, make_columns
 from regard.spec import Spec
 from regard.testing.rows import rows as rows_of_all
 from regard.testing.specs import document
-from regard.training.seed import Generators
+from regard.training.state import Generators
 from tests.model.small import build, rows, spec
 
 PAIRS = [(word, word[::-1]) for word in ("ab", "abc", "ba", "cab", "bca", "bb", "aa", "acb")] * 3

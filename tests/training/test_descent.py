@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from regard.training.descent import Descent
 from regard.training.ema import MovingAverage
+from regard.training.objective import Descent
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 

@@ -19,8 +19,8 @@ from regard.errors import RegardError
 from regard.nn.loss import Loss
 from regard.training import make_accelerator, make_progress, seed_everything
 from regard.training.checkpoint import STATE, read
+from regard.training.log import Report
 from regard.training.progress import Estimate, clock
-from regard.training.report import Report
 
 from .tiny import TinyBatches, TinyNetwork, train
 

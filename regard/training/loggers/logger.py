@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
@@ -56,8 +56,3 @@ class Logger(ABC):
     def close(self) -> None:
         """The training has ended, successfully or not."""
         return
-
-
-def open_loggers(options: Sequence[Any], run: Path, step: int) -> list[Logger]:
-    """The loggers of a run, which continue after a step."""
-    return [one.part(one, run, step) for one in options]
