@@ -4,14 +4,26 @@ from regard.metrics.alignment import alignment_error_rate, attention_error_rate,
 from regard.metrics.captions import caption_words
 from regard.metrics.classification import Classification, LabelScore, classification
 from regard.metrics.facts import distinct_hops, fact_accuracy, fact_set_accuracy, random_facts
-from regard.metrics.finding import find_metric, metric, metric_names, output_metric, unknown_metrics
 from regard.metrics.groups import ByGroup, by_group, by_place
-from regard.metrics.inference import Inference, OutputInfo
 from regard.metrics.latent import branching_baselines, latent_uas
 from regard.metrics.lengths import Bucket, ByLength, by_length, lines_by_length
 from regard.metrics.likelihood import perplexity
 from regard.metrics.matching import majority
-from regard.metrics.metric import Metric, OutputMetric, References, RowMetric, Score, Table
+from regard.metrics.metric import (
+    Inference,
+    Metric,
+    OutputInfo,
+    OutputMetric,
+    References,
+    RowMetric,
+    Score,
+    Table,
+    find_metric,
+    metric,
+    metric_names,
+    output_metric,
+    unknown_metrics,
+)
 from regard.metrics.numbers import RMSE, AbsoluteError
 from regard.metrics.pointing import center_pointing, pointing
 from regard.metrics.ranking import top_k_accuracy

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from regard.errors import RegardError
-from regard.metrics.inference import Inference, OutputInfo
-from regard.metrics.metric import Metric, RowMetric, Score, Table, ratio
+from regard.metrics.metric import Inference, Metric, OutputInfo, RowMetric, Score, Table, ratio
 from regard.parts import register
 
 Links = AbstractSet[tuple[int, int]]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from regard.data.ragged import Array
-from regard.metrics.inference import Inference
-from regard.metrics.metric import Score
+from regard.metrics.metric import Inference, Score
 from regard.metrics.pointed_points import PointsMetric, pointed_points
 from regard.parts import register
 

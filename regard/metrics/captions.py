@@ -29,6 +29,8 @@ def caption_words(text: str) -> list[str]:
 class CaptionBLEU(CorpusBLEU):
     """Corpus BLEU-`order`, from 0 to 100: the family `bleu1` to `bleu4`."""
 
+    family = "|".join(ORDERS)
+
     def __init__(self, order: int) -> None:
         self.order = order
 

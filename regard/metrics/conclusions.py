@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from regard.metrics.inference import Inference, OutputInfo
-from regard.metrics.metric import RowMetric, Score, Table
+from regard.metrics.metric import Inference, OutputInfo, RowMetric, Score, Table
 from regard.parts import register
 
 

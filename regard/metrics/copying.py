@@ -6,8 +6,7 @@ from collections import Counter
 from typing import Any
 
 from regard.metrics.alignment import AlignmentMetric, parse_links
-from regard.metrics.inference import Inference, OutputInfo
-from regard.metrics.metric import Metric, Score
+from regard.metrics.metric import Inference, Metric, OutputInfo, Score
 from regard.parts import register
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from regard.metrics.inference import Inference, OutputInfo
-from regard.metrics.metric import Metric, Score
+from regard.metrics.metric import Inference, Metric, OutputInfo, Score
 from regard.parts import register
 
 COLUMN = "conversation"

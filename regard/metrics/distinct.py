@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from regard.metrics.inference import Inference
-from regard.metrics.metric import Metric, Score, pieces
+from regard.metrics.metric import Inference, Metric, Score, pieces
 from regard.metrics.rouge import ngrams
 from regard.parts import register
 
@@ -21,6 +20,7 @@ ORDERS = {f"distinct{order}": order for order in (1, 2, 3)}
 class Distinct(Metric):
     """The share of distinct n-grams among all n-grams of the outputs: the family `distinct1` to `distinct3`."""
 
+    family = "|".join(ORDERS)
     suits = ("text",)
     baseline_name = "references"
 

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from regard.errors import RegardError
-from regard.metrics.inference import Inference, OutputInfo
-from regard.metrics.metric import Metric, Score
+from regard.metrics.metric import Inference, Metric, OutputInfo, Score
 from regard.parts import register
 from regard.trace import SentenceWords
 

@@ -12,8 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from regard.errors import RegardError
-from regard.metrics.inference import Inference, OutputInfo
-from regard.metrics.metric import Metric, Score
+from regard.metrics.metric import Inference, Metric, OutputInfo, Score
 from regard.parts import register
 from regard.trace import Hops
 

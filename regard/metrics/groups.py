@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from regard.errors import Option, RegardError
-from regard.metrics.finding import output_metric
-from regard.metrics.metric import OutputMetric, as_references
+from regard.metrics.metric import OutputMetric, as_references, output_metric
 from regard.metrics.significance import interval_of
 
 MOST = 60

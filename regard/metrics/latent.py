@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from regard.errors import RegardError
-from regard.metrics.inference import Inference, OutputInfo
-from regard.metrics.metric import Metric, Score
+from regard.metrics.metric import Inference, Metric, OutputInfo, Score
 from regard.parts import register
 
 Heads = Sequence[int]

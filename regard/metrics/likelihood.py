@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from regard.errors import RegardError
-from regard.metrics.inference import Inference
-from regard.metrics.metric import Metric, Score
+from regard.metrics.metric import Inference, Metric, Score
 from regard.parts import register
 
 PERPLEXITY = "exp(mean -log p)|per item, end included"

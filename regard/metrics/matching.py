@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from regard.errors import RegardError
-from regard.metrics.inference import Inference
-from regard.metrics.metric import OutputMetric, References, Score, Table, pieces
+from regard.metrics.metric import Inference, OutputMetric, References, Score, Table, pieces
 from regard.parts import register
 
 

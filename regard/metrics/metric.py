@@ -16,23 +16,33 @@ part of a corpus, by length or resampled, such a metric costs one sum and no new
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.data import Batch
+from regard.data.columns import Column
 from regard.errors import RegardError
-from regard.metrics.inference import Inference, OutputInfo
 from regard.parts import Options as PartOptions
+from regard.parts import nearest
 from regard.parts.contract import base, optional, required
+from regard.parts.registry import names, part
+from regard.trace import Trace
+from regard.trace.prediction import Prediction
+
+if TYPE_CHECKING:
+    from regard.nn.memory import Memory
 
 Table = NDArray[np.float64]
 """(rows, numbers): what a metric counts in each row."""
 References = Sequence[Sequence[Any]]
 """One or more references for each row; their number may vary."""
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -64,6 +74,7 @@ class Metric(ABC):
     higher_is_better   the direction of the metric, defined only here
     suits              types of output columns that it supports; empty: all
     ensembles          whether it can be measured for an ensemble
+    family             a regular expression of the names of a family, such as top[1-9][0-9]*; empty: it has one name
     baseline_name      what `baseline` is: "chance level" for random answers, "majority baseline" for the most frequent
                        one
     """
@@ -74,6 +85,7 @@ class Metric(ABC):
     higher_is_better: ClassVar[bool] = True
     suits: ClassVar[tuple[str, ...]] = ()
     ensembles: ClassVar[bool] = True
+    family: ClassVar[str] = ""
     baseline_name: ClassVar[str] = "baseline"
 
     @property
@@ -83,8 +95,14 @@ class Metric(ABC):
     @classmethod
     @optional("when a spec is read, for a family of metrics")
     def named(cls, name: str) -> Metric | None:
-        """The metric that a spec calls `name`. A family such as top1, top2, … overrides this method and `members`."""
+        """The metric that a spec calls `name`. A family such as top1, top2, … declares its names in `family`, and
+        overrides this method and `members`."""
         return cls() if name == cls.Options.type else None
+
+    @classmethod
+    def has_name(cls, name: str) -> bool:
+        """Whether a spec can call it by this name, or one of its family."""
+        return re.fullmatch(cls.family, name) is not None if cls.family else name == cls.Options.type
 
     @classmethod
     @optional("to suggest names")
@@ -216,3 +234,122 @@ def ratio(sums: Table) -> float:
 def pieces(value: str | Sequence[str]) -> list[str]:
     """The words, tags or arcs of a value, which is a list or a text separated by spaces."""
     return value.split() if isinstance(value, str) else list(value)
+
+
+@dataclass(frozen=True)
+class OutputInfo:
+    """An output and its context.
+
+    columns    the columns of the model, or of the rows if there are any
+    inputs     names of the columns that encoders read
+    outputs    names of all outputs
+    truth      {input: column that says where this output should attend}
+    attended   inputs that its decoder attends to
+    """
+
+    name: str
+    columns: Mapping[str, Column]
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    truth: Mapping[str, str]
+    attended: Sequence[str]
+
+    @property
+    def column(self) -> Column:
+        return self.columns[self.name]
+
+    def known(self, kind: str, *, attended: bool = False) -> dict[str, str]:
+        """{input: truth column} for columns of this type; with `attended`, only for attended inputs."""
+        return {
+            name: column
+            for name, column in self.truth.items()
+            if column in self.columns
+            and self.columns[column].can_be(kind)
+            and (name in self.attended or not attended)
+        }
+
+
+class Inference(Protocol):
+    """A model or an ensemble, applied to rows; everything is computed on demand."""
+
+    @property
+    def output(self) -> OutputInfo:
+        """The output to measure, with the columns of the rows."""
+
+    def __len__(self) -> int:
+        """Number of rows."""
+
+    def raw(self, row: int) -> Mapping[str, str]:
+        """Column → text, as written in the data."""
+
+    @property
+    def predictions(self) -> Sequence[Prediction]:
+        """The predictions of the model, one per row, without traces."""
+
+    @property
+    def references(self) -> list[list[Any]]:
+        """The true values of each row, one or more, in the form of `Prediction.value`."""
+
+    def likelihood(self) -> tuple[float, float]:
+        """The summed −log p of the true outputs (natural logarithm), and the number of items."""
+
+    def traces(self, *, structures: bool = False) -> Iterator[tuple[int, Trace]]:
+        """Each row with its trace. For decoders that generate step by step, the trace is of the true output; for
+        others, of the prediction.
+
+        structures   include joint selections and copy probabilities, which takes another pass of decoding
+        """
+
+    def memories(self) -> Iterator[tuple[Batch, Mapping[str, Memory]]]:
+        """Batches of all rows, and their encodings."""
+
+    def shape(self, name: str) -> tuple[int, ...] | None:
+        """(rows, columns) of the grid of an input's positions, if they form one."""
+
+    def once(self, make: Callable[[Inference], Found]) -> Found:
+        """`make` of this inference, computed once for all metrics that request it."""
+
+    def dev(self) -> Inference | None:
+        """The same model on the rows of dev, to choose thresholds; None if these are the rows of dev."""
+
+
+def metric(name: str) -> Metric:
+    """The metric `bleu`, `top5`, …; an unknown name raises an error with the nearest one."""
+    found = find_metric(name)
+    if found is None:
+        raise unknown_metrics([name])
+    return found
+
+
+def output_metric(name: str) -> OutputMetric:
+    """A metric of outputs, called with predictions and references: `output_metric("per")(answers, truth)`."""
+    found = metric(name)
+    if not isinstance(found, OutputMetric):
+        raise RegardError(
+            f"{name} cannot be computed from the outputs alone.",
+            fix="Evaluate a model: model.evaluate(metrics=…).",
+        )
+    return found
+
+
+def find_metric(name: str) -> Metric | None:
+    """The metric that a spec calls by this name, such as `bleu` or `group_accuracy`; None if there is none."""
+    kinds: list[type[Metric]] = [part("metric", known) for known in names("metric")]
+    return next((kind.named(name) for kind in kinds if kind.has_name(name)), None)
+
+
+def metric_names() -> list[str]:
+    """The names of all metrics, including the members of families that are worth suggesting."""
+    return [member for known in names("metric") for member in part("metric", known).members()]
+
+
+def unknown_metrics(wrong: Sequence[str], *, where: str = "") -> RegardError:
+    """An error that lists all unknown names, each with the nearest metric."""
+    if len(wrong) == 1:
+        return RegardError(f"there is no metric {wrong[0]!r}.", where=where, fix=_instead(wrong[0]))
+    told = " ".join(f"{name!r}: {_instead(name)}" for name in wrong)
+    return RegardError(f"there are no metrics {', '.join(map(repr, wrong))}.", where=where, fix=told)
+
+
+def _instead(name: str) -> str:
+    return nearest(name, metric_names())

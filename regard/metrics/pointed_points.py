@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from regard.data.columns.points import coordinates
 from regard.data.ragged import Array
-from regard.metrics.inference import Inference, OutputInfo
-from regard.metrics.metric import Metric
+from regard.metrics.metric import Inference, Metric, OutputInfo
 
 
 class PointsMetric(Metric):

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from regard.errors import RegardError
-from regard.metrics.inference import Inference, OutputInfo
-from regard.metrics.metric import RowMetric, Score, Table
+from regard.metrics.metric import Inference, OutputInfo, RowMetric, Score, Table
 from regard.parts import register
 
 Shape = tuple[int, ...]

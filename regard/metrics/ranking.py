@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from regard.errors import RegardError
-from regard.metrics.inference import Inference
-from regard.metrics.metric import Metric, Score
+from regard.metrics.metric import Inference, Metric, Score
 from regard.parts import register
 from regard.trace.prediction import Prediction
 
@@ -24,6 +23,7 @@ class TopKAccuracy(Metric):
     A label that the training data lack is never among them; of several true labels, the most probable counts.
     """
 
+    family = NAME.pattern
     suits = ("label",)
     baseline_name = "chance level"
 

@@ -33,6 +33,7 @@ def rouge_words(text: str) -> list[str]:
 class ROUGE(OutputMetric):
     """ROUGE-1, ROUGE-2 or ROUGE-L, from 0 to 100: the family `rouge1`, `rouge2`, `rougeL`."""
 
+    family = "|".join(KINDS)
     suits = ("text",)
 
     def __init__(self, kind: str) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.metrics.inference import Inference
-from regard.metrics.metric import Metric, Score
+from regard.metrics.metric import Inference, Metric, Score
 from regard.parts import register
 
 

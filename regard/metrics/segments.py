@@ -21,8 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from regard.errors import RegardError
 from regard.metrics.alignment import AlignmentMetric, Links, aligned_attention
-from regard.metrics.inference import Inference
-from regard.metrics.metric import Score
+from regard.metrics.metric import Inference, Score
 from regard.parts import register
 
 CANDIDATES = np.arange(1, 100) / 100

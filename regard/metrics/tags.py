@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from regard.data.columns.spans import spans
-from regard.metrics.inference import Inference
-from regard.metrics.metric import OutputMetric, References, Score, Table, pieces
+from regard.metrics.metric import Inference, OutputMetric, References, Score, Table, pieces
 from regard.parts import register
 
 

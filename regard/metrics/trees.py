@@ -17,9 +17,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from regard.metrics.inference import Inference
 from regard.metrics.latent import best_rule
-from regard.metrics.metric import OutputMetric, References, Score, Table, pieces
+from regard.metrics.metric import Inference, OutputMetric, References, Score, Table, pieces
 from regard.parts import register
 
 Arc = tuple[str, str]

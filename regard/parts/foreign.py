@@ -88,7 +88,7 @@ def used_parts(value: Any, metrics: Iterable[str] = ()) -> list[Provenance]:
     for name in metrics:
         wanted = name.rpartition(".")[2]  # `output.metric` → `metric`
         known = [part("metric", one) for one in names("metric")]
-        found.update({("metric", one.Options.type): one for one in known if one.named(wanted) is not None})
+        found.update({("metric", one.Options.type): one for one in known if one.has_name(wanted)})
     return [Provenance.of(kind, name, made) for (kind, name), made in found.items() if not origin(made).own]
 
 

@@ -31,6 +31,7 @@ def check_metric(report: PartReport, made: type[Metric], rows: Sequence[Row], sp
         report.add("named", f"the metric {name!r}", type(metric).__name__)
         raise Stop
     report.is_true("name", metric.name == name, repr(name), repr(metric.name))
+    report.is_true("family", made.has_name(name), f"an expression that matches {name!r}", repr(made.family))
     tried = 0
     for small, output in _models(report, metric, rows, spec):
         tried += 1

@@ -10,7 +10,7 @@ import pytest
 from regard.data.columns import LabelColumn, TextColumn
 from regard.data.columns.group import GroupColumn
 from regard.metrics import metric
-from regard.metrics.inference import OutputInfo
+from regard.metrics.metric import OutputInfo
 
 
 class Answers:
