@@ -19,6 +19,8 @@ from regard.spec import Spec
 
 ROWS = 6
 DEVICES = {"cpu": "CPU", "cuda": "CUDA"}
+PLAIN = "plain"
+"""The mark of a call without a path."""
 
 
 def asked_by(spec: Spec, rows: Iterable[Row] | None = None) -> list[PathCall]:
@@ -61,15 +63,15 @@ def merged(asked: Iterable[PathCall]) -> list[PathCall]:
 def report(spec: Spec, rows: Iterable[Row] | None = None) -> str:
     """A table of the calls of a model with the paths that serve them on each device, and why the others do not."""
     asked = merged(asked_by(spec, rows))
-    table = [["call", *DEVICES.values()]]
+    table = [["call", *(f"on {name}" for name in DEVICES.values())]]
     for one in asked:
-        table.append([one.call, *(", then ".join(one.serving(device)) or "plain" for device in DEVICES)])
+        table.append([one.call, *(", then ".join(one.serving(device)) or PLAIN for device in DEVICES)])
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in table]
-    refused = [f"{name}: {reason}" for one in asked for name, reason in one.refused if reason]
-    lines += ["", "not used", *refused] if refused else []
-    lines += [
-        "",
-        "A path that serves may still leave a call to the next one, for instance if the batch is large.",
-    ]
+    lines = ["The fast paths that compute the calls of this model:", ""]
+    lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in table]
+    refused = [(one.call, name, reason) for one in asked for name, reason in one.refused if reason]
+    lines += ["", "Not used for this model:"] if refused else []
+    lines += [f"  {name} ({call}): {reason}" for call, name, reason in refused]
+    lines += ["", f"{PLAIN}: ordinary torch code. A path may leave a call to the next, or to torch,"]
+    lines += ["for instance if the batch is large."]
     return "\n".join(line.rstrip() for line in lines)

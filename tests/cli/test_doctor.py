@@ -52,7 +52,7 @@ def test_the_page_tells_what_is_here(
     devices = [one["name"] for one in sections["Devices"]["findings"] if one["state"] == "on"]
     assert ("cuda:0" in devices) == torch.cuda.is_available() and "cpu" in devices
     assert found(sections["Extras"], "figures")["value"] == f"matplotlib {metadata.version('matplotlib')}"
-    assert found(sections["Kernels"], "a chain")["state"] == "on"
+    assert found(sections["Kernels"], "trial")["state"] == "on"
     assert any("compiled for" in one["value"] for one in sections["Kernels"]["findings"])
     assert found(sections["Folders"], "cache")["reason"].startswith("1.2 MB")
     assert (
@@ -105,6 +105,33 @@ def test_a_library_that_is_missing_or_old_is_told_with_the_remedy(
     assert "✗ nothing-like-it" in out and "not installed" in out and "numpy" not in out
 
 
+def test_a_copy_that_is_not_installed_is_told_and_knows_its_libraries(
+    regard: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(name: str) -> str:
+        if name == "regard":
+            raise metadata.PackageNotFoundError(name)
+        return version(name)
+
+    version = metadata.version
+    installed = {str(one) for one in libraries._requirements()}
+    monkeypatch.setattr(metadata, "version", absent)
+    monkeypatch.setattr(metadata, "requires", absent)
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = {Requirement(text).name for text in project["dependencies"]}
+    found = libraries._requirements()
+    assert {one.name for one in found if one.marker is None} <= named <= {one.name for one in found}
+    assert len(found) == len(installed)
+    monkeypatch.setattr(page, "PAGE", {one: page.PAGE[one] for one in ("Versions", "Libraries", "Extras")})
+    monkeypatch.setenv("COLUMNS", "200")
+    code, out, _ = regard("doctor")
+    assert code == 0 and f"not installed: Python finds it in {REPOSITORY / 'regard'}" in out
+    assert f"required {len(named)} libraries" in out and "matplotlib" in out
+    monkeypatch.setattr(libraries, "PROJECT", REPOSITORY / "nothing.toml")
+    code, out, _ = regard("doctor")
+    assert code == 0 and "required unknown  regard is not installed" in out and "matplotlib" not in out
+
+
 def test_an_examination_that_fails_does_not_end_the_page(
     regard: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,7 +162,7 @@ def test_a_wrong_kernel_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regard.structures, "LinearChain", Chain)
     monkeypatch.setattr("regard.structures.kernels.plainly", plainly)
     told = speed._tried()
-    assert told.state == "wrong" and told.reason == "the kernel gives 2, plain code 3"
+    assert told.state == "wrong" and told.reason == "the kernel of a linear chain gives 2, plain code 3"
 
 
 def test_every_extra_has_a_purpose() -> None:
@@ -157,7 +184,7 @@ def test_packages_with_parts_are_listed_and_a_broken_one_is_told(tmp_path: Path)
         about.mkdir()
         (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n")
         (about / "entry_points.txt").write_text(f"[regard.parts]\n{name} = {name}_parts\n")
-    path = os.pathsep.join([str(tmp_path), str(REPOSITORY)])
+    path = os.pathsep.join([str(tmp_path), str(REPOSITORY), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [sys.executable, "-c", PLUGINS],
         env={**os.environ, "PYTHONPATH": path},

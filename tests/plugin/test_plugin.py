@@ -439,8 +439,8 @@ def test_a_foreign_path_serves_what_it_takes_and_no_subclass(regard: Regard, tmp
     for shown, serving in ((described.out, "torch-gru, then layer-cpu"), (lstm.out, "layer-cpu")):
         (line,) = [one for one in shown.splitlines() if one.startswith("layer.run")]
         assert line.split(None, 1)[1].startswith(serving), shown
-    assert "torch-gru: The cell is no GRU, or was changed." in lstm.out
-    assert "torch-gru: " not in described.out
+    assert "torch-gru (layer.run): The cell is no GRU, or was changed." in lstm.out
+    assert "torch-gru (" not in described.out
     assert "from regard-minimal 0.3.1: regard_minimal.path.TorchGRU" in listed.out
 
 

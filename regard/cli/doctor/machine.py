@@ -30,7 +30,7 @@ SECRET = ("TOKEN", "KEY", "SECRET", "PASSWORD")
 
 
 def versions() -> Iterator[Finding]:
-    yield Finding("regard", __version__, reason=str(Path(__file__).parents[2]))
+    yield _regard()
     yield Finding("Python", platform.python_version(), reason=platform.python_implementation())
     for name in LIBRARIES:
         try:
@@ -39,6 +39,16 @@ def versions() -> Iterator[Finding]:
             reason = "comes with torch for CUDA" if name == "triton" else ""
             yield Finding(name, "not installed", "off" if reason else "wrong", reason, _install(name, reason))
     yield Finding("system", f"{platform.system()} {platform.release()}", reason=platform.machine())
+
+
+def _regard() -> Finding:
+    here = Path(__file__).parents[2]
+    try:
+        metadata.version("regard")
+    except metadata.PackageNotFoundError:
+        reason = f"not installed: Python finds it in {here}"
+        return Finding("regard", __version__, "off", reason, f"To install it:  pip install {here.parent}")
+    return Finding("regard", __version__, reason=str(here))
 
 
 def _install(name: str, optional: str) -> str:
@@ -83,18 +93,18 @@ def settings() -> Iterator[Finding]:
 def folders() -> Iterator[Finding]:
     from regard.data.sources.splits import cache_folder
 
-    yield _folder("cache", cache_folder(), "data sets, data packages; $REGARD_CACHE moves it")
-    yield _folder("runs", Path("runs"), "trained models, in this folder")
+    yield _folder("cache", cache_folder(), "data sets and data packages; REGARD_CACHE moves it")
+    yield _folder("runs", Path("runs"), "trained models; `regard train` makes it")
 
 
 def _folder(name: str, path: Path, about: str) -> Finding:
     if not path.is_dir():
-        return Finding(name, str(path), "off", f"not there yet: {about}")
+        return Finding(name, str(path), "off", f"not there yet; for {about}")
     if not os.access(path, os.W_OK):
         return Finding(
             name, str(path), "wrong", "it cannot be written", "Change its permissions, or set REGARD_CACHE."
         )
-    return Finding(name, str(path), reason=f"{size(used(path))}: {about}")
+    return Finding(name, str(path), reason=f"{size(used(path))} of {about}")
 
 
 def used(path: Path) -> int:

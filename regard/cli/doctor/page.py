@@ -25,6 +25,14 @@ PAGE = {
     "Settings": machine.settings,
 }
 """The sections and what finds their lines."""
+ABOUT = {
+    "Extras": "optional libraries",
+    "Kernels": "compiled code, kept on disk",
+    "Functions of other packages": "each is tried; plain code replaces it if it fails",
+    "Fast paths": "`regard describe NAME --paths` tells which of them serve a model",
+    "Settings": "environment variables",
+}
+"""What stands beside some titles."""
 SIGNS = {"on": ("✓", "green"), "off": ("–", "dim"), "wrong": ("✗", "bold red")}
 NARROW = 60
 """Columns below which a finding takes a line for its name and one for the rest."""
@@ -47,7 +55,10 @@ def printed(sections: list[Findings], console: Console) -> None:
     for one in sections:
         if not one.findings:
             continue
-        console.print(Text(one.title, style="bold"))
+        title = Text(one.title, style="bold")
+        if one.title in ABOUT:
+            title.append(f"  {ABOUT[one.title]}", style="not bold dim")
+        console.print(title)
         console.print(_narrow(one) if console.width < NARROW else _wide(one, console.width // 2))
         console.print()
     if failing := wrong(sections):

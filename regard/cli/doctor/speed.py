@@ -9,6 +9,7 @@ from regard.cli.doctor.finding import Finding, size
 from regard.cli.doctor.machine import used
 
 PACKAGE = Path(__file__).parents[2]
+DEVICES = {"cpu": "CPU", "cuda": "CUDA"}
 
 
 def kernels() -> Iterator[Finding]:
@@ -26,9 +27,12 @@ def kernels() -> Iterator[Finding]:
             yield Finding(name, "not kept", "wrong", reason, "Set NUMBA_CACHE_DIR to a folder that can be.")
         else:
             count = len(list(folder.rglob("*.nbc")))
-            told = f"{count} compiled for {binding.get_host_cpu_name()}" if count else "none compiled yet"
             place = folder.relative_to(PACKAGE.parent) if folder.is_relative_to(PACKAGE) else folder
-            yield Finding(name, told, reason=f"{size(used(folder))} in {place}")
+            if count:
+                told = f"{count} compiled for {binding.get_host_cpu_name()}"
+                yield Finding(name, told, reason=f"{size(used(folder))} in {place}")
+            else:
+                yield Finding(name, "none compiled yet", reason="each is compiled at its first use")
 
 
 def _tried() -> Finding:
@@ -43,9 +47,9 @@ def _tried() -> Finding:
     with plainly():
         expected = LinearChain(potentials).log_partition
     if torch.allclose(found, expected):
-        return Finding("a chain", "right", reason="the kernel agrees with plain code")
-    reason = f"the kernel gives {found.item():.6g}, plain code {expected.item():.6g}"
-    return Finding("a chain", "wrong", "wrong", reason, "Report it, with this page.")
+        return Finding("trial", "right", reason="the kernel of a linear chain agrees with plain code")
+    reason = f"the kernel of a linear chain gives {found.item():.6g}, plain code {expected.item():.6g}"
+    return Finding("trial", "wrong", "wrong", reason, "Report it, with this page.")
 
 
 def functions() -> Iterator[Finding]:
@@ -72,10 +76,11 @@ def paths() -> Iterator[Finding]:
     known = names("path")
     for name in known:
         made = part("path", name)
-        told = f"{made.serves} on {' and '.join(made.devices)}"
+        devices = [DEVICES[one] for one in made.devices]
+        told = f"{made.serves} on {' and '.join(devices)}"
         if here & set(made.devices):
             yield Finding(name, told)
         else:
-            yield Finding(name, told, "off", f"no {' or '.join(made.devices)} here")
+            yield Finding(name, told, "off", f"no {' or '.join(devices)} device here")
     if not known:
         yield Finding("none", "", "off", "the folder regard/fast is not here; everything is computed plainly")
