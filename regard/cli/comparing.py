@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from regard.cli.looking import LookRequest
+from regard.cli.show_request import ShowRequest
 from regard.errors import RegardError
 from regard.evaluation import Evaluation
 from regard.metrics import Comparison, compare
@@ -96,7 +96,7 @@ def comparisons_json(made: Sequence[tuple[str, str, str, Comparison]]) -> list[d
 
 def draw_side_by_side(
     runs: Sequence[Path],
-    looked: LookRequest,
+    request: ShowRequest,
     *,
     of: str | None,
     names: Sequence[str],
@@ -131,8 +131,8 @@ def draw_side_by_side(
             where="--of",
             fix=f"They have {', '.join(common)}." if common else "",
         )
-    looked = looked.on_split_of(models[0])
-    traces = [_traced(looked.by(model, of or common[0])) for model in models]
+    request = request.on_split_of(models[0])
+    traces = [_traced(request.by(model, of or common[0])) for model in models]
     titles = names or [run.name for run in runs]
     if output is not None:
         save(draw(list(zip(titles, traces, strict=True)), across=across), output)

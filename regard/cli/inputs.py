@@ -31,7 +31,7 @@ def as_inputs(model: Model, words: Sequence[str]) -> list[Any]:
     by_name = [model.columns[name] for name in model.spec.inputs]
     if len(by_name) > 1 and len(words) == len(by_name):
         return [dict(zip(model.spec.inputs, words, strict=True))]
-    if len(by_name) == 1 and by_name[0].perceived:
+    if len(by_name) == 1 and by_name[0].has_regions:
         return list(words)
     return [parse_line(" ".join(words), "the text", model)] if words else []
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from regard.cli.command import HOW_OF, Loading
 from regard.cli.loading import load, load_any
-from regard.cli.looking import LookRequest
 from regard.cli.outputs import file_of
+from regard.cli.show_request import ShowRequest
 from regard.errors import RegardError
 from regard.inspect.drawings.drawing import Style, drawing_for
 from regard.model import LanguageModel, Model
@@ -21,7 +21,7 @@ from regard.trace import Trace
 
 def show_trace(
     run: Path,
-    looked: LookRequest,
+    request: ShowRequest,
     *,
     of: str | None = None,
     grid: bool = False,
@@ -36,32 +36,32 @@ def show_trace(
     if isinstance(model, LanguageModel):
         from regard.cli.continuing import show_surprise
 
-        _check_text_alone(looked, grid=grid)
-        show_surprise(model, looked.line, output)
+        _check_text_alone(request, grid=grid)
+        show_surprise(model, request.line, output)
         return
-    looked = looked.on_split_of(model)
+    request = request.on_split_of(model)
     style: Style = "grid" if grid else "smooth"
     names = list(model.spec.outputs) if of is None else [model.output_name(of, HOW_OF)]
-    if looked.look is not None and len(names) > 1:
+    if request.look is not None and len(names) > 1:
         raise RegardError(
             f"--look works with one output. Which of {', '.join(names)}?",
             where="--look",
             fix=f"--of {names[0]}",
         )
     for name in names:
-        found = looked.by(model, name)
+        found = request.by(model, name)
         if found.trace is None:
             continue
-        if looked.samples:
+        if request.samples:
             check_sampled(found)
         _check_shown(found.trace, grid=grid)
         scenes = [figure(found.trace, style=style)]
-        if looked.look is not None:
-            before = looked.untold(model, name)
+        if request.look is not None:
+            before = request.untold(model, name)
             scenes = before_and_after(before.trace or found.trace, found.trace, style=style)
         if output is not None:
             path = file_of(output, name, names)
-            page = path.suffix.lower() in (".html", ".htm") and looked.look is None
+            page = path.suffix.lower() in (".html", ".htm") and request.look is None
             save(
                 found.trace.html() if page else scenes[0] if len(scenes) == 1 else side_by_side(scenes), path
             )
@@ -74,13 +74,13 @@ def show_trace(
                 screen.print(f"log p {found.score:.3f}", highlight=False)
 
 
-def _check_text_alone(looked: LookRequest, *, grid: bool) -> None:
+def _check_text_alone(request: ShowRequest, *, grid: bool) -> None:
     """Refuse options that do not apply to a language model, whose only figure is the shaded text."""
     given = {
-        "--row": looked.row is not None,
-        "--target": looked.target is not None,
-        "--samples": bool(looked.samples),
-        "--look": looked.look is not None,
+        "--row": request.row is not None,
+        "--target": request.target is not None,
+        "--samples": bool(request.samples),
+        "--look": request.look is not None,
         "--grid": grid,
     }
     for option, used in given.items():
@@ -101,7 +101,7 @@ def _check_shown(trace: Trace, *, grid: bool) -> None:
 
 def show_heads(
     run: Path,
-    looked: LookRequest,
+    request: ShowRequest,
     layers: Sequence[str] | None,
     *,
     of: str | None = None,
@@ -110,16 +110,16 @@ def show_heads(
 ) -> None:
     """Show the attention of each head of all layers, or of the given `layers` (names or numbers), for each output that
     has heads."""
-    if looked.look is not None:
+    if request.look is not None:
         raise RegardError(
             "--heads shows the model's own attention, without an override.",
             where="--heads",
             fix="Leave out --look.",
         )
     model = load(run, how, Model)
-    looked = looked.on_split_of(model)
+    request = request.on_split_of(model)
     names = list(model.spec.outputs) if of is None else [model.output_name(of, HOW_OF)]
-    found = {name: looked.by(model, name) for name in names}
+    found = {name: request.by(model, name) for name in names}
     shown = {
         name: (one, one.trace) for name, one in found.items() if one.trace is not None and one.trace.heads
     }

@@ -21,10 +21,10 @@ from rich.text import Text
 from regard.cli.outputs import STANDARD, write_output
 from regard.course import lectures
 from regard.course.lectures import CheckResult, EntryResult
+from regard.course.lectures.catalog import answered_by, command
 from regard.course.lectures.checks import PREAMBLE, PythonCheck
 from regard.course.lectures.drawing import drawn, has_figure
 from regard.course.lectures.session import session
-from regard.course.lectures.shelf import answered_by, command
 from regard.errors import RegardError
 from regard.inspect.saving import check_target, save
 from regard.reporting.console import safe_console

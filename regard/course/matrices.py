@@ -12,7 +12,7 @@ from rich.text import Text
 from regard.cli.outputs import STANDARD, write_output
 from regard.course.matrix import MECHANISMS, TASKS, MatrixTable, MechanismMatrix, find_task
 from regard.course.matrix.matrix import chosen_rows
-from regard.course.matrix.seeing import see
+from regard.course.matrix.summary import summarize
 from regard.course.matrix.table import shown, title
 from regard.course.matrix.writing import remarks, to_json, write_matrix, writer_of
 from regard.errors import RegardError
@@ -106,4 +106,4 @@ def _show(table: MatrixTable, console: Console) -> None:
     for name, why in remarks(table).items():
         console.print(Text(f"{name}: {why}", style="dim"))
     console.print()
-    console.print(Text(see(table), style="bold"))
+    console.print(Text(summarize(table), style="bold"))

@@ -24,6 +24,7 @@ from regard.inspect.groups import groups_figure
 from regard.inspect.heads import heads_figure
 from regard.inspect.heatmap import heatmap, panels
 from regard.inspect.highlight import highlight, pieces, shaded
+from regard.inspect.inputs import draw_input
 from regard.inspect.layout import Block
 from regard.inspect.page import page, prediction_fragment, trace_page
 from regard.inspect.ranking import beam, labels
@@ -32,7 +33,6 @@ from regard.inspect.saving import save
 from regard.inspect.scene import Renderers, Scene
 from regard.inspect.scene import install as install_renderers
 from regard.inspect.section import Card, PageSection
-from regard.inspect.seen import seen
 from regard.inspect.svg import svg
 from regard.inspect.terminal import Ink, render
 from regard.trace.views import Views
@@ -65,6 +65,7 @@ __all__ = [
     "curve",
     "document",
     "draw",
+    "draw_input",
     "figure",
     "gallery",
     "groups_figure",
@@ -80,7 +81,6 @@ __all__ = [
     "print_trace",
     "samples",
     "save",
-    "seen",
     "segments",
     "shaded",
     "side_by_side",

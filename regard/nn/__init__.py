@@ -36,7 +36,7 @@ from regard.nn.encoders import (
     build_word_embedding,
     word_vector,
 )
-from regard.nn.encoders.image import PictureNetwork
+from regard.nn.encoders.image import ImageNetwork
 from regard.nn.guided_attention import guide_total
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
@@ -73,6 +73,7 @@ __all__ = [
     "Given",
     "Hypotheses",
     "ImageEncoder",
+    "ImageNetwork",
     "LSTMCell",
     "LabelDecoder",
     "Look",
@@ -88,7 +89,6 @@ __all__ = [
     "ParentedEncoder",
     "Parents",
     "Path",
-    "PictureNetwork",
     "PyramidalEncoder",
     "RNNCell",
     "Reading",

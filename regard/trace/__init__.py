@@ -22,7 +22,7 @@ from regard.trace.fields import Array
 from regard.trace.glimpses import Glimpses
 from regard.trace.heads import LayerHeads
 from regard.trace.pointed import Pointed, written
-from regard.trace.seen import Seen, SeenFilm, SeenPicture, SeenPoints, SeenSeries
+from regard.trace.seen import Seen, SeenImage, SeenPoints, SeenSeries, SeenVideo
 from regard.trace.structure import TracedStructure
 from regard.trace.structures import Arcs, Hops, Nodes, Segments, SentenceWords
 from regard.trace.tape import Tape
@@ -38,10 +38,10 @@ __all__ = [
     "Nodes",
     "Pointed",
     "Seen",
-    "SeenFilm",
-    "SeenPicture",
+    "SeenImage",
     "SeenPoints",
     "SeenSeries",
+    "SeenVideo",
     "Segments",
     "SentenceWords",
     "Tape",

@@ -58,7 +58,7 @@ Place = tuple[int, float, float, float, float]
 
 
 @dataclass(frozen=True, eq=False)
-class SeenPicture(Seen):
+class SeenImage(Seen):
     """An image, its grid of positions, and its true regions.
 
     pixels   (H, W, 3) uint8
@@ -76,12 +76,12 @@ class SeenPicture(Seen):
         put(self, "grid", tuple(self.grid))
         put(self, "places", tuple((int(look), *map(float, box)) for look, *box in self.places))
 
-    def with_grid(self, grid: tuple[int, int], places: tuple[Place, ...]) -> SeenPicture:
-        return SeenPicture(self.pixels, grid, places)
+    def with_grid(self, grid: tuple[int, int], places: tuple[Place, ...]) -> SeenImage:
+        return SeenImage(self.pixels, grid, places)
 
 
 @dataclass(frozen=True, eq=False)
-class SeenFilm(Seen):
+class SeenVideo(Seen):
     """frames (T, H, W, 3) uint8; each is a position that can be attended to."""
 
     kind: ClassVar[str] = "film"

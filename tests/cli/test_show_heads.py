@@ -39,7 +39,7 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Trace]], N
         )
         monkeypatch.setattr(showing, "load", lambda *_: model)
         monkeypatch.setattr(
-            showing.LookRequest, "by", lambda self, model, name: Prediction("BA", "BA", -0.5, traces[name])
+            showing.ShowRequest, "by", lambda self, model, name: Prediction("BA", "BA", -0.5, traces[name])
         )
 
     return answer

@@ -21,7 +21,7 @@ from regard.nn.selections.segments import Segmental
 from regard.parts import names, registry
 from regard.testing import check_part, failures
 from regard.trace import Arcs, Trace, TracedStructure
-from tests.inspect import drawn_seen, drawn_structures
+from tests.inspect import drawn_inputs, drawn_structures
 
 WORDS = ["the", "dog", "ran"]
 
@@ -181,9 +181,9 @@ OURS = {
     "arcs": drawn_structures.tree,
     "segments": drawn_structures.spelled,
     "hops": drawn_structures.story,
-    "image": drawn_seen.caption,
-    "video": drawn_seen.film,
-    "series": drawn_seen.spoken,
+    "image": drawn_inputs.caption,
+    "video": drawn_inputs.film,
+    "series": drawn_inputs.spoken,
 }
 
 

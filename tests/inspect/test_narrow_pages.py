@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from browser import browser, measured
 from drawn_heads import random_heads
-from drawn_seen import caption, film, spoken
+from drawn_inputs import caption, film, spoken
 from drawn_structures import spelled, story, tree
 from drawn_traces import random_trace, tiny
 

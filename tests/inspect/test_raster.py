@@ -4,7 +4,7 @@ import io
 
 import numpy as np
 import pytest
-from drawn_seen import canvas
+from drawn_inputs import canvas
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays

@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 
 import numpy as np
 import pytest
-from drawn_seen import caption
+from drawn_inputs import caption
 from drawn_structures import STORY
 from rich.console import Console
 
@@ -26,7 +26,7 @@ from regard.inspect import (
 )
 from regard.inspect.scene import Circle, Group, Image, Rect, Scene, Shape, Text
 from regard.metrics.groups import ByGroup, GroupScore
-from regard.trace import Hops, Nodes, SeenPicture, SeenSeries, SentenceWords, Trace
+from regard.trace import Hops, Nodes, SeenImage, SeenSeries, SentenceWords, Trace
 
 LEAVES = ["an", "extraordinarily", "long", "day", "ends"]
 
@@ -111,7 +111,7 @@ def test_true_regions_of_a_gallery_are_exact():
     truth = known.truth["image"].copy()
     truth[1] = 0  # the second word is wrong: its region means nothing
     trace = replace(
-        known, truth={"image": truth}, seen={"image": SeenPicture(known.seen["image"].pixels, (3, 3), boxes)}
+        known, truth={"image": truth}, seen={"image": SeenImage(known.seen["image"].pixels, (3, 3), boxes)}
     )
     scene = gallery([Example(trace, "red blue square", ("red green square",))])
     outlines = [mark for mark in scene.walk() if isinstance(mark, Shape) and mark.stroke == "truth"]

@@ -12,7 +12,7 @@ from regard import Model, Spec
 from regard.data import Dataset, Row
 from regard.data.arrays import array_from_uri, array_uri
 from regard.errors import RegardError
-from regard.trace import SeenFilm, SeenSeries
+from regard.trace import SeenSeries, SeenVideo
 from regard.worlds import world
 from tests.model.small import build
 
@@ -59,7 +59,7 @@ def test_each_word_looks_at_the_frames(films: list[Row], encoder: dict) -> None:
     assert answer.trace.layout["film"] == "frames"
     assert answer.trace.input["film"][:2] == ["frame 1", "frame 2"]
     seen = answer.trace.seen["film"]
-    assert isinstance(seen, SeenFilm) and np.array_equal(seen.frames, frames)
+    assert isinstance(seen, SeenVideo) and np.array_equal(seen.frames, frames)
 
 
 def test_the_true_frames_are_laid_on_the_memory(films: list[Row]) -> None:

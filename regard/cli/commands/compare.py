@@ -76,10 +76,10 @@ class CompareCommand(Command):
         device: Device = None,
     ) -> None:
         from regard.cli.comparing import draw_side_by_side
-        from regard.cli.looking import LookRequest
+        from regard.cli.show_request import ShowRequest
 
         with outputs({"--output": output}, overwrite=overwrite):
-            request = LookRequest(text, target, row, split)
+            request = ShowRequest(text, target, row, split)
             draw_side_by_side(
                 runs, request, of=of, names=names or [], output=output, across=across, device=device
             )

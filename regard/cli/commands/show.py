@@ -131,10 +131,10 @@ class ShowCommand(Command):
             with outputs(_files(run, output, None), overwrite=overwrite):
                 show_gallery(run, gallery, split, grid=grid, output=output, how=how)
             return
-        from regard.cli.looking import LookRequest
+        from regard.cli.show_request import ShowRequest
         from regard.cli.showing import show_heads, show_trace
 
-        request = LookRequest(text or None, target, row, split, samples, look)
+        request = ShowRequest(text or None, target, row, split, samples, look)
         with outputs(_files(run, output, of), overwrite=overwrite):
             if not by_head:
                 show_trace(run, request, of=of, grid=grid, output=output, how=how)

@@ -3,9 +3,9 @@
 regard exercise · regard exercise summing -o summing.py · regard exercise summing summing.py
 """
 
+from regard.course.exercises.catalog import exercise, names, write_template
 from regard.course.exercises.exercise import Exercise, GradedQuestion, Wrong
 from regard.course.exercises.grading import Grade, Verdict, grade
-from regard.course.exercises.shelf import exercise, names, write_template
 
 __all__ = [
     "Exercise",

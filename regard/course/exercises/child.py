@@ -15,8 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from regard.course.exercises.catalog import exercise
 from regard.course.exercises.exercise import GradedQuestion, Unanswered, Wrong
-from regard.course.exercises.shelf import exercise
 
 
 def main(name: str, path: Path, folder: Path, seconds: float) -> None:

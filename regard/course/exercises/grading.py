@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
-from regard.course.exercises.shelf import exercise
+from regard.course.exercises.catalog import exercise
 from regard.errors import RegardError
 
 LOADING = 120.0

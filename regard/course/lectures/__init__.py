@@ -7,9 +7,9 @@ runs all quick entries.
     lectures.examine(lectures.entry("000.62")).state
 """
 
+from regard.course.lectures.catalog import deck, decks, entry, errata, names
 from regard.course.lectures.entry import Deck, LectureEntry
 from regard.course.lectures.examining import CheckResult, EntryResult, examine
-from regard.course.lectures.shelf import deck, decks, entry, errata, names
 
 __all__ = [
     "CheckResult",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from regard.course.lectures.catalog import deck, drawing, entry
 from regard.course.lectures.checks import evaluated
-from regard.course.lectures.shelf import deck, drawing, entry
 from regard.errors import RegardError
 from regard.inspect.scene import Scene
 from regard.structures.kernels import plainly

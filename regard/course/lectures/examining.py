@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import torch
 
+from regard.course.lectures.catalog import entry as find
 from regard.course.lectures.checks import Check, TrainedCheck
 from regard.course.lectures.entry import LectureEntry
-from regard.course.lectures.shelf import entry as find
 from regard.structures.kernels import plainly
 
 State = Literal["pass", "fail", "record", "nothing"]

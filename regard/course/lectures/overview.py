@@ -10,9 +10,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from regard.course.lectures.catalog import answered_by, decks
 from regard.course.lectures.checks import TrainedCheck
 from regard.course.lectures.entry import Deck
-from regard.course.lectures.shelf import answered_by, decks
 from regard.errors import RegardError
 from regard.storage.files import write_text
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from regard.course.lectures.catalog import answered_by, deck, decks, drawing, errata
 from regard.course.lectures.checks import Check, TrainedCheck
 from regard.course.lectures.entry import Deck, LectureEntry
 from regard.course.lectures.session import session
-from regard.course.lectures.shelf import answered_by, deck, decks, drawing, errata
 from regard.storage.files import write_text
 
 HEAD = """# The lectures

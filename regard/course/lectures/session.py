@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from regard import zoo
-from regard.course.lectures.shelf import SHELF, answered_by, command, entry
+from regard.course.lectures.catalog import FOLDER, answered_by, command, entry
 from regard.spec.document import parse
 
 RUNS = "runs/"
@@ -69,5 +69,5 @@ def _runs(line: str) -> list[str]:
 
 @cache
 def _times() -> dict[str, int | str]:
-    path = SHELF / "times.yaml"
+    path = FOLDER / "times.yaml"
     return dict(parse(path.read_text(encoding="utf-8"), path.name).data)

@@ -5,7 +5,7 @@ task        a system of the zoo, and the changes for each mechanism; tasks: the 
 plan        the settings that all rows share, saved beside them
 budget      the number of updates that fit into the given minutes
 matrix      trains and evaluates the rows; resumable
-table       the results; seeing: sentences that summarize them; writing: HTML, Markdown, JSON, CSV
+table       the results; summary: sentences that summarize them; writing: HTML, Markdown, JSON, CSV
 """
 
 from regard.course.matrix.matrix import MechanismMatrix

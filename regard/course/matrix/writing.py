@@ -10,7 +10,7 @@ from pathlib import Path
 
 from regard.course.matrix.mechanism import MECHANISMS
 from regard.course.matrix.plan import EVALUATIONS
-from regard.course.matrix.seeing import see
+from regard.course.matrix.summary import summarize
 from regard.course.matrix.table import Figure, MatrixRow, MatrixTable, shown, title
 from regard.errors import RegardError
 from regard.inspect.page import page
@@ -97,7 +97,7 @@ def to_html(table: MatrixTable) -> str:
         PageSection("Shared settings", budget(table)),
         PageSection("Commands", "Each command trains one row:", code=commands) if commands else PageSection(),
     ]
-    return page(heading(table), sections, subtitle=see(table))
+    return page(heading(table), sections, subtitle=summarize(table))
 
 
 def _cells(table: MatrixTable, row: MatrixRow, shading: Callable[[Figure], float]) -> list[ShadedCell]:
@@ -127,7 +127,7 @@ def _shading(table: MatrixTable) -> Callable[[Figure], float]:
 
 
 def to_markdown(table: MatrixTable) -> str:
-    lines = [f"# {heading(table)}", "", see(table), "", budget(table), ""]
+    lines = [f"# {heading(table)}", "", summarize(table), "", budget(table), ""]
     if table.rows:
         lines += [_line(heads(table)), _line(["---", *["---:"] * (len(heads(table)) - 1)])]
         for row in table.rows:
@@ -146,7 +146,7 @@ def _line(cells: list[str]) -> str:
 
 
 def to_json(table: MatrixTable) -> str:
-    return json.dumps({**table.to_dict(), "see": see(table)}, ensure_ascii=False, indent=1) + "\n"
+    return json.dumps({**table.to_dict(), "see": summarize(table)}, ensure_ascii=False, indent=1) + "\n"
 
 
 def to_csv(table: MatrixTable) -> str:

@@ -145,7 +145,7 @@ class AudioColumn(Column):
     drawn = True
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
     encoder = "pyramidal"
-    perceived = True
+    has_regions = True
 
     @classmethod
     def describe(cls, options: Any, name: str) -> str:

@@ -67,7 +67,7 @@ class Column(ABC):
     """The default decoder."""
     alone: ClassVar[bool] = False
     """Whether it is an output without inputs, such as continuous text."""
-    perceived: ClassVar[bool] = False
+    has_regions: ClassVar[bool] = False
     """Whether it can contain regions: an image, a video, audio, a series."""
     cached: ClassVar[bool] = True
     """Whether encodings are computed once and cached (text), or anew for every batch (images)."""

@@ -15,7 +15,7 @@ from regard.data.image_values import image_value
 from regard.data.media import Images
 from regard.data.ragged import Array, Ragged
 from regard.parts import register
-from regard.trace import SeenPicture
+from regard.trace import SeenImage
 
 
 @register("column", "image")
@@ -65,9 +65,9 @@ class ImageColumn(PixelsColumn):
     def readable(self, collated: Any) -> list[list[str]]:
         return [["image"]] * len(collated.pixels)
 
-    def seen(self, collated: Any, row: int) -> SeenPicture:
+    def seen(self, collated: Any, row: int) -> SeenImage:
         pixels = collated.pixels[row].permute(1, 2, 0).numpy()  # (H, W, C)
-        return SeenPicture(np.broadcast_to(pixels, (*self.canvas, 3)))
+        return SeenImage(np.broadcast_to(pixels, (*self.canvas, 3)))
 
     def cost(self, encoded: Array) -> int:
         return self.patches

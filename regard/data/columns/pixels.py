@@ -78,7 +78,7 @@ class PixelsColumn(Column):
 
     names_files = True
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
-    perceived = True
+    has_regions = True
 
     cached = False
     called: ClassVar[str]

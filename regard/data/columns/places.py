@@ -55,14 +55,14 @@ class PlacesColumn(Column):
 
     @classmethod
     def between(cls, options: Any, plan: Plan) -> tuple[str, str] | None:
-        return options.of or (next(iter(_perceived(plan)), ""), next(iter(plan.outputs)))
+        return options.of or (next(iter(_with_regions(plan)), ""), next(iter(plan.outputs)))
 
     @classmethod
     def check_options(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-        perceived = _perceived(plan)
-        if options.of is None and (len(perceived) != 1 or len(plan.outputs) != 1):
+        inputs = _with_regions(plan)
+        if options.of is None and (len(inputs) != 1 or len(plan.outputs) != 1):
             mistakes.add(
-                f"of must name one input and one output: there are {len(perceived)} inputs of type image, video, "
+                f"of must name one input and one output: there are {len(inputs)} inputs of type image, video, "
                 f"audio or series and {len(plan.outputs)} outputs.",
                 "of",
                 fix="Write  of: [INPUT, OUTPUT].",
@@ -70,7 +70,7 @@ class PlacesColumn(Column):
             return
         source, target = cls.between(options, plan) or ("", "")
         for kind, one, known in (
-            ("image, video, audio or series", source, perceived),
+            ("image, video, audio or series", source, inputs),
             ("output", target, [*plan.outputs]),
         ):
             if one not in known:
@@ -162,9 +162,9 @@ def _parts(encoded: Array) -> tuple[Array, Array]:
     return table[:, 0], table[:, 1:] / FINENESS
 
 
-def _perceived(plan: Plan) -> list[str]:
+def _with_regions(plan: Plan) -> list[str]:
     """The inputs that can contain regions."""
-    return [name for name, column in plan.inputs.items() if part("column", column.type).perceived]
+    return [name for name, column in plan.inputs.items() if part("column", column.type).has_regions]
 
 
 def _check_canvas(source: str, target: str, plan: Plan, mistakes: Mistakes) -> None:

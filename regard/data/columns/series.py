@@ -98,7 +98,7 @@ class SeriesColumn(Column):
     drawn = True
     roles: ClassVar[tuple[str, ...]] = ("inputs",)
     encoder = "pyramidal"
-    perceived = True
+    has_regions = True
 
     @classmethod
     def describe(cls, options: Any, name: str) -> str:

@@ -19,7 +19,7 @@ from regard.data.ragged import Array, Ragged
 from regard.data.video import Frame, frames_of
 from regard.errors import RegardError
 from regard.parts import Count, register
-from regard.trace import SeenFilm
+from regard.trace import SeenVideo
 
 
 @register("column", "video")
@@ -101,9 +101,9 @@ class VideoColumn(PixelsColumn):
     def readable(self, collated: Any) -> list[list[str]]:
         return [[f"frame {place}" for place in range(1, count + 1)] for count in collated.lengths.tolist()]
 
-    def seen(self, collated: Any, row: int) -> SeenFilm:
+    def seen(self, collated: Any, row: int) -> SeenVideo:
         frames = collated.frames[row, : int(collated.lengths[row])].permute(0, 2, 3, 1).cpu().numpy()
-        return SeenFilm(np.broadcast_to(frames, (*frames.shape[:3], 3)))
+        return SeenVideo(np.broadcast_to(frames, (*frames.shape[:3], 3)))
 
     def cost(self, encoded: Array) -> int:
         """Number of patches in all frames."""

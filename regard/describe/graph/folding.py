@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from regard.describe.graph.assigning import letters_of
 from regard.describe.graph.defining import Definitions
 from regard.describe.graph.given import reads
-from regard.describe.graph.holding import letters_of
 from regard.describe.graph.part_board import PartBoard
 from regard.describe.graph.tables import Tables
 from regard.describe.vertices import Arrow, Vertex

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from regard.describe.graph.assigning import assign_weights
 from regard.describe.graph.defining import Definitions, define
 from regard.describe.graph.folding import Draft, drop_constants, fold, merge_alike
 from regard.describe.graph.given import with_given
-from regard.describe.graph.holding import hold
 from regard.describe.graph.insides import insides
 from regard.describe.graph.latent import mark_latent
 from regard.describe.graph.linking import link
@@ -58,7 +58,7 @@ def part_graph(
     definitions = define(board)
     tables = look_up(board, definitions.units)
     units = [*definitions.units, *tables.units]
-    units += hold(board, definitions, units)
+    units += assign_weights(board, definitions, units)
     arrows = tables.arrows + link(board, definitions)
     mark_latent(board, units, arrows)
     draft = Draft(units, arrows, definitions)

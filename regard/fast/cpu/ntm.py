@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.structures.kernels.batching import once
+from regard.structures.kernels.cpu.arguments import arrays
 from regard.structures.kernels.cpu.compilation import kernel, part, reduction
 from regard.structures.kernels.cpu.exponential import exponential
 from regard.structures.kernels.cpu.mathematics import hyperbolic, larger, logistic
-from regard.structures.kernels.cpu.memory import arrays
 from regard.structures.kernels.cpu.parallel import over_batch
 
 Array = NDArray[Any]

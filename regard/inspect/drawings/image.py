@@ -13,12 +13,12 @@ from regard.errors import RegardError
 from regard.inspect.drawings.drawing import PLAIN, Style, View
 from regard.inspect.drawings.image_svg import draw_image, image_legend, image_tip
 from regard.inspect.drawings.image_terminal import image_lines, image_notes
-from regard.inspect.drawings.seen import SeenAttention
+from regard.inspect.drawings.input_attention import InputAttention
 from regard.inspect.layout import Block, below, frame
 from regard.inspect.raster import Pixels
 from regard.inspect.section import Card, PageSection
 from regard.parts import register
-from regard.trace import SeenPicture, Trace
+from regard.trace import SeenImage, Trace
 
 if TYPE_CHECKING:
     from regard.inspect.terminal.ink import Ink
@@ -29,14 +29,14 @@ Box = tuple[float, float, float, float]
 
 @register("drawing", "image")
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ImageAttention(SeenAttention):
+class ImageAttention(InputAttention):
     """An image and the attention of each word; S = rows × columns of the grid.
 
     boxes   for each word, left, top, right, bottom of its true regions, as fractions; empty: unknown
     """
 
     rank: ClassVar[int] = 90
-    traced = SeenPicture
+    traced = SeenImage
     gridded: ClassVar[bool] = True
 
     pixels: Pixels  # (H, W, 3)
@@ -92,7 +92,7 @@ class ImageAttention(SeenAttention):
         return [PageSection("Cell by cell", text, figures=[Card(figure, heading=heading)])]
 
 
-def _boxes(trace: Trace, what: SeenPicture, attention: dict[str, Any]) -> tuple[tuple[Box, ...], ...]:
+def _boxes(trace: Trace, what: SeenImage, attention: dict[str, Any]) -> tuple[tuple[Box, ...], ...]:
     """The true boxes of each output piece with known truth; empty if one of them has no box."""
     count = len(attention["words"])
     if not what.places or attention.get("truth") is None:
@@ -107,7 +107,7 @@ def _boxes(trace: Trace, what: SeenPicture, attention: dict[str, Any]) -> tuple[
     return found if known == [bool(boxes) for boxes in found] else ()
 
 
-def _check_grid(what: SeenPicture, attention: dict[str, Any]) -> None:
+def _check_grid(what: SeenImage, attention: dict[str, Any]) -> None:
     rows, columns = what.grid
     positions = attention["weights"].shape[1]
     if attention["words"] and rows * columns != positions:

@@ -14,7 +14,7 @@ import numpy as np
 from rich.text import Text as Line
 
 from regard.inspect.drawings.drawing import PLAIN, View
-from regard.inspect.drawings.seen import SeenAttention
+from regard.inspect.drawings.input_attention import InputAttention
 from regard.inspect.layout import Block, color_scale
 from regard.inspect.palette import Color, Shade
 from regard.inspect.scene import Circle, Group, Mark, Rect, Shape, Step, Text
@@ -36,7 +36,7 @@ Place = tuple[float, float]
 
 @register("drawing", "plane")
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PlaneAttention(SeenAttention):
+class PlaneAttention(InputAttention):
     """Points in the plane (S, 2), the pointer weights of each piece, and the figures they form.
 
     places   the points of the prediction, from 0; `true_places` are those of the truth, if known

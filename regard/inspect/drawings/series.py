@@ -14,7 +14,7 @@ from rich.text import Text as Line
 from regard.inspect.axes import Axes, tick_text, ticks
 from regard.inspect.axes import label_room as label_room_of
 from regard.inspect.drawings.drawing import PLAIN, View
-from regard.inspect.drawings.seen import TimedAttention
+from regard.inspect.drawings.input_attention import TimedAttention
 from regard.inspect.drawings.timeline_svg import draw_rows, label_room, tell_rows, time_legend
 from regard.inspect.drawings.timeline_terminal import draw_series as terminal_series
 from regard.inspect.drawings.timeline_terminal import time_notes

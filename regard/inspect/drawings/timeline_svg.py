@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from regard.inspect.drawings.seen import TimedAttention
+from regard.inspect.drawings.input_attention import TimedAttention
 from regard.inspect.layout import Block, color_scale
 from regard.inspect.palette import Shade
 from regard.inspect.scene import Group, Mark, Rect, Text

@@ -17,7 +17,7 @@ from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 
-from regard.inspect.drawings.seen import TimedAttention
+from regard.inspect.drawings.input_attention import TimedAttention
 from regard.inspect.raster import resized, shaded_pixels
 from regard.inspect.terminal.image import half_blocks, lines_for, side_by_side
 from regard.inspect.terminal.ink import Ink, fit

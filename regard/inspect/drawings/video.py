@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.text import Text as Line
 
 from regard.inspect.drawings.drawing import PLAIN, View
-from regard.inspect.drawings.seen import TimedAttention
+from regard.inspect.drawings.input_attention import TimedAttention
 from regard.inspect.drawings.timeline_svg import draw_rows, label_room, tell_rows, time_legend
 from regard.inspect.drawings.timeline_terminal import draw_video as terminal_video
 from regard.inspect.drawings.timeline_terminal import time_notes
@@ -18,7 +18,7 @@ from regard.inspect.raster import Pixels, bounded, png
 from regard.inspect.scene import Group, Image, Mark, Rect, Text
 from regard.inspect.writing import text_width
 from regard.parts import register
-from regard.trace import SeenFilm, Trace
+from regard.trace import SeenVideo, Trace
 
 if TYPE_CHECKING:
     from regard.inspect.terminal.ink import Ink
@@ -37,7 +37,7 @@ class VideoAttention(TimedAttention):
     """The frames of a video and the attention of each word over time."""
 
     rank: ClassVar[int] = 92
-    traced = SeenFilm
+    traced = SeenVideo
     gridded: ClassVar[bool] = True
 
     frames: Pixels  # (F, H, W, 3)

@@ -332,6 +332,6 @@ def _check_widths(options: Any, looked: Sequence[str], plan: Plan, mistakes: Mis
 def _places(source: str, name: str, plan: Plan) -> dict[str, Any] | None:
     """The truth columns with places in the attended input; None if it cannot have any, as a text."""
     looked_at = plan.inputs.get(source)
-    if looked_at is not None and not looked_at.part.perceived:
+    if looked_at is not None and not looked_at.part.has_regions:
         return None
     return truths_about(plan, source, name, ["places"])

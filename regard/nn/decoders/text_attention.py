@@ -93,7 +93,7 @@ def check_attentions(options: Any, name: str, plan: Plan, mistakes: Mistakes) ->
             gives=GIVES,
             together=False,
             truths=truths_about(plan, source, name, ("alignment", "places")),
-            truth_type="places" if looked_at is not None and looked_at.part.perceived else "alignment",
+            truth_type="places" if looked_at is not None and looked_at.part.has_regions else "alignment",
         )
         for penalty in ("coverage", "repetition"):
             if getattr(one, penalty) and not one.select.part.learns:

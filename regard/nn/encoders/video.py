@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from regard.data.media import Videos
 from regard.nn.encoders.encoder import Encoder, refuse_unread
-from regard.nn.encoders.image import AnyNetwork, PictureNetwork, make_network
+from regard.nn.encoders.image import AnyNetwork, ImageNetwork, make_network
 from regard.nn.encoders.layer_symbols import LayerSymbols
 from regard.nn.encoders.mean import masked_mean
 from regard.nn.letters import Letters, renamed, under
@@ -77,7 +77,7 @@ class VideoEncoder(Encoder):
 
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> VideoEncoder:
-        def network(channels: int) -> PictureNetwork:
+        def network(channels: int) -> ImageNetwork:
             return make_network(
                 options.network, (channels, *column.canvas), dropout=options.dropout, read_files=read_files
             )
@@ -187,9 +187,9 @@ class VideoEncoder(Encoder):
 
     def __init__(
         self,
-        frames: PictureNetwork,
+        frames: ImageNetwork,
         *,
-        motion: PictureNetwork | None = None,
+        motion: ImageNetwork | None = None,
         cell: str | Options | None = "gru",
         size: int = 128,
         bidirectional: bool = True,
@@ -231,7 +231,7 @@ class VideoEncoder(Encoder):
         return [[f"frame {place}" for place in range(1, count + 1)] for count in films.lengths.tolist()]
 
 
-def _looked(network: PictureNetwork, pixels: Tensor) -> Tensor:
+def _looked(network: ImageNetwork, pixels: Tensor) -> Tensor:
     """The summaries of many images: (N, C, H, W) → (N, D)."""
     summary: Tensor = network(pixels.contiguous(memory_format=torch.channels_last))[1]
     return summary

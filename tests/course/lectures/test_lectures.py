@@ -20,11 +20,11 @@ from regard import zoo
 from regard.cli.main import app
 from regard.course import lectures
 from regard.course.lectures import LectureEntry, examine
+from regard.course.lectures.catalog import FOLDER, drawing, read
 from regard.course.lectures.checks import TrainedCheck
 from regard.course.lectures.drawing import drawn, has_figure
 from regard.course.lectures.reference import pages
 from regard.course.lectures.session import SessionCommand, session
-from regard.course.lectures.shelf import SHELF, drawing, read
 from regard.errors import RegardError
 from regard.parts import names
 from regard.structures.kernels import available, plainly
@@ -226,7 +226,7 @@ def test_a_training_that_an_entry_needs_is_told_with_its_time(regard: Command) -
 
 def test_times_are_those_of_the_book() -> None:
     book = (DOCS / "results.md").read_text(encoding="utf-8")
-    for name, time in yaml.safe_load((SHELF / "times.yaml").read_text(encoding="utf-8")).items():
+    for name, time in yaml.safe_load((FOLDER / "times.yaml").read_text(encoding="utf-8")).items():
         if isinstance(time, int):
             assert name in zoo.names() and (not time or f"{time} s" in book), name
         else:

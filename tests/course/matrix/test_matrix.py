@@ -21,7 +21,7 @@ from regard.course.matrix import progress as progress_module
 from regard.course.matrix.budget import FEWEST, Pace, pace_of, shared_updates
 from regard.course.matrix.matrix import chosen_rows
 from regard.course.matrix.plan import EVALUATIONS, row_spec
-from regard.course.matrix.seeing import see
+from regard.course.matrix.summary import summarize
 from regard.course.matrix.writing import to_csv, to_html, to_json, to_markdown, write_matrix
 from regard.data.sources import open_splits
 from regard.errors import RegardError
@@ -212,7 +212,7 @@ def table_of(*rows: MatrixRow, task: str = "translation") -> MatrixTable:
 def test_the_sentence_follows_the_numbers() -> None:
     start, both = made("start", 40.0, 80.0, 9.0), made("both", 45.0, 60.0, 61.0)
     additive, oracle = made("additive", 90.0, 95.0, 70.0, 0.08), made("oracle", 99.0, 99.0, 99.0, 0.0)
-    told = see(table_of(start, both, additive, oracle))
+    told = summarize(table_of(start, both, additive, oracle))
     assert "with attention has 90.0 [89.0–91.0] (additive), the best without 45.0 [44.0–46.0] (both)" in told
     assert "do not overlap" in told and "both stays within its intervals (60.0 and 61.0)" in told
     assert (
@@ -220,14 +220,16 @@ def test_the_sentence_follows_the_numbers() -> None:
         and "the attention of additive is the best (alignment errors: 8.0 %)" in told
     )
     assert "oracle) the score is 99.0, better than additive" in told
-    near = see(table_of(start, made("additive", 41.0, 20.0, 30.0, 0.5), made("oracle", 41.5, 1.0, 1.0, 0.0)))
+    near = summarize(
+        table_of(start, made("additive", 41.0, 20.0, 30.0, 0.5), made("oracle", 41.5, 1.0, 1.0, 0.0))
+    )
     assert "their intervals overlap" in near and "additive rises from 20.0 to 30.0" in near
     assert (
         "start falls from 80.0 to 9.0" in near and "oracle) the score is 41.5; the intervals overlap" in near
     )
-    assert see(table_of(start)) == "BLEU: the only row so far, 40.0 [39.0–41.0] (start)."
+    assert summarize(table_of(start)) == "BLEU: the only row so far, 40.0 [39.0–41.0] (start)."
     # For word errors, the lowest value is the best.
-    errors = see(
+    errors = summarize(
         table_of(made("start", 0.2, 1, 1), made("both", 0.1, 1, 1), made("dot", 3, 1, 1), task="speech")
     )
     assert "without 10.0" in errors and "(both)" in errors
@@ -238,7 +240,7 @@ def test_the_same_numbers_in_every_form(tmp_path: Path) -> None:
     html, text = to_html(table), to_markdown(table)
     for form in (html, text):
         assert form.rindex("3–6 words") < form.rindex("17–20 words")
-        assert "79.0–81.0" in form and "not finished." in form and see(table) in form
+        assert "79.0–81.0" in form and "not finished." in form and summarize(table) in form
         assert "Every row has 10 updates" in form and "encoder.size=64" in form
     assert "&lt;why &amp; not&gt;." in html and "<why" not in html
     assert 'style="--w:1.00"' in html and 'style="--w:0.00"' in html  # 95 is the best, 9 the worst

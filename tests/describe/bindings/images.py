@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.nn.encoders.image import VGG, VGG16, ImageEncoder, LeNet, PictureNetwork, ResidualNetwork
+from regard.nn.encoders.image import VGG, VGG16, ImageEncoder, ImageNetwork, LeNet, ResidualNetwork
 from regard.nn.encoders.image.network import Connected
 from tests.describe.bindings.cells import Binding, of_layer
 
@@ -29,7 +29,7 @@ def of_convolution(layer: Any, below: str) -> Binding:
     return {f"F_{{{below}}}": layer[0].weight, **of_norm(layer[1], below)}
 
 
-def of_network(network: PictureNetwork) -> Binding:
+def of_network(network: ImageNetwork) -> Binding:
     found: Binding = {}
     if isinstance(network, LeNet):
         return of_lenet(network)

@@ -12,10 +12,10 @@ from regard.parts import Count
 
 
 @regard.register("network", "tiles")
-class TilesNetwork(regard.nn.PictureNetwork):
+class TilesNetwork(regard.nn.ImageNetwork):
     """A linear layer for each tile of the image."""
 
-    class Options(regard.nn.PictureNetwork.Options):
+    class Options(regard.nn.ImageNetwork.Options):
         """Tiles of the image."""
 
         side: Count = 4

@@ -2,7 +2,7 @@
 
 from regard.nn.encoders.image.encoder import ImageEncoder
 from regard.nn.encoders.image.lenet import LeNet
-from regard.nn.encoders.image.network import AnyNetwork, Canvas, PictureNetwork, make_network
+from regard.nn.encoders.image.network import AnyNetwork, Canvas, ImageNetwork, make_network
 from regard.nn.encoders.image.position import GridPosition
 from regard.nn.encoders.image.resnet import ResidualNetwork
 from regard.nn.encoders.image.rows import RowReader
@@ -18,8 +18,8 @@ __all__ = [
     "Canvas",
     "GridPosition",
     "ImageEncoder",
+    "ImageNetwork",
     "LeNet",
-    "PictureNetwork",
     "ResidualNetwork",
     "RowReader",
     "make_network",

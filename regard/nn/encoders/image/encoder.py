@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from regard.data.media import Images
 from regard.nn.encoders.encoder import Encoder, refuse_unread, summary_read
-from regard.nn.encoders.image.network import AnyNetwork, PictureNetwork, make_network
+from regard.nn.encoders.image.network import AnyNetwork, ImageNetwork, make_network
 from regard.nn.encoders.image.position import GridPosition, Position
 from regard.nn.encoders.image.rows import RowReader
 from regard.nn.letters import Letters, under
@@ -119,7 +119,7 @@ class ImageEncoder(Encoder):
 
     def __init__(
         self,
-        network: PictureNetwork,
+        network: ImageNetwork,
         *,
         position: Position = "none",
         rows: bool = False,

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import RegardError
-from regard.nn.encoders.image.network import Canvas, PictureNetwork, map_at, whole_grid
+from regard.nn.encoders.image.network import Canvas, ImageNetwork, map_at, whole_grid
 from regard.nn.letters import Letters, linear
 from regard.parts import register
 
@@ -63,7 +63,7 @@ class Partial(nn.Module):
 
 
 @register("network", "lenet")
-class LeNet(PictureNetwork):
+class LeNet(ImageNetwork):
     """C1 6 maps of 5 × 5, S2, C3 16 maps of 5 × 5, S4, C5 120 units, F6 84 units.
 
     With gray images of 32 × 32 pixels, S4 is a grid of 5 × 5 positions with 16 features, and C5 is connected

@@ -22,7 +22,7 @@ Canvas = tuple[int, int, int]
 
 
 @base("network", gives=("canvas",), spread=True, maker="build")
-class PictureNetwork(nn.Module):
+class ImageNetwork(nn.Module):
     """Normalized pixels (B, C, H, W) → features (B, channels, rows, columns) and a summary (B, summary_size).
 
     To add a network, derive from this class and write `build`, `board` and `forward`.
@@ -41,7 +41,7 @@ class PictureNetwork(nn.Module):
     @optional("when a model is built or loaded")
     def build(
         cls, options: Any, canvas: Canvas, *, dropout: float = 0.0, read_files: bool = True
-    ) -> PictureNetwork:
+    ) -> ImageNetwork:
         """The network for images of C × H × W; dropout and read_files as in its encoder."""
         return cls(canvas, **dict(options))  # type: ignore[call-arg]
 
@@ -169,7 +169,7 @@ def map_at(letter: str, *below: str) -> str:
 
 
 def whole_grid(at: str) -> str:
-    """All features of the grid as one vector; `at` as in `PictureNetwork.board`."""
+    """All features of the grid as one vector; `at` as in `ImageNetwork.board`."""
     grid = map_at("G", at)
     return f"[{grid}[1]; …; {grid}[{'K' if at else 'S'}]]"
 
@@ -238,7 +238,7 @@ class StagedOptions(parts.Options):
     moved = {"cell": "stride", "normalise": "normalize", "summary": "connected: 128", "size": "connected"}
 
 
-class StagedNetwork(PictureNetwork):
+class StagedNetwork(ImageNetwork):
     """A network whose stages the options describe."""
 
     class Options(StagedOptions):
@@ -249,7 +249,7 @@ class StagedNetwork(PictureNetwork):
     @classmethod
     def build(
         cls, options: Any, canvas: Canvas, *, dropout: float = 0.0, read_files: bool = True
-    ) -> PictureNetwork:
+    ) -> ImageNetwork:
         return cls(canvas, dropout=dropout, **dict(options))  # type: ignore[call-arg]
 
     @classmethod
@@ -283,8 +283,8 @@ class StagedNetwork(PictureNetwork):
 
 def make_network(
     network: str | parts.Options, canvas: Canvas, *, dropout: float = 0.0, read_files: bool = True
-) -> PictureNetwork:
+) -> ImageNetwork:
     """The network with this name or these options."""
     options = find("network", network).Options() if isinstance(network, str) else network
-    made: PictureNetwork = options.part.build(options, canvas, dropout=dropout, read_files=read_files)
+    made: ImageNetwork = options.part.build(options, canvas, dropout=dropout, read_files=read_files)
     return made

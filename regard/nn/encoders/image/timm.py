@@ -11,7 +11,7 @@ from regard.errors import MissingExtra, RegardError
 from regard.nn.encoders.image.network import (
     SUMMARY_LETTERS,
     Canvas,
-    PictureNetwork,
+    ImageNetwork,
     map_at,
     summary_lines,
     summary_of,
@@ -21,7 +21,7 @@ from regard.parts import Mistakes, Size, register
 
 
 @register("network", "timm")
-class Backbone(PictureNetwork):
+class Backbone(ImageNetwork):
     """The last feature map of a network of timm: `resnet18`, `vgg16`, `vit_small_patch16_224`, …
 
     pretrained   start from the published weights, which timm downloads
@@ -30,7 +30,7 @@ class Backbone(PictureNetwork):
     Pixels are normalized as for the published weights.
     """
 
-    class Options(PictureNetwork.Options):
+    class Options(ImageNetwork.Options):
         """A network of the library timm."""
 
         name: str

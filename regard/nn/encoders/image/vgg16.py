@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from regard.nn.encoders.image.network import Canvas, PictureNetwork, halved, map_at
+from regard.nn.encoders.image.network import Canvas, ImageNetwork, halved, map_at
 from regard.nn.encoders.image.vgg import pooling_lines
 from regard.nn.letters import Letters, linear
 from regard.parts import register
@@ -17,7 +17,7 @@ STAGES = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512
 
 
 @register("network", "vgg16")
-class VGG16(PictureNetwork):
+class VGG16(ImageNetwork):
     """VGG-16 as published, without its last layer.
 
     At 224 × 224 pixels the grid is conv5_3 before its pooling: 14 × 14 = 196 positions of 512 features, as in

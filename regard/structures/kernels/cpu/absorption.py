@@ -25,9 +25,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from regard.structures.kernels.cpu.arguments import arrays
 from regard.structures.kernels.cpu.compilation import kernel, part
 from regard.structures.kernels.cpu.exponential import LN2, power_of_two
-from regard.structures.kernels.cpu.memory import arrays
 from regard.structures.kernels.cpu.parallel import over_batch
 from regard.structures.kernels.cpu.wide import wide_exp, widen
 

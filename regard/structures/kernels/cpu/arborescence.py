@@ -19,8 +19,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from regard.structures.kernels.cpu.arguments import arrays
 from regard.structures.kernels.cpu.compilation import kernel, part
-from regard.structures.kernels.cpu.memory import arrays
 from regard.structures.kernels.cpu.parallel import over_batch
 from regard.structures.kernels.cpu.rows import copy
 

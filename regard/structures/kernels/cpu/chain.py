@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from regard.structures.kernels.cpu import log_chain, two_states
+from regard.structures.kernels.cpu.arguments import ZERO, addresses, contiguous, whole
 from regard.structures.kernels.cpu.chain_covariance import covariance as any_covariance
 from regard.structures.kernels.cpu.chain_covariance import two_state_covariance
-from regard.structures.kernels.cpu.memory import ZERO, addresses, contiguous, whole
 from regard.structures.kernels.cpu.parallel import over_batch
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.structures.kernels.cpu.arguments import lengths_at, rows_at, view
 from regard.structures.kernels.cpu.compilation import kernel, part, reduction
-from regard.structures.kernels.cpu.memory import lengths_at, rows_at, view
 
 Array = NDArray[Any]
 

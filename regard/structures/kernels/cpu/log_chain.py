@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.structures.kernels.cpu.arguments import lengths_at, rows_at, view
 from regard.structures.kernels.cpu.compilation import kernel, part, reduction
 from regard.structures.kernels.cpu.exponential import exp_nonpositive
-from regard.structures.kernels.cpu.memory import lengths_at, rows_at, view
 from regard.structures.kernels.cpu.scaled_chain import scaled_log_partition, scaled_marginals
 
 Array = NDArray[Any]

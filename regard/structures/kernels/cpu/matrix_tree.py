@@ -15,9 +15,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from regard.structures.kernels.cpu.arguments import arrays, full_lengths
 from regard.structures.kernels.cpu.compilation import kernel, part
 from regard.structures.kernels.cpu.exponential import exp_nonpositive
-from regard.structures.kernels.cpu.memory import arrays, full_lengths
 from regard.structures.kernels.cpu.parallel import over_batch
 
 Array = NDArray[Any]

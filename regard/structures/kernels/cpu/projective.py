@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.structures.kernels.cpu import projective_mode, projective_tangents
+from regard.structures.kernels.cpu.arguments import arrays, full_lengths
 from regard.structures.kernels.cpu.compilation import kernel, part, reduction
 from regard.structures.kernels.cpu.exponential import LN2, power_of_two
-from regard.structures.kernels.cpu.memory import arrays, full_lengths
 from regard.structures.kernels.cpu.parallel import over_batch
 from regard.structures.kernels.cpu.projective_tangents import ARC, COMPLETE, SPLIT, TURNED
 from regard.structures.kernels.cpu.wide import largest_exponent, times, widen

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.structures.kernels.cpu import two_states
+from regard.structures.kernels.cpu.arguments import ZERO, addresses, contiguous, lengths_at, view, whole
 from regard.structures.kernels.cpu.chain_covariance import one_chain
 from regard.structures.kernels.cpu.compilation import inlined, kernel, part
-from regard.structures.kernels.cpu.memory import ZERO, addresses, contiguous, lengths_at, view, whole
 from regard.structures.kernels.cpu.parallel import over_batch
 
 Array = NDArray[Any]

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.structures.kernels.cpu.arguments import lengths_at, rows_at, view
 from regard.structures.kernels.cpu.compilation import kernel, part
 from regard.structures.kernels.cpu.exponential import exp_nonpositive, exponential
 from regard.structures.kernels.cpu.mathematics import larger
-from regard.structures.kernels.cpu.memory import lengths_at, rows_at, view
 from regard.structures.kernels.cpu.scaled_chain import LEAST
 
 Array = NDArray[Any]

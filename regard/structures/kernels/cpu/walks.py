@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.structures.kernels.cpu.absorption import eliminate, load, reach
+from regard.structures.kernels.cpu.arguments import arrays
 from regard.structures.kernels.cpu.compilation import kernel, part
 from regard.structures.kernels.cpu.exponential import power_of_two
-from regard.structures.kernels.cpu.memory import arrays
 from regard.structures.kernels.cpu.parallel import over_batch
 from regard.structures.kernels.cpu.rows import copy
 

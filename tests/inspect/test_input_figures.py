@@ -9,16 +9,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawn_seen import answered, canvas, caption, film, glimpsed, spoken
+from drawn_inputs import answered, canvas, caption, film, glimpsed, spoken
 from PIL import Image as Pillow
 
 from regard.errors import RegardError
-from regard.inspect import Example, compare, figure, gallery, seen, trace_page
+from regard.inspect import Example, compare, draw_input, figure, gallery, trace_page
 from regard.inspect.drawings.image_svg import border
 from regard.inspect.pyplot import png
 from regard.inspect.raster import VEIL
 from regard.inspect.scene import Group, Image, Rect, Shape, Text
-from regard.trace import SeenPicture, Trace
+from regard.trace import SeenImage, Trace
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -76,7 +76,7 @@ def test_large_grids_are_one_picture_with_a_pixel_for_each_cell():
         {"image": [""] * 400},
         list("abcde"),
         {"image": weights},
-        seen={"image": SeenPicture(canvas(), (20, 20))},
+        seen={"image": SeenImage(canvas(), (20, 20))},
     )
     look = groups(figure(trace, style="grid"), "look")[3]
     assert not tagged(look, "value")
@@ -161,13 +161,13 @@ def test_attention_over_a_text_beside_a_picture_is_still_drawn():
 
 def test_a_grid_that_does_not_fit_the_attention_is_refused():
     trace = caption()
-    wrong = Trace(trace.input, trace.output, trace.attention, seen={"image": SeenPicture(canvas(), (2, 3))})
+    wrong = Trace(trace.input, trace.output, trace.attention, seen={"image": SeenImage(canvas(), (2, 3))})
     with pytest.raises(RegardError, match="2 by 3 cells has 6 positions, the attention 9"):
         figure(wrong)
     with pytest.raises(RegardError, match="no image, video, audio or points named 'film'; it has: image"):
-        seen(trace, over="film")
+        draw_input(trace, over="film")
     with pytest.raises(RegardError, match="no style 'rough'"):
-        seen(trace, style="rough")
+        draw_input(trace, style="rough")
 
 
 def test_cells_of_a_film_lie_under_their_frames():
@@ -269,7 +269,7 @@ def boxed():
     trace = caption()
     pixels = trace.seen["image"].pixels
     places = ((0, 0.25, 0.1, 0.75, 0.4), (1, 0.7, 0.7, 0.9, 0.95))
-    return replace(trace, seen={"image": SeenPicture(pixels, (3, 3), places)})
+    return replace(trace, seen={"image": SeenImage(pixels, (3, 3), places)})
 
 
 def corners(look):
@@ -283,17 +283,17 @@ def corners(look):
 
 
 def test_a_true_place_is_drawn_where_it_is_not_where_the_grid_is():
-    red, blue, _ = groups(seen(boxed()), "look")
+    red, blue, _ = groups(draw_input(boxed()), "look")
     assert corners(red) == {(0.25, 0.1), (0.75, 0.1), (0.75, 0.4), (0.25, 0.4)}
     assert corners(blue) == {(0.7, 0.7), (0.9, 0.7), (0.9, 0.95), (0.7, 0.95)}
-    red, *_ = groups(seen(boxed(), style="grid"), "look")  # the cells that count as correct
+    red, *_ = groups(draw_input(boxed(), style="grid"), "look")  # the cells that count as correct
     assert corners(red) == {(0.333, 0.0), (0.667, 0.0), (0.333, 0.333), (0.667, 0.333)}
 
 
 def test_true_places_survive_json():
     again = Trace.from_dict(json.loads(json.dumps(boxed().to_dict())))
     assert again.seen["image"].places == boxed().seen["image"].places
-    assert corners(groups(seen(again), "look")[0]) == corners(groups(seen(boxed()), "look")[0])
+    assert corners(groups(draw_input(again), "look")[0]) == corners(groups(draw_input(boxed()), "look")[0])
 
 
 def test_a_gallery_stands_in_columns_and_its_drawings_in_rows():

@@ -11,11 +11,11 @@ import pytest
 from regard import fit
 from regard.cli.command import Loading
 from regard.cli.gallery import collect
-from regard.cli.looking import LookRequest
+from regard.cli.show_request import ShowRequest
 from regard.cli.showing import show_trace
 from regard.evaluation import open_dataset
 from regard.model import Model
-from regard.trace import SeenPicture
+from regard.trace import SeenImage
 
 SPEC = """
 inputs:    {image: {type: image, size: 24}}
@@ -40,15 +40,15 @@ def captions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_row_of_the_data_shows_its_picture_with_the_true_places(captions: Path, tmp_path: Path) -> None:
-    looked = LookRequest(row=1)
-    trace = looked.by(Model.load(captions, device="cpu")).trace
+    request = ShowRequest(row=1)
+    trace = request.by(Model.load(captions, device="cpu")).trace
     assert trace is not None
     seen = trace.seen["image"]
-    assert isinstance(seen, SeenPicture) and seen.pixels.shape == (24, 24, 3)
+    assert isinstance(seen, SeenImage) and seen.pixels.shape == (24, 24, 3)
     assert seen.grid[0] * seen.grid[1] == trace.attention["image"].shape[1]
     named = [piece for piece, true in zip(trace.output, trace.truth["image"], strict=True) if true.any()]
     assert named and "a" not in named
-    show_trace(captions, looked, output=tmp_path / "row.svg", how=Loading(device="cpu"))
+    show_trace(captions, request, output=tmp_path / "row.svg", how=Loading(device="cpu"))
     root = ElementTree.parse(tmp_path / "row.svg").getroot()
     groups = [group.get("class") for group in root.iter("{http://www.w3.org/2000/svg}g")]
     assert groups.count("look") == len(trace.output) - 1 and groups.count("seen") == 1
@@ -63,7 +63,7 @@ def test_a_picture_of_ones_own_is_named_by_its_file(
     uri = open_dataset(model, (), ["test"]).raw(2)["image"]
     (tmp_path / "mine.png").write_bytes(base64.b64decode(uri.partition(",")[2]))
     show_trace(
-        captions, LookRequest(str(tmp_path / "mine.png")), grid=True, output=None, how=Loading(device="cpu")
+        captions, ShowRequest(str(tmp_path / "mine.png")), grid=True, output=None, how=Loading(device="cpu")
     )
     shown = capsys.readouterr().out
     assert "┌" in shown and "9: its largest weight" in shown and "true region" not in shown

@@ -9,7 +9,7 @@ from regard.inspect.scene import Scene
 from regard.trace import Trace
 
 
-def seen(trace: Trace, *, over: str | None = None, style: Style = "smooth", title: str = "") -> Scene:
+def draw_input(trace: Trace, *, over: str | None = None, style: Style = "smooth", title: str = "") -> Scene:
     """The input with the attention of each output piece; the end of a text is left out.
 
     over    the input to show if there are several; default: the first

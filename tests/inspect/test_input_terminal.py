@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from drawn_seen import answered, caption, film, glimpsed, spoken
+from drawn_inputs import answered, caption, film, glimpsed, spoken
 from rich.cells import cell_len
 from test_terminal import printed
 
@@ -67,7 +67,7 @@ def test_in_color_pictures_are_half_blocks_and_the_truth_is_framed():
 def test_two_hundred_and_fifty_six_colors_do():
     # In a separate process, because rich caches the codes of a style.
     program = (
-        "from drawn_seen import caption; from regard.inspect import figure; from rich.console import Console\n"
+        "from drawn_inputs import caption; from regard.inspect import figure; from rich.console import Console\n"
         "Console(width=80, force_terminal=True, color_system='256', _environ={}).print(figure(caption()))"
     )
     paths = [str(Path(__file__).parent), *sys.path]

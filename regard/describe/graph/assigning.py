@@ -12,7 +12,7 @@ from regard.notation import Call, Equation, Node, Symbol, symbols
 from regard.notation.walking import bind, items_in, parts_below, said_symbols
 
 
-def hold(board: PartBoard, definitions: Definitions, units: Sequence[Vertex]) -> list[Vertex]:
+def assign_weights(board: PartBoard, definitions: Definitions, units: Sequence[Vertex]) -> list[Vertex]:
     """Give each vertex its weights and a name for them. Returns boxes for weights that are in no equation."""
     used = {unit.key: list(dict.fromkeys(letters_of(board, unit))) for unit in units}
     unknown = []
@@ -22,7 +22,7 @@ def hold(board: PartBoard, definitions: Definitions, units: Sequence[Vertex]) ->
             unit.held.append(weight)
         if not users:
             unknown.append(weight)
-    boxes = _hold_unknown(board, unknown, units, used)
+    boxes = _boxes_of_rest(board, unknown, units, used)
     for unit in (*units, *boxes):
         owners = sorted(dict.fromkeys(one.owner for one in unit.held), key=FIRST.__eq__)
         unit.name = ", ".join(owners[:3]) if len(owners) < 4 else f"{owners[0]}, …"
@@ -106,7 +106,7 @@ def _as_matrix(board: PartBoard, unit: Vertex, weight: LetteredWeight) -> bool:
     return False
 
 
-def _hold_unknown(
+def _boxes_of_rest(
     board: PartBoard,
     unknown: Sequence[LetteredWeight],
     units: Sequence[Vertex],

@@ -8,7 +8,7 @@ from regard.course.matrix.table import Figure, MatrixRow, MatrixTable, chosen, s
 _BY_NAME = {mechanism.name: mechanism for mechanism in MECHANISMS}
 
 
-def see(table: MatrixTable) -> str:
+def summarize(table: MatrixTable) -> str:
     """One to four sentences; fewer if rows are missing."""
     if not table.rows:
         return "No row is finished."

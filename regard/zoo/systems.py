@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from regard.spec import Spec
     from regard.spec.document import Change
 
-SHELF = Path(__file__).parent
+FOLDER = Path(__file__).parent
 TAKES = "Name a system of the zoo (`regard list`), a spec (my.yaml), a file of pairs or the folder of a run."
 
 
 def names() -> list[str]:
     """All systems of the zoo, in alphabetical order."""
-    return sorted(path.stem for path in SHELF.glob("*.yaml"))
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 def text(name: str) -> str:
@@ -28,7 +28,7 @@ def text(name: str) -> str:
         near = difflib.get_close_matches(name, names(), n=1)
         hint = f"Did you mean {near[0]}?" if near else "`regard list` shows them all."
         raise RegardError(f"the zoo has no system {name!r}.", fix=hint)
-    return (SHELF / f"{name}.yaml").read_text(encoding="utf-8")
+    return (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
 
 
 def find(name_or_path: str, overrides: Sequence[Change] = ()) -> Spec:

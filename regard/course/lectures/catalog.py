@@ -16,12 +16,12 @@ from regard.errors import RegardError
 from regard.spec.document import parse
 from regard.spec.messages import explain
 
-SHELF = Path(__file__).parent
+FOLDER = Path(__file__).parent
 
 
 def names() -> list[str]:
     """The numbers of the decks."""
-    return sorted(path.stem for path in SHELF.glob("[0-9]*.yaml"))
+    return sorted(path.stem for path in FOLDER.glob("[0-9]*.yaml"))
 
 
 def decks() -> list[Deck]:
@@ -39,7 +39,7 @@ def deck(name: str) -> Deck:
             where="regard lecture",
             fix=f"Known: {', '.join(names())}.{meant}",
         )
-    return read(SHELF / f"{name}.yaml")
+    return read(FOLDER / f"{name}.yaml")
 
 
 def read(path: Path) -> Deck:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from regard.trace import Glimpses, SeenFilm, SeenPicture, SeenSeries, Trace
+from regard.trace import Glimpses, SeenImage, SeenSeries, SeenVideo, Trace
 
 GROUND, RED, BLUE = (238, 236, 228), (213, 60, 40), (40, 90, 200)
 
@@ -32,7 +32,7 @@ def caption(*, truth: bool = True, dark: bool = False) -> Trace:
         {"image": weights},
         truth={"image": true} if truth else {},
         scores=np.log([0.5, 0.75, 1.0, 1.0]),
-        seen={"image": SeenPicture(pixels, (3, 3))},
+        seen={"image": SeenImage(pixels, (3, 3))},
     )
 
 
@@ -77,7 +77,7 @@ def film(frames: int = 6, positions: int | None = None) -> Trace:
         {"film": weights},
         truth={"film": true},
         scores=np.log([0.5, 0.75, 1.0]),
-        seen={"film": SeenFilm(shown)},
+        seen={"film": SeenVideo(shown)},
     )
 
 

@@ -23,7 +23,7 @@ END = "</s>"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SeenAttention(TracedDrawing):
+class InputAttention(TracedDrawing):
     """The attention to an input that is not a text.
 
     words (T), weights (T, S); truth (T, S), above zero where the word should attend; probabilities (T,).
@@ -102,7 +102,7 @@ class SeenAttention(TracedDrawing):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TimedAttention(SeenAttention):
+class TimedAttention(InputAttention):
     """Weights over S consecutive spans of time, which divide the duration evenly."""
 
     @property

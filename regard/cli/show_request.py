@@ -19,7 +19,7 @@ from regard.trace.prediction import Prediction
 
 
 @dataclass(frozen=True)
-class LookRequest:
+class ShowRequest:
     """What to show.
 
     text     an input, whole or as its words; for several inputs, a text for each, or a JSON object by their names
@@ -56,7 +56,7 @@ class LookRequest:
         """The text in one piece."""
         return self.text if isinstance(self.text, str) else " ".join(self.text or ())
 
-    def on_split_of(self, model: Model) -> LookRequest:
+    def on_split_of(self, model: Model) -> ShowRequest:
         """The request with the default split of a model's data; prints the split if it is not test."""
         if self.row is None or self.split is not None:
             return self
