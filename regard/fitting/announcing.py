@@ -12,7 +12,7 @@ from regard.data import Dataset
 from regard.data.sources import Splits, remarks_of
 from regard.errors import FILE, PYTHON, Front, Message, Setting, Words, said
 from regard.evaluation import Evaluation
-from regard.fitting.pair_notes import Note
+from regard.fitting.pair_model import Note
 from regard.parts import is_stream
 from regard.reporting.console import safe_console
 from regard.spec import Spec

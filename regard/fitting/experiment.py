@@ -23,8 +23,7 @@ from regard.errors import PYTHON, Front, Message, Option, RegardError, Words
 from regard.evaluation import Evaluation, check_metrics, evaluate
 from regard.fitting.announcing import Announcer
 from regard.fitting.pair_columns import Sources
-from regard.fitting.pair_model import refuse_model
-from regard.fitting.pair_notes import Note
+from regard.fitting.pair_model import Note, refuse_model
 from regard.fitting.pairs import Inferred, in_a_path, infer, is_data_file, name_of_file
 from regard.fitting.starting import Start
 from regard.model import AnyModel, Model, build
@@ -241,8 +240,8 @@ class Experiment:
         if self.resumed and stored.is_file():
             return dict(read_columns(stored))
         columns = make_columns(self.spec)
-        self.start_from = Start.of(self.spec)
-        distill = self.spec.training.distill
+        start, distill = self.spec.training.start_from, self.spec.training.distill
+        self.start_from = None if start is None else Start.of(start)
         if distill is not None and columns_from(columns, distill):
             return columns
         given = () if self.start_from is None else self.start_from.inherited(columns, self.spec)

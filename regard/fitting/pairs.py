@@ -19,10 +19,6 @@ from regard.fitting.pair_columns import (
     Sources,
     choose_columns,
     first_rows,
-)
-from regard.fitting.pair_model import choose_parts, without_model
-from regard.fitting.pair_notes import Note, model_note, notes_on, warnings_of
-from regard.fitting.pair_types import (
     is_code,
     of_type,
     series_or_symbols,
@@ -31,6 +27,7 @@ from regard.fitting.pair_types import (
     text_column,
     with_spans,
 )
+from regard.fitting.pair_model import Note, choose_parts, model_note, notes_on, warnings_of, without_model
 from regard.parts import part
 from regard.spec import Spec
 from regard.spec.document import Change, Document, changed

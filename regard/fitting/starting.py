@@ -15,6 +15,7 @@ from regard.model.loading import check_digests, read_columns
 from regard.model.saving import COLUMNS, SPEC
 from regard.model.unit_axes import UnitKind, unit_axes
 from regard.spec import Spec
+from regard.spec.sections import StartFromOptions
 from regard.storage.hub import fetched
 from regard.training.weights import MatchedRows, start_from
 
@@ -38,10 +39,7 @@ class Start:
     said: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, spec: Spec) -> Start | None:
-        options = spec.training.start_from
-        if options is None:
-            return None
+    def of(cls, options: StartFromOptions) -> Start:
         path = Path(fetched(options.run)).expanduser()
         columns: Mapping[str, Column] = {}
         if (path / SPEC).is_file() and (path / COLUMNS).is_file():
