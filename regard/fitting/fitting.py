@@ -6,18 +6,19 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from regard.data import read_rows
 from regard.data.frames import SOURCE, TARGET, cell, is_file, is_missing, json_lines, pair_records, splits_of
 from regard.errors import RegardError, Setting
 from regard.fitting.experiment import Experiment, inferred, name_of_run
 from regard.fitting.pair_columns import Sources
-from regard.fitting.pair_model import MODEL, refuse_model
+from regard.fitting.pair_model import refuse_model
 from regard.fitting.pairs import Inferred
 from regard.model import Model
 from regard.model.building import make_columns
 from regard.model.inputs import given_rows
+from regard.parts import nearest
 from regard.runs.run import RunFolder
 from regard.spec import Spec
 from regard.spec.document import Change, nested
@@ -27,6 +28,21 @@ from regard.zoo import find
 
 OF_FILES = ("fields", "format", "images", "where")
 """Keys of a spec's `data` that describe files and do not apply to rows given in Python."""
+
+
+class Sections(TypedDict, total=False):
+    """Changes to the spec, as arguments of `fit`."""
+
+    model: str | None
+    name: str | None
+    inputs: Mapping[str, Any] | None
+    outputs: Mapping[str, Any] | None
+    encoder: Any
+    attention: Any
+    decoder: Any
+    search: Any
+    training: Any
+    metrics: str | Sequence[str] | None
 
 
 def fit(
@@ -43,22 +59,13 @@ def fit(
     seed: int | None = None,
     start_from: str | PathLike[str] | Mapping[str, Any] | None = None,
     spec: str | PathLike[str] | Spec | Mapping[str, Any] | None = None,
-    model: str | None = None,
-    name: str | None = None,
-    inputs: Mapping[str, Any] | None = None,
-    outputs: Mapping[str, Any] | None = None,
-    encoder: Any = None,
-    attention: Any = None,
-    decoder: Any = None,
-    search: Any = None,
-    training: Any = None,
-    metrics: str | Sequence[str] | None = None,
     callbacks: Sequence[Callback] = (),
     run: str | PathLike[str] | None = None,
     overwrite: bool = False,
     overrides: Sequence[str] = (),
     device: str | None = None,
     quiet: bool = False,
+    **sections: Unpack[Sections],
 ) -> Model | Any:
     """Train a model and save it in a folder. Returns a `Model`, or a `LanguageModel` if the spec's output is a stream.
 
@@ -85,27 +92,30 @@ def fit(
                      its vocabularies
     spec             the model to train: a file, a system of the zoo, a `Spec` or a mapping; default: inferred
                      from the pairs
-    model            for pairs without a spec: the encoder, and the decoder of this name if there is one, such as
-                     "transformer"; default: "recurrent"
-    inputs, …        changes to the spec. A mapping changes single values, or replaces the part if it has a
-                     `type`: `encoder={"size": 64}`, `encoder={"type": "transformer", "layers": 2}`
     callbacks        called after updates and evaluations; see `regard.training.Callback`
     run              the folder of the run; default: runs/NAME. If it already contains a run, the new run goes
                      to runs/NAME-2
     overwrite        replace the run in this folder instead
     overrides        `key.path=value` in YAML, as the command line takes them
+    sections         changes to the spec: `inputs`, `outputs`, `encoder`, `attention`, `decoder`, `search`,
+                     `training`, `metrics`, `name`. A mapping changes single values, or replaces the part if it
+                     has a `type`: `encoder={"size": 64}`, `encoder={"type": "transformer", "layers": 2}`. For
+                     pairs without a spec, `model` is the encoder, and the decoder of this name if there is one,
+                     such as "transformer"; default: "recurrent"
     """
-    direct = {"epochs": epochs, "lr": lr, "batch_rows": batch, "seed": seed}
-    sections = {
-        "name": name, "inputs": inputs, "outputs": outputs, "encoder": encoder, "attention": attention,
-        "decoder": decoder, "search": search, "training": training, "metrics": metrics, MODEL: model,
-        **{f"training.{key}": value for key, value in direct.items()},
+    _check_sections(sections)
+    settings = {
+        **sections,
+        "training.epochs": epochs,
+        "training.lr": lr,
+        "training.batch_rows": batch,
+        "training.seed": seed,
         "training.start_from": None if start_from is None else _start(start_from),
-    }  # fmt: skip
-    given = [
-        change for path, value in sections.items() if value is not None for change in nested(path, value)
+    }
+    changes: list[Change] = [
+        change for path, value in settings.items() if value is not None for change in nested(path, value)
     ]
-    changes: list[Change] = [*given, *overrides]
+    changes += overrides
     checked = check_callbacks(callbacks)
     splits = {
         **splits_of(data),
@@ -116,7 +126,7 @@ def fit(
     if isinstance(data, Spec | Mapping) and spec is None and y is None and _is_spec(data):
         data, spec = None, data
     rows = _Rows(data, y, splits, source, target, spec)
-    folder = _folder(run, rows, name, overwrite=overwrite)
+    folder = _folder(run, rows, sections.get("name"), overwrite=overwrite)
     try:
         described, notes, remarks = rows.described(folder, changes)
         experiment = Experiment(described, folder, device=device, quiet=quiet, notes=notes, warnings=remarks)
@@ -125,6 +135,14 @@ def fit(
         raise
     experiment.callbacks = checked
     return experiment.train()
+
+
+def _check_sections(sections: Mapping[str, Any]) -> None:
+    """Refuse arguments that `fit` does not have."""
+    for name in sections:
+        if name not in Sections.__annotations__:
+            known = [*Sections.__annotations__, *(fit.__kwdefaults__ or ())]
+            raise RegardError(f"fit has no argument {name!r}.", fix=nearest(name, known))
 
 
 class _Rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import pickle
 import re
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from regard.cli.command import COMMAND_LINE
 from regard.errors import (
     FILE,
     OPEN,
+    PYTHON,
     Message,
     Option,
     RegardError,
@@ -23,6 +25,7 @@ from regard.errors import (
     ShellCommand,
     Together,
 )
+from regard.fitting.fitting import Sections, fit
 from regard.spec import Spec
 from regard.spec.document import Document, nested
 
@@ -165,3 +168,12 @@ def test_no_text_of_the_library_names_an_option_of_the_command_line() -> None:
         if OPTION.search(text.value)
     ]
     assert not found, "\n".join(found)
+
+
+def test_python_names_only_arguments_that_fit_has() -> None:
+    arguments = {*Sections.__annotations__, *inspect.signature(fit).parameters}
+    assert {*PYTHON.sections, *PYTHON.direct.values(), *PYTHON.names.values()} <= arguments | {"ensemble"}
+    with pytest.raises(RegardError, match=r"fit has no argument 'encodr'\. Did you mean encoder"):
+        fit([("a", "b")], encodr={"size": 4})  # type: ignore[call-arg]
+    with pytest.raises(RegardError, match=r"fit has no argument 'epoch'\. Did you mean epochs"):
+        fit([("a", "b")], epoch=4)  # type: ignore[call-arg]
