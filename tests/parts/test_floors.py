@@ -25,7 +25,7 @@ import contextlib, importlib, io, json, pkgutil, sys
 # an editable install would find the folder that is not here
 sys.meta_path[:] = [one for one in sys.meta_path if not getattr(one, "__module__", "").startswith("__editable__")]
 import regard
-from regard.describe import board
+from regard.describe import board, draw
 from regard.fitting.experiment import Experiment
 from regard.nn.path import without_fast_paths
 from regard.structures.kernels import plainly
@@ -47,9 +47,10 @@ for name, changes in json.loads(sys.argv[1]).items():
     prediction.trace.save(f"{name}.svg")
     prediction.trace.save(f"{name}.html")
     console.print(board(spec, name))
+    draw(spec, name).save(f"{name}-network.svg")
     told[name] = [prediction.text, len(open(f"{name}.svg").read())]
 commands = {}
-for words in (["--help"], ["list", "parts"], ["describe", "reverse"], ["lab"]):
+for words in (["--help"], ["list", "parts"], ["describe", "reverse"], ["describe", "reverse", "--paths"], ["lab"]):
     sys.argv, out, err = ["regard", *words], io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -61,7 +62,7 @@ print(json.dumps({"modules": modules, "told": told, "commands": commands}))
 """
 
 
-@pytest.mark.parametrize("floor", ["course"])
+@pytest.mark.parametrize("floor", ["fast", "course"])
 def test_without_a_floor_everything_else_is_whole(floor: str, tmp_path: Path) -> None:
     kernels = shutil.ignore_patterns("kernels-*")  # compiled for files of another path
     shutil.copytree(PACKAGE, tmp_path / "regard", ignore=kernels)
@@ -79,7 +80,8 @@ def test_without_a_floor_everything_else_is_whole(floor: str, tmp_path: Path) ->
     assert set(found["told"]) == set(SYSTEMS)
     assert all(size > 500 for _, size in found["told"].values())
     commands = found["commands"]
-    assert [commands[words][0] for words in ("--help", "list parts", "describe reverse")] == [0, 0, 0]
+    for words in ("--help", "list parts", "describe reverse", "describe reverse --paths"):
+        assert commands[words][0] == 0, commands[words]
     if floor == "course":
         assert "Learn" not in commands["--help"][1] and "matrix" not in commands["--help"][1]
         assert commands["lab"][0] == 2 and "No such command 'lab'" in commands["lab"][1]
