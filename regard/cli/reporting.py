@@ -15,7 +15,7 @@ from rich.table import Table
 
 from regard.cli.command import COMMAND_LINE
 from regard.cli.outputs import STANDARD, write_output
-from regard.data.text_lists import readable
+from regard.data.readers.row import readable
 from regard.errors import RegardError, said
 from regard.evaluation import Evaluation
 from regard.metrics import ByGroup, ByLength

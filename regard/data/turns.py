@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from regard.data.text_lists import LISTED, WITHIN
+from regard.data.readers.row import LISTED, WITHIN
 
 MARK = "|"
 """Default separator between turns."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from regard.data.text_lists import readable
+from regard.data.readers.row import readable
 from regard.errors import Message, Option, RegardError, Words
 from regard.metrics import (
     ByGroup,

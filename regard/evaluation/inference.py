@@ -14,7 +14,7 @@ from regard.data.columns import Column
 from regard.errors import RegardError
 from regard.metrics import OutputInfo
 from regard.nn.memory import Memory
-from regard.reporting.watching import tell
+from regard.reporting.console import tell
 from regard.trace import Trace
 from regard.trace.prediction import Prediction
 
@@ -171,7 +171,7 @@ def batches(dataset: Dataset, ensemble: Ensemble = ()) -> Iterator[tuple[Batch, 
 
 
 def watched(dataset: Dataset) -> Iterator[Batch]:
-    """All rows in batches; reports the number of completed rows after each (`regard.reporting.watching`)."""
+    """All rows in batches; reports the number of completed rows after each (`regard.reporting.console`)."""
     done = 0
     for batch in Batches(dataset, cost=EVALUATE_COST, shuffle=False):
         yield batch

@@ -251,9 +251,10 @@ def target_column(values: Sequence[str], place: str, unit: str = "") -> dict[str
     place   the setting of its type, for messages
     unit    the unit that the user wants, if any
     """
-    commas = any(is_decimal_comma(one) and not is_thousands(one) for one in values)
-    reader = NumberColumn("target", decimal="comma" if commas else "point")
-    numbers = all(reader.check_value(value) is None for value in values)
+    digits = all(any(map(str.isdigit, value)) for value in values)
+    commas = digits and any(is_decimal_comma(one) and not is_thousands(one) for one in values)
+    reader = NumberColumn("target", decimal="comma" if commas else "point") if digits else None
+    numbers = reader is not None and all(reader.check_value(value) is None for value in values)
     whole = all(value.strip().lstrip("+-").isdecimal() for value in values)
     if not numbers:
         _refuse_several(values, place)

@@ -50,7 +50,7 @@ def is_data_file(name: str) -> bool:
     """Whether this names data, not a spec, a run or a system of the zoo: words.tsv, d/a.en+e/b.de, hf:…, a folder of
     images or texts in one folder per class."""
     path = Path(name)
-    if name in names() or path.suffix in SPECS:
+    if path.suffix in SPECS or (not path.suffix and name in names()):
         return False
     if path.is_dir():
         return not (path / "spec.yaml").is_file() and recognized(name, PAIR) is not None

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from regard.data.columns.column import Column
 from regard.data.ragged import Array, Ragged
-from regard.data.text_lists import LISTED
+from regard.data.readers.row import LISTED
 from regard.errors import RegardError
 from regard.parts import Mistakes, Plan, nearest, register
 

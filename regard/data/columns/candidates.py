@@ -11,7 +11,7 @@ from regard.data.columns.column import Column
 from regard.data.columns.document import sentence_lengths
 from regard.data.columns.story import StoryColumn
 from regard.data.ragged import Array
-from regard.data.text_lists import LISTED, listed_texts
+from regard.data.readers.row import LISTED, listed_texts
 from regard.data.turns import MARK, plain
 from regard.errors import RegardError
 from regard.parts import Count, Mistakes, Plan, register

@@ -15,7 +15,7 @@ from regard import parts
 from regard.data.batch import Evidence, Forest, Sentences, Span, Tokens, Trees
 from regard.data.media import Images, Places, Series, Videos
 from regard.data.ragged import Array, Ragged
-from regard.data.text_lists import LISTED
+from regard.data.readers.row import LISTED
 from regard.errors import RegardError
 from regard.parts import Mistakes, Plan, Settings
 from regard.parts.contract import base, declared, optional, required
@@ -82,7 +82,7 @@ class Column(ABC):
     dtype: ClassVar[DTypeLike] = np.int32
     """Dtype of an encoding in the cache; unused if the column is not `cached`."""
     listed: ClassVar[bool] = False
-    """Whether a value may be a list of texts (`regard.data.text_lists`)."""
+    """Whether a value may be a list of texts (`regard.data.readers.row`)."""
     is_text: ClassVar[bool] = False
     """Whether a value is a text as people write it, which `pieces` cuts into its units."""
     names_files: ClassVar[bool] = False

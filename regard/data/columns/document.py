@@ -18,7 +18,7 @@ from regard.data.columns.text_check import check_shared
 from regard.data.columns.verbatim import verbatim
 from regard.data.length_buckets import length_buckets
 from regard.data.ragged import Array, Ragged
-from regard.data.text_lists import LISTED, listed_texts
+from regard.data.readers.row import LISTED, listed_texts
 from regard.parts import Count, Mistakes, Plan, register
 
 BREAK = -1

@@ -12,7 +12,7 @@ import torch
 from regard.data.columns.column import Column
 from regard.data.media import Places
 from regard.data.ragged import Array, Ragged
-from regard.data.text_lists import LISTED
+from regard.data.readers.row import LISTED
 from regard.errors import RegardError
 from regard.parts import Mistakes, Plan, nearest, part, register
 

@@ -11,7 +11,7 @@ import numpy as np
 from regard.data.columns.column import Column
 from regard.data.columns.document import sentence_lengths
 from regard.data.ragged import Array
-from regard.data.text_lists import LISTED
+from regard.data.readers.row import LISTED
 from regard.errors import RegardError
 from regard.parts import Mistakes, Plan
 

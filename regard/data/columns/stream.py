@@ -25,7 +25,7 @@ from regard.data.columns.text import (
 from regard.data.columns.text_check import check_units
 from regard.data.columns.vocabulary import Vocabulary, WithLineEnds, code_points
 from regard.data.ragged import Array, Ragged
-from regard.data.text_lists import LISTED
+from regard.data.readers.row import LISTED
 from regard.errors import Message, RegardError, Setting
 from regard.parts import Count, Mistakes, Plan, register
 

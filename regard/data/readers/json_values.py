@@ -7,8 +7,7 @@ from typing import Any
 
 from regard.data.image_values import stored_picture
 from regard.data.readers.reader import Field
-from regard.data.readers.row import Row
-from regard.data.text_lists import LISTED, listed_texts, listed_turns
+from regard.data.readers.row import LISTED, Row, listed_texts, listed_turns
 
 
 def dig(record: Mapping[str, Any], field: str) -> Any:
