@@ -26,8 +26,8 @@ from written import parse, write_json
 
 from regard import zoo
 from regard.data import Batch, Batches, StreamBatches
-from regard.data.sources import is_stream
 from regard.fitting.experiment import Experiment
+from regard.parts import is_stream
 from regard.spec.sections import SPAN
 
 KEPT = Path(__file__).parent / "losses.json"

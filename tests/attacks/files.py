@@ -292,10 +292,10 @@ SPECS = {
         "lr",
     ),
     "a huge number": (
-        "inputs: {a: {type: text}}\noutputs: {c: {type: text}}\nencoder: {size: 9999999999999}\n"
+        "inputs: {a: {type: text}}\noutputs: {c: {type: text}}\nencoder: {embedding: 9999999999999}\n"
         "data: {train: words.tsv}\n",
         "refused",
-        "size",
+        "embedding",
     ),
     "a number of 10,000 digits": (
         f"inputs: {{a: {{type: text}}}}\noutputs: {{c: {{type: text}}}}\ntraining: {{epochs: {'9' * 10_000}}}\n",

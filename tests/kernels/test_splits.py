@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 import torch
 
-from regard.fast.cpu import attentive, cost, recurrence, step
+from regard.fast.cpu import attentive, cost, recurrence
 from regard.fast.paths.layer_cpu import LayerOnCPU
 from regard.nn.packing import Packing
 from regard.nn.recurrence import RecurrentLayer
@@ -21,7 +21,7 @@ def divided(monkeypatch):
 
     def ways():
         for parts in (1, 2, 3):
-            for module in (attentive, cost, recurrence, step):
+            for module in (attentive, cost, recurrence):
                 monkeypatch.setattr(module, "shares", lambda rows, parts=parts: parts)
             yield parts
 
