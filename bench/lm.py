@@ -38,7 +38,7 @@ from regard.nn.cells import make_cell
 from regard.nn.packing import FullPacking
 from regard.nn.recurrence import run_layers
 from regard.spec import Spec
-from regard.training.device import make_accelerator
+from regard.training.machine import make_accelerator
 from regard.training.objective import Updater
 from regard.training.optimizers import make_optimizer
 

@@ -31,7 +31,7 @@ from regard.model import Model
 from regard.model.building import fit_columns, make_columns
 from regard.model.saving import versions
 from regard.spec import Spec
-from regard.training.device import make_accelerator
+from regard.training.machine import make_accelerator
 from regard.training.objective import Updater
 from regard.training.optimizers import make_optimizer
 

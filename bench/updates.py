@@ -35,8 +35,8 @@ from regard.data import Batches
 from regard.data.batch import BEGIN, END, PAD, Batch, Tokens
 from regard.fitting.experiment import Experiment
 from regard.spec import Spec
-from regard.training.device import make_accelerator, sent_ahead
 from regard.training.ema import MovingAverage
+from regard.training.machine import make_accelerator, sent_ahead
 from regard.training.objective import Updater
 from regard.training.optimizers import make_optimizer
 

@@ -21,7 +21,7 @@ from regard.spec.spec import nearest_run
 from regard.storage import manifest
 from regard.storage.files import Lock, naming, sweep, write_text
 from regard.storage.manifest import MANIFEST, RUN_FILES, STATE_FILE, Manifest
-from regard.training.processes import process_rank
+from regard.training.machine import process_rank
 
 LOCK, NEXT = ".regard.lock", ".regard-next"
 LONGEST_WAIT = 60.0

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from regard.training.callbacks import Callback
-    from regard.training.device import make_accelerator
     from regard.training.loggers import Logger
     from regard.training.loop import BatchSource, Result, fit
+    from regard.training.machine import Interrupted, make_accelerator, process_rank, world_size
     from regard.training.optimizers import OptimizerPart
-    from regard.training.processes import Interrupted, process_rank, world_size
     from regard.training.progress import BarProgress, LineProgress, Progress, make_progress
     from regard.training.schedules import Schedule
     from regard.training.state import Generators, seed_everything
@@ -25,7 +24,7 @@ _HOMES = {
     "BatchSource": "regard.training.loop",
     "Callback": "regard.training.callbacks",
     "Generators": "regard.training.state",
-    "Interrupted": "regard.training.processes",
+    "Interrupted": "regard.training.machine",
     "LineProgress": "regard.training.progress",
     "Logger": "regard.training.loggers",
     "OptimizerPart": "regard.training.optimizers",
@@ -34,12 +33,12 @@ _HOMES = {
     "Schedule": "regard.training.schedules",
     "Transfer": "regard.training.weights",
     "fit": "regard.training.loop",
-    "make_accelerator": "regard.training.device",
+    "make_accelerator": "regard.training.machine",
     "make_progress": "regard.training.progress",
-    "process_rank": "regard.training.processes",
+    "process_rank": "regard.training.machine",
     "seed_everything": "regard.training.state",
     "start_from": "regard.training.weights",
-    "world_size": "regard.training.processes",
+    "world_size": "regard.training.machine",
 }
 
 __all__ = [

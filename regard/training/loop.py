@@ -20,12 +20,11 @@ from regard.spec.sections import TrainingSpec
 from regard.storage.files import sweep
 from regard.storage.manifest import folders, refuse_links
 from regard.structures.kernels.cpu.parallel import without_onednn
-from regard.training.device import make_accelerator, precision_restored, sent_ahead
 from regard.training.judge import Evaluate, Judge
 from regard.training.ledger import BatchPlace, explain_out_of_memory
 from regard.training.log import LOG_EVERY, Log, Report, tell
+from regard.training.machine import Interrupted, Signals, make_accelerator, precision_restored, sent_ahead
 from regard.training.objective import Updater
-from regard.training.processes import Interrupted, Signals
 from regard.training.progress import Progress, make_progress
 from regard.training.state import TrainingState, seed_everything
 from regard.training.weights import set_weights, start_from

@@ -19,7 +19,7 @@ from regard.data import ImageColumn
 from regard.errors import RegardError
 from regard.fitting.experiment import Experiment
 from regard.model import Model, load
-from regard.training.processes import Interrupted
+from regard.training.machine import Interrupted
 
 SPEC = """
 inputs: {image: {type: image, size: 16, augment: {flip: true, crop: 0.2, color: 0.2}}}

@@ -14,7 +14,7 @@ from regard.data.batch import Batch
 from regard.spec.sections import TrainingSpec
 from regard.training import Interrupted, Progress, fit, seed_everything
 from regard.training.checkpoint import STATE, read
-from regard.training.device import sent_ahead
+from regard.training.machine import sent_ahead
 
 from .tiny import TinyBatches, TinyNetwork
 

@@ -1,11 +1,10 @@
 """The data that a spec names: the rows of each split, raw and encoded.
 
-splits      files, a generated world or a data package → the rows of train, dev, test
-hold_out    hold out some inputs of train if no dev is named
-stream_split  hold out the end of a continuous text
-record      the record of a run's files: absolute paths and hashes
-datasets    rows → a Dataset, cached
-inputs      files of inputs for a trained model
+splits         files, a generated world or a data package → the rows of train, dev, test, and their datasets; the
+               record of the files: absolute paths and hashes
+hold_out       hold out some inputs of train if no dev is named
+stream_split   hold out the end of a continuous text
+inputs         files of inputs for a trained model
 """
 
 from regard.data.readers.row import remarks_of
