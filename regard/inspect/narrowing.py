@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from regard.trace import Trace
-from regard.trace.fields import Array
+from regard.trace.traced import Array
 
 LONGEST = 600
 """Maximum number of positions of an input that is drawn completely."""

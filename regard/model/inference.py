@@ -175,23 +175,28 @@ class BatchInference:
 
     def seen(self, answers: Sequence[Prediction]) -> list[Prediction]:
         """The answers, with the images, videos and audio of the inputs in their traces."""
+        if not any(self.columns[name].drawn for name in self.encoded):
+            return list(answers)
         truths = self.network.truths[self.output]
         return with_seen(answers, self.batch, self.columns, self.encoded, truths)
 
     def structured(self, answers: Sequence[Prediction], found: Any, samples: int) -> list[Prediction]:
         """The answers, with selected structures and the attention of several heads in their traces."""
-        answers = with_self_looks(answers, self._self_looks())
+        if looks := self._self_looks():
+            answers = with_self_looks(answers, looks)
         seen = self.decoder.with_structures(
             answers, found, lambda: self.memories, samples=samples, seed=self.spec.training.seed
         )
-        seen = with_nodes(seen, self.memories)
-        truths = self.network.truths[self.output]
+        memories = self.memories
+        if any(memory.above is not None for memory in memories.values()):
+            seen = with_nodes(seen, memories)
         encoded = {name: self.encoded[name] for name in self.network.over[self.output]}
-        seen = with_words(seen, encoded, self.batch, self.columns, truths)
-        if all(memory.heads is None for memory in self.memories.values()):
-            return list(seen)
-        trees = tree_columns({**self.spec.inputs, **self.spec.truth})
-        return with_heads(seen, self.memories, self.batch, trees)
+        if any(memory.parts is not None for memory in encoded.values()):
+            seen = with_words(seen, encoded, self.batch, self.columns, self.network.truths[self.output])
+        if any(memory.heads is not None for memory in memories.values()):
+            trees = tree_columns({**self.spec.inputs, **self.spec.truth})
+            seen = with_heads(seen, memories, self.batch, trees)
+        return list(seen)
 
     def _self_looks(self) -> dict[str, dict[str, Tensor]]:
         """{input: {layer: (B, heads, S, S)}} for the encoders with self-attention."""

@@ -41,7 +41,7 @@ def with_heads(
         ]
     shown = []
     for row, answer in enumerate(answers):
-        if answer.trace is not None and drawn:
+        if answer.trace is not None:
             # A decoder's structure over an input takes precedence over its encoder's.
             structures = {name: rows[row] for name, rows in drawn.items()} | dict(answer.trace.structures)
             answer = replace(answer, trace=replace(answer.trace, structures=structures))
@@ -55,7 +55,7 @@ def with_nodes(answers: Sequence[Prediction], memories: Mapping[str, Memory]) ->
     shown = []
     for row, answer in enumerate(answers):
         trace = answer.trace
-        if trace is not None and trees:
+        if trace is not None:
             structures = dict(trace.structures)
             for name, above in trees.items():
                 looks = trace.attention.get(name) if trace.single else None
@@ -79,7 +79,7 @@ def with_words(
     truth   {input: column of its true attention}}
     """
     named = {name: memory.parts for name, memory in memories.items() if memory.parts is not None}
-    if not named or all(answer.trace is None for answer in answers):
+    if all(answer.trace is None for answer in answers):
         return list(answers)
     texts = {name: None if batch.texts is None else batch.texts(name) for name in named}
     words = {name: columns[name].readable_words(batch[name], texts[name]) for name in named}
@@ -141,7 +141,7 @@ def with_self_looks(
     """
     shown = []
     for row, answer in enumerate(answers):
-        if answer.trace is not None and looks:
+        if answer.trace is not None:
             heads = dict(answer.trace.heads)
             for name, layers in looks.items():
                 pieces = answer.trace.input[name]
@@ -165,8 +165,6 @@ def with_seen(
     truths   {input: the column of its true attention}}
     """
     shown = [name for name in encoded if columns[name].drawn]
-    if not shown:
-        return list(answers)
     collated = {name: batch[name].to("cpu") for name in shown}
     known_places = {
         name: batch[column].to("cpu")

@@ -15,10 +15,9 @@ is *seen* if it is not a text.
 
 A trace draws nothing itself: its methods pass it to what `regard.inspect` installs (`views`), loaded only then.
 Nothing here needs torch, and everything can be written to and read from JSON, so that a trace can be drawn on another
-machine. `fields` describes the fields of a trace, each once.
+machine.
 """
 
-from regard.trace.fields import Array
 from regard.trace.glimpses import Glimpses
 from regard.trace.heads import LayerHeads
 from regard.trace.pointed import Pointed, written
@@ -27,7 +26,7 @@ from regard.trace.structure import TracedStructure
 from regard.trace.structures import Arcs, Hops, Nodes, Segments, SentenceWords
 from regard.trace.tape import Tape
 from regard.trace.trace import Trace
-from regard.trace.traced import Traced
+from regard.trace.traced import Array, Traced
 
 __all__ = [
     "Arcs",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from regard.errors import RegardError
-from regard.trace.fields import Array
+from regard.trace.traced import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from regard.trace import Trace
-from regard.trace.fields import from_json, to_json
+from regard.trace.traced import from_json, to_json
 from regard.trace.views import views
 
 

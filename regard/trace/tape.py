@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from regard.errors import RegardError
-from regard.trace.fields import Array
-from regard.trace.traced import Traced
+from regard.trace.traced import Array, Traced
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from regard import parts
 from regard.errors import RegardError
+
+Array = NDArray[np.floating[Any]]
+"""An array of real numbers."""
 
 
 class Traced:
@@ -45,3 +52,12 @@ def traced_from_dict(values: Mapping[str, Any]) -> Any:
             fix="Install the package whose drawing has this kind.",
         )
     return kinds[kind].from_dict(values)
+
+
+def to_json(score: float) -> float | None:
+    """None for minus infinity, the score of an impossible output, which JSON does not have."""
+    return float(score) if math.isfinite(score) else None
+
+
+def from_json(score: float | None) -> float:
+    return -math.inf if score is None else score
