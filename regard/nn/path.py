@@ -92,7 +92,7 @@ def load() -> None:
 
 def paths(call: str, device: str | None = None) -> list[Path]:
     """The paths that serve a call on a type of device, or on any, in the order in which they are asked."""
-    registered = registry.parts_of("path")
+    registered = registry.PARTS["path"]
     if registered is not _Known.parts or len(registered) != _Known.count:
         if torch.compiler.is_compiling():
             return []  # a compiler cannot trace the import of other packages
@@ -102,7 +102,7 @@ def paths(call: str, device: str | None = None) -> list[Path]:
 
 def _collect() -> None:
     names("path")
-    registered = registry.parts_of("path")
+    registered = registry.PARTS["path"]
     by_call: dict[str, list[Path]] = {}
     for _, made in sorted(registered.items(), key=lambda one: (one[1].rank, one[0])):
         by_call.setdefault(made.serves, []).append(made())
@@ -157,7 +157,7 @@ class PathCall:
 
     def serving(self, device: str) -> list[str]:
         """The paths that can compute the call on a type of device, in the order in which they are asked."""
-        made = registry.parts_of("path")
+        made = registry.PARTS["path"]
         return [name for name, reason in self.refused if not reason and device in made[name].devices]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import pkgutil
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata
@@ -55,7 +55,8 @@ for _floor in sorted(Path(__file__).parents[1].glob("*/floor.py")):
         KINDS.setdefault(_kind, _package)
         _FOLDERS.setdefault(_kind, []).append(_package)
 
-_PARTS: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
+PARTS: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
+"""The parts that are registered by now, by kind and name."""
 _loaded: set[str] = set()
 _failed: dict[str, str] = {}
 
@@ -96,7 +97,7 @@ def register(kind: str, name: str) -> Callable[[Registered], Registered]:
     def remember(made: Registered) -> Registered:
         if not own_package(made):
             load_own(kind)  # ours come first, so that a taken name is refused here
-        known = _PARTS[kind].get(name)
+        known = PARTS[kind].get(name)
         if known is not None and isinstance(made, type) and _place(known) != _place(made):
             raise RegardError(
                 f"the {kind} {name!r} is defined twice: by {_place(known)} and by {_place(made)}.",
@@ -111,7 +112,7 @@ def register(kind: str, name: str) -> Callable[[Registered], Registered]:
                     stacklevel=2,
                 )
         _own_options(made, kind, name)
-        _PARTS[kind][name] = made
+        PARTS[kind][name] = made
         return made
 
     return remember
@@ -151,29 +152,24 @@ def _place(made: Any) -> str:
 
 def part(kind: str, name: str) -> Any:
     """The class registered as `name`, or None. Other packages are imported only if the name is not one of ours."""
-    if name not in _PARTS[kind]:
+    if name not in PARTS[kind]:
         _load_module(kind, name)
-    if name not in _PARTS[kind]:
+    if name not in PARTS[kind]:
         load_own(kind)
-    if name not in _PARTS[kind]:
+    if name not in PARTS[kind]:
         _load(kind)
-    return _PARTS[kind].get(name)
+    return PARTS[kind].get(name)
 
 
 def names(kind: str) -> list[str]:
     """The names of all parts of a kind, sorted."""
     _load(kind)
-    return sorted(_PARTS[kind])
-
-
-def parts_of(kind: str) -> Mapping[str, Any]:
-    """The parts of a kind that are registered by now, by name; imports nothing."""
-    return _PARTS[kind]
+    return sorted(PARTS[kind])
 
 
 def registered() -> Iterator[tuple[str, str, Any]]:
     """The kind, name and class of every part that is registered by now; imports nothing."""
-    for kind, parts in _PARTS.items():
+    for kind, parts in PARTS.items():
         for name, made in parts.items():
             yield kind, name, made
 

@@ -36,7 +36,7 @@ print(json.dumps([code, sorted(sys.modules)]))
 def hello() -> Iterator[type[Command]]:
     """A command of a stranger's."""
     names("command")
-    before = dict(registry._PARTS["command"])
+    before = dict(registry.PARTS["command"])
 
     class HelloCommand(Command):
         """Greet somebody.
@@ -55,7 +55,7 @@ def hello() -> Iterator[type[Command]]:
 
     HelloCommand.__module__ = "elsewhere"
     yield register("command", "hello")(HelloCommand)
-    registry._PARTS["command"] = before
+    registry.PARTS["command"] = before
 
 
 def test_a_module_has_the_name_of_its_command() -> None:

@@ -134,8 +134,8 @@ def test_predict_reads_a_file_as_evaluate_does(regard: Run, tagger: str) -> None
 def test_predict_reads_the_format_of_a_stranger(
     regard: Run, tagger: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = {kind: dict(parts) for kind, parts in registry._PARTS.items()}
-    monkeypatch.setattr(registry, "_PARTS", known)
+    known = {kind: dict(parts) for kind, parts in registry.PARTS.items()}
+    monkeypatch.setattr(registry, "PARTS", known)
 
     @register("reader", "arrows")
     class ArrowsReader(Reader):

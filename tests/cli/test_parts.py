@@ -37,10 +37,10 @@ def only_here() -> Iterator[None]:
     """Forget what a test registers."""
     for kind in KINDS:
         names(kind)
-    before = {kind: dict(known) for kind, known in registry._PARTS.items()}
+    before = {kind: dict(known) for kind, known in registry.PARTS.items()}
     yield
     for kind in KINDS:
-        registry._PARTS[kind] = before[kind]
+        registry.PARTS[kind] = before[kind]
 
 
 def test_every_kind_and_every_part_is_listed(command: Command) -> None:

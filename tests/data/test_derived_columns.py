@@ -25,7 +25,7 @@ ROWS = [{"source": "A b", "target": "B a"}, {"source": "b C a", "target": "a c B
 @pytest.fixture(autouse=True)
 def loud() -> Iterator[None]:
     names("column")
-    before = dict(registry._PARTS["column"])
+    before = dict(registry.PARTS["column"])
 
     @regard.register("column", "loud")
     class LoudColumn(TextColumn):
@@ -35,7 +35,7 @@ def loud() -> Iterator[None]:
             return [piece.upper() for piece in super().tokens(value)]
 
     yield
-    registry._PARTS["column"] = before
+    registry.PARTS["column"] = before
 
 
 def test_a_derived_text_is_read_written_measured_and_saved(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def registered() -> Iterator[None]:
         register(kind, name)(made)
     yield
     for kind, name in PARTS:  # remove them, because other tests go through all parts
-        del registry._PARTS[kind][name]
+        del registry.PARTS[kind][name]
 
 
 def spec_of(data: dict[str, object], *overrides: str) -> Spec:

@@ -42,7 +42,7 @@ def model(**changes: Any) -> Model:
 def parts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Forget metrics that a test has registered."""
     known = {name: registry.part("metric", name) for name in registry.names("metric")}
-    monkeypatch.setitem(registry._PARTS, "metric", known)
+    monkeypatch.setitem(registry.PARTS, "metric", known)
     yield
 
 

@@ -32,7 +32,7 @@ def registered() -> Iterator[None]:
             (self.run / "figures" / "deep" / f"part-{values['step']}.txt").write_text("x")
 
     yield
-    registry._PARTS["logger"].pop("test-figures")
+    registry.PARTS["logger"].pop("test-figures")
 
 
 def train(

@@ -51,7 +51,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )  # fmt: skip
     finally:
         for kind, name in OWN:
-            registry._PARTS[kind].pop(name)
+            registry.PARTS[kind].pop(name)
     return folder
 
 

@@ -28,9 +28,9 @@ WORDS = ["the", "dog", "ran"]
 
 @pytest.fixture(autouse=True)
 def only_here() -> Iterator[None]:
-    before = {kind: dict(registry._PARTS[kind]) for kind in ("drawing", "selection") if names(kind)}
+    before = {kind: dict(registry.PARTS[kind]) for kind in ("drawing", "selection") if names(kind)}
     yield
-    registry._PARTS.update(before)
+    registry.PARTS.update(before)
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,7 +55,7 @@ def cells() -> Iterator[None]:
         regard.register("cell", name)(cell)
     yield
     for name in made:
-        registry._PARTS["cell"].pop(name)
+        registry.PARTS["cell"].pop(name)
 
 
 def _wrongly(self: Any, input_size: int, size: int) -> None:

@@ -29,10 +29,10 @@ def only_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     monkeypatch.chdir(tmp_path)
     for kind in KINDS:
         names(kind)
-    before = {kind: dict(known) for kind, known in registry._PARTS.items()}
+    before = {kind: dict(known) for kind, known in registry.PARTS.items()}
     yield
     for kind in KINDS:
-        registry._PARTS[kind] = before[kind]
+        registry.PARTS[kind] = before[kind]
 
 
 def fitted(**changes: Any) -> regard.Model:

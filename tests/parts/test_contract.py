@@ -20,10 +20,10 @@ def only_here() -> Iterator[None]:
     """Forget what a test registers."""
     for kind in KINDS:
         names(kind)
-    before = {kind: dict(known) for kind, known in registry._PARTS.items()}
+    before = {kind: dict(known) for kind, known in registry.PARTS.items()}
     yield
     for kind in KINDS:
-        registry._PARTS[kind] = before[kind]
+        registry.PARTS[kind] = before[kind]
 
 
 @pytest.mark.parametrize("kind", KINDS)

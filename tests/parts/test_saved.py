@@ -23,10 +23,10 @@ def only_here() -> Iterator[None]:
     """Forget what a test registers."""
     for kind in KINDS:
         names(kind)
-    parts = {kind: dict(known) for kind, known in registry._PARTS.items()}
+    parts = {kind: dict(known) for kind, known in registry.PARTS.items()}
     yield
     for kind in KINDS:
-        registry._PARTS[kind] = parts[kind]
+        registry.PARTS[kind] = parts[kind]
 
 
 class OldScore(regard.nn.AttentionScore):
@@ -99,7 +99,7 @@ def saved(tmp_path: Path) -> Path:
         one["distribution"], one["version"] = "numpy", "1.0"
     (tmp_path / "model" / "parts.json").write_text(json.dumps(content), encoding="utf-8")
     for kind, name in (("score", "old"), ("column", "old-label"), ("metric", "old_exact")):
-        del registry._PARTS[kind][name]
+        del registry.PARTS[kind][name]
     return tmp_path / "model"
 
 

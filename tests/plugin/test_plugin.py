@@ -679,4 +679,4 @@ def test_options_that_are_inherited_stay_those_of_their_part() -> None:
         assert (GRUCell.Options.type, GRUCell.Options.part) == ("gru", GRUCell)
         assert (Other.Options.type, Other.Options.part) == ("other-gru", Other)
     finally:
-        registry._PARTS["cell"].pop("other-gru", None)
+        registry.PARTS["cell"].pop("other-gru", None)

@@ -36,7 +36,7 @@ def wide() -> Iterator[None]:
             raise NotImplementedError
 
     yield
-    del registry._PARTS["search"]["wide"]
+    del registry.PARTS["search"]["wide"]
 
 
 def test_both_forms_are_one() -> None:

@@ -13,7 +13,7 @@ from regard.parts import KINDS, names, registry
 def only_here() -> Iterator[None]:
     for kind in KINDS:
         names(kind)
-    parts = {kind: dict(known) for kind, known in registry._PARTS.items()}
+    parts = {kind: dict(known) for kind, known in registry.PARTS.items()}
     yield
     for kind in KINDS:
-        registry._PARTS[kind] = parts[kind]
+        registry.PARTS[kind] = parts[kind]

@@ -50,7 +50,7 @@ def heavy() -> Iterator[None]:
             return Heavy(parameters, lr, options.beta)
 
     yield
-    del registry._PARTS["optimizer"]["heavy"]
+    del registry.PARTS["optimizer"]["heavy"]
 
 
 def test_a_foreign_optimizer_resumes_exactly(heavy: None, tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_what_a_schedule_does_not_use_is_refused(schedule: str, words: str) -> N
 
 def test_a_schedule_registered_here_is_used_from_a_spec(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {name: registry.part("schedule", name) for name in registry.names("schedule")}
-    monkeypatch.setitem(registry._PARTS, "schedule", known)
+    monkeypatch.setitem(registry.PARTS, "schedule", known)
 
     @register("schedule", "halving")
     class Halving(Schedule):
