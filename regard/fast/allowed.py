@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard.nn.search.stepper import Bounds, normalizers, top
+from regard.nn.search.stepper import Bounds, top
 from regard.structures.kernels.availability import triton_takes
 
 
@@ -22,8 +22,8 @@ def allowed_top(
         if best.serves(logits, count, bounds.forbidden):
             end, minimum, forbidden = bounds.end, bounds.minimum, bounds.forbidden
             return best.best(logits, bounds.last, at, count, end=end, minimum=minimum, forbidden=forbidden)
-    normalizer = normalizers(logits)
-    return normalizer, *top(allow(bounds, logits, at, late=late), count)
+    normalizers = logits.logsumexp(-1)
+    return normalizers, *top(allow(bounds, logits, at, late=late), count)
 
 
 def allow(bounds: Bounds, logits: Tensor, step: Tensor, *, late: bool) -> Tensor:

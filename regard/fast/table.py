@@ -20,8 +20,8 @@ import torch
 from regard.fast.paths import graphed, recorded
 from regard.fast.recurrence import decoder_lacks
 from regard.nn.attention import Attention
+from regard.nn.decoders.conditioning import GIVES
 from regard.nn.decoders.recurrent import RecurrentDecoder
-from regard.nn.decoders.text_attention import GIVES
 from regard.nn.embedding import Embedding
 from regard.nn.memory import Memory
 from regard.nn.scores import make_score

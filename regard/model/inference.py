@@ -168,7 +168,10 @@ class BatchInference:
             return [[word for sentence in row for word in sentence] for row in rows]
         if texts is not None:
             pieces = column.readable_texts(collated, texts)
-        names: list[list[str]] | None = self.network.reader(name).position_names(collated, pieces)
+        reader = self.network.reader(name)
+        names: list[list[str]] | None = None
+        if reader.names_positions:
+            names = reader.position_names(collated, pieces)
         if names is None:
             names = column.readable(collated) if pieces is None else pieces
         return names
@@ -200,7 +203,12 @@ class BatchInference:
 
     def _self_looks(self) -> dict[str, dict[str, Tensor]]:
         """{input: {layer: (B, heads, S, S)}} for the encoders with self-attention."""
-        found = {name: self.network.reader(name).self_looks(self.batch[name]) for name in self.spec.encoder}
+        readers = {name: self.network.reader(name) for name in self.spec.encoder}
+        found = {
+            name: reader.self_looks(self.batch[name])
+            for name, reader in readers.items()
+            if reader.looks_at_itself
+        }
         return {name: looks for name, looks in found.items() if looks}
 
     def _check_stepwise(self) -> None:

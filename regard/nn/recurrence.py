@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from regard.nn.cells import Cell, make_cell
 from regard.nn.cells.cell import TorchRecurrence
+from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.path import faster
 from regard.parts import Mistakes, Options
@@ -263,3 +264,28 @@ class Stack(nn.Module):
             state = cell.advance(projected[low:high], state[: high - low])
             reached.append(cell.output(state))
         return torch.cat(reached)
+
+
+class Bridge(nn.Linear):
+    """The first states of all layers from the summary h, including what the cells carry: tanh(W h + b), or
+    W h + b without `squashes`."""
+
+    def __init__(self, summary_size: int, stack: Stack, *, squashes: bool = True) -> None:
+        super().__init__(summary_size, stack.states)
+        self.layers, self.squashes = len(stack.cells), squashes
+
+    def first_states(self, summary: Tensor) -> tuple[Tensor, ...]:
+        """(B, D) → one (B, 1, state) for each layer."""
+        made = torch.tanh(self(summary)) if self.squashes else self(summary)
+        return by_layer(made, self.layers)
+
+
+def by_layer(states: Tensor, layers: int) -> tuple[Tensor, ...]:
+    """Split the concatenated states of all layers: (B, L·state) → one (B, 1, state) for each."""
+    return states.view(len(states), 1, layers, -1).unbind(2)
+
+
+def handed_on(memory: Memory, stack: Stack) -> tuple[Tensor, ...]:
+    """`bridge: copy`: the last states of the encoder's layers, one (B, 1, state) for each."""
+    size = stack.cell(0).state_size
+    return tuple(one[:, None, :size] for one in memory.last or (memory.summary,))

@@ -50,7 +50,8 @@ def check_column(report: PartReport, small: Small, name: str) -> None:
         with report.apart(), report.calling(what, "a copy"):
             copied(column)
     reader = small.network.reader(name) if name in small.spec.encoder else None
-    if reader is not None and reader.position_names(small.batch[name]) is None:
+    named = reader is not None and reader.names_positions and reader.position_names(small.batch[name])
+    if reader is not None and not named:
         with report.apart(), report.calling("readable", "the pieces of each row"):
             shown = column.readable(small.batch[name])
             holds = len(shown) == len(values)

@@ -42,6 +42,7 @@ def _figures(small: Small) -> list[torch.Tensor]:
     norm = sum(one.grad.abs().sum() for one in small.network.parameters() if one.grad is not None)
     found = [loss.detach(), torch.as_tensor(norm)]
     network = small.network.eval()
+    decoder: Any
     with torch.no_grad():
         for output, decoder in network.decoders.items():
             if decoder.stepwise:

@@ -9,9 +9,8 @@ import pytest
 import torch
 
 from regard.fast.cpu.cost import PackedCost
+from regard.fast.paths.best_cpu import BestOnCPU
 from regard.fast.paths.layer_cpu import LayerOnCPU
-from regard.fast.paths.normalizers_cpu import NormalizersOnCPU
-from regard.fast.paths.top_cpu import TopOnCPU
 from regard.nn import RNNCell
 from regard.nn.packing import Packing
 from regard.nn.recurrence import RecurrentLayer
@@ -139,8 +138,9 @@ def test_normalizers_and_ranks_of_a_search(value):
     logits = torch.randn(3, 70)
     logits[1, 40] = value
     logits[2] = -math.inf
-    torch.testing.assert_close(NormalizersOnCPU().run(logits), logits.logsumexp(-1), equal_nan=True)
-    torch.testing.assert_close(TopOnCPU().run(logits, 4)[0], logits.topk(4).values, equal_nan=True)
+    normalizers, best, _ = BestOnCPU().run(logits, 4, None, 0, None)
+    torch.testing.assert_close(normalizers, logits.logsumexp(-1), equal_nan=True)
+    torch.testing.assert_close(best, logits.topk(4).values, equal_nan=True)
 
 
 def chain(C, place, value, backend):

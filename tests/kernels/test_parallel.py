@@ -74,7 +74,7 @@ import torch
 sys.path.insert(0, sys.argv[1])
 from conftest import make
 from regard.structures import kernels
-from regard.fast.paths.normalizers_cpu import NormalizersOnCPU
+from regard.fast.paths.best_cpu import BestOnCPU
 
 torch.set_num_threads(2)
 torch.manual_seed(0)
@@ -82,7 +82,7 @@ edges, factor = torch.randn(64, 60, 4, 4), torch.randn(600, 600)
 case = make(16)
 
 def in_our_threads():
-    return [kernels.chain_marginals(None, edges, None)[1], NormalizersOnCPU().run(factor)]
+    return [kernels.chain_marginals(None, edges, None)[1], BestOnCPU().run(factor, 0, None, 0, None)[0]]
 
 def in_those_of_torch_too():
     factor @ factor  # as a prediction does

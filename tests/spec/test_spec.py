@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from regard import RegardError, Spec, zoo
 from regard.cli.command import COMMAND_LINE
 from regard.nn.decoders import RecurrentDecoder
-from regard.nn.decoders.text_attention import TextAttentionOptions
+from regard.nn.decoders.conditioning import TextAttentionOptions
 from regard.nn.encoders import RecurrentEncoder
 from regard.spec import DataSpec, SearchSpec, TrainingSpec
 from regard.spec.document import parse

@@ -18,7 +18,7 @@ from regard.fast.recording.replay import recorder_of
 from regard.nn.memory import Memory
 from regard.nn.path import Path
 from regard.nn.search.hypotheses import Hypotheses, Unfinished
-from regard.nn.search.stepper import Bounds, Stepper, normalizers
+from regard.nn.search.stepper import Bounds, Stepper
 from regard.nn.search.token_by_token import TokenChoice, joined_steps
 from regard.parts import register
 
@@ -136,7 +136,7 @@ def _chunk(
             normalizer, best, chosen = allowed_top(logits, bounds, at, 1, late=late)
             words, score = chosen.squeeze(-1), best.squeeze(-1) - normalizer
         else:
-            normalizer = normalizers(logits)
+            normalizer = logits.logsumexp(-1)
             logits = allow(bounds, logits, at, late=late)
             words = choice.choose(logits, None if writing.given is None else writing.given[i])
             score = logits.gather(-1, words.unsqueeze(-1)).squeeze(-1) - normalizer

@@ -5,6 +5,7 @@
     every-step   the summary is an input of each step
     output       the summary enters the output layer: o_t = tanh(W [s_t; summary] + b)             (Mao 2015)
     gate         the summary gates the state before the output layer: σ(G summary + d) ⊙ s_t in place of s_t
+    attention    the context of a look at each step
 
 The summary is the same at all steps, so its share of each product is computed once, before the first step.
 """
@@ -20,15 +21,18 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.nn.attention import Attention
+from regard.nn.attention_check import check_attention, check_over, truths_about
 from regard.nn.cells.cell import states_of
 from regard.nn.decoders.decoder import Source
 from regard.nn.encoders import owner_of
 from regard.nn.encoders.encoder import LastStates
 from regard.nn.memory import Memory
 from regard.nn.recurrence import Stack
-from regard.parts import Mistakes, Plan
+from regard.nn.scores.two_level import TwoLevel
+from regard.parts import Mistakes, NotNegative, Plan
 
 Condition = Literal["start", "first-input", "every-step", "output", "gate", "attention"]
+Bridging = Literal["tanh", "linear", "copy"]
 
 
 @dataclass(frozen=True)
@@ -155,34 +159,6 @@ def check_given(
         raise RegardError(f"state must be 'previous' or 'current'; received {state!r}.")
 
 
-Bridging = Literal["tanh", "linear", "copy"]
-
-
-class Bridge(nn.Linear):
-    """The first states of all layers from the summary h, including what the cells carry: tanh(W h + b), or
-    W h + b without `squashes`."""
-
-    def __init__(self, summary_size: int, stack: Stack, *, squashes: bool = True) -> None:
-        super().__init__(summary_size, stack.states)
-        self.layers, self.squashes = len(stack.cells), squashes
-
-    def first_states(self, summary: Tensor) -> tuple[Tensor, ...]:
-        """(B, D) → one (B, 1, state) for each layer."""
-        made = torch.tanh(self(summary)) if self.squashes else self(summary)
-        return by_layer(made, self.layers)
-
-
-def by_layer(states: Tensor, layers: int) -> tuple[Tensor, ...]:
-    """Split the concatenated states of all layers: (B, L·state) → one (B, 1, state) for each."""
-    return states.view(len(states), 1, layers, -1).unbind(2)
-
-
-def handed_on(memory: Memory, stack: Stack) -> tuple[Tensor, ...]:
-    """`bridge: copy`: the last states of the encoder's layers, one (B, 1, state) for each."""
-    size = stack.cell(0).state_size
-    return tuple(one[:, None, :size] for one in memory.last or (memory.summary,))
-
-
 def check_bridge(options: Any, plan: Plan, mistakes: Mistakes) -> None:
     """Require that `bridge` has an effect, and that `copy` finds last states of the right shape."""
     if options.bridge != "tanh" and "start" not in options.ways:
@@ -238,3 +214,161 @@ def _unlike(last: LastStates, layers: int, size: int, states: int) -> str:
 
 def _vectors(count: int) -> str:
     return "1 vector" if count == 1 else f"{count} vectors"
+
+
+GIVES = ("query", "step", "previous", "truth", "costs")
+"""The fields of `Given` that the attention of this decoder receives."""
+AttentionState = Literal["previous", "current"]
+
+
+class TextAttentionOptions(Attention.Options):
+    """Attention of the decoder to a memory at every step."""
+
+    state: AttentionState = "previous"
+    """previous: the previous state is the query, and the context enters the cell (Bahdanau). current: the new
+    state is the query, and the context enters the output layer (Luong)."""
+    feed: bool = True
+    """With state current: feed the attentional vector into the next step (Luong's input feeding). Training is
+    faster without."""
+    gate: bool = False
+    """Multiply the context by β_t = σ(w·q + b), where q is the query: how much the context counts for the
+    next word (Xu 2015)."""
+    level: Literal["positions", "words", "both"] = "positions"
+    """What to attend to in a document. positions: its sentences. words: the words of its sentences. both: the
+    words, weighted by the product of two softmaxes, over words and over sentences (Nallapati 2016)."""
+    coverage: NotNegative = 0.0
+    """λ of the doubly stochastic penalty λ Σ_s (1 − Σ_t α_ts)², which asks for a total attention of one to
+    each position over a whole output (Xu 2015). To penalize only repeated attention, use `repetition`."""
+    repetition: NotNegative = 0.0
+    """λ of the penalty λ Σ_t Σ_s min(α_ts, r_ts), r_ts = Σ_{υ<t} α_υs, on attending to the same position
+    again (the coverage loss of See 2017). To let the score depend on r, use `score: history`."""
+
+
+def build_attention(options: Any, size: int, source: Any) -> Attention:
+    """The attention over the memory of an encoder, or over the words of its sentences."""
+    if options.level == "positions":
+        return Attention.build(options, size, source)
+    if options.level == "both":
+        return TwoLevelAttention.build(options, size, source)
+    return Attention.build(options, size, source.words)
+
+
+class TwoLevelAttention(Attention):
+    """Attention to the words of sentences by the scores of both."""
+
+    score: TwoLevel
+
+    @classmethod
+    def build(cls, options: Any, query_size: int, source: Any) -> Attention:
+        looked = super().build(options, query_size, source.words)
+        looked.score = TwoLevel(looked.score, Attention.build(options, query_size, source).score)
+        return looked
+
+    def keys(self, memory: Memory) -> Tensor:
+        """(B, W, A + A′) the keys of the words, each beside that of its sentence."""
+        assert memory.parent is not None and memory.parent_index is not None
+        words = memory.values if memory.keys is None else memory.keys
+        sentences = memory.parent.values if memory.parent.keys is None else memory.parent.keys
+        above = self.score.sentences.keys(sentences)  # (B, S, A′)
+        places = memory.parent_index.unsqueeze(-1).expand(-1, -1, above.shape[-1])
+        return torch.cat([self.score.words.keys(words), above.gather(1, places)], -1)
+
+
+def check_attentions(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+    """Check each attention, and the options that several attentions of one decoder must share."""
+    here = mistakes.at("attention")
+    for one in options.attention:
+        check_over(one, options, plan, here)
+        source = one.over or next(iter(options.over or plan.encoder))
+        looked_at = plan.inputs.get(source)
+        check_attention(
+            one,
+            here,
+            user="a recurrent decoder",
+            gives=GIVES,
+            together=False,
+            truths=truths_about(plan, source, name, ("alignment", "places")),
+            truth_type="places" if looked_at is not None and looked_at.part.has_regions else "alignment",
+        )
+        for penalty in ("coverage", "repetition"):
+            if getattr(one, penalty) and not one.select.part.learns:
+                here.add(
+                    f"{penalty} has no effect: the weights of select: {one.select.type} are not learned.",
+                    penalty,
+                    fix=f"Leave {penalty} out, or choose select: softmax.",
+                )
+        if not one.feed and one.state == "previous":
+            here.add(
+                "feed: false needs state: current; with state: previous the context always enters the cell.",
+                "feed",
+                fix="Add  state: current, or drop feed.",
+            )
+        _check_width(one, options, plan, here)
+        if one.level != "positions":
+            _check_level(one, source, plan, here)
+    overs = [one.over or next(iter(options.over or plan.encoder)) for one in options.attention]
+    if len(set(overs)) < len(overs):
+        here.add("two attentions attend to the same input.", fix="Keep one of them.")
+    if len({one.state for one in options.attention}) > 1:
+        here.add(
+            "one attention has state: previous and another has state: current.",
+            fix="Give both the same `state`.",
+        )
+    draws = [one.select for one in options.attention if one.select.part.draws]
+    if any(one != draws[0] for one in draws):
+        here.add(
+            "two attentions sample positions with different options.",
+            "select",
+            fix="Give both the same options.",
+        )
+
+
+def _check_level(attention: Any, source: str, plan: Plan, mistakes: Mistakes) -> None:
+    """Require a softmax over the words of an encoder of sentences."""
+    level = attention.level
+    if source in plan.encoder and not owner_of(plan, source).part.of_words:
+        mistakes.add(
+            f"level: {level} needs an encoder of sentences and their words, which that of {source} is not.",
+            "level",
+            fix="Use a hierarchical encoder, or leave level out.",
+        )
+    if not attention.select.part.of_words:
+        mistakes.add(
+            f"level: {level} needs select: softmax; received {attention.select.type}.",
+            "select",
+            fix="Use select: softmax, or leave level out.",
+        )
+    if attention.score.part.needs:
+        mistakes.add(
+            f"level: {level} does not provide the attention weights of previous steps, which score: "
+            f"{attention.score.type} needs.",
+            "score",
+            fix="Use score: additive.",
+        )
+    for penalty in ("coverage", "repetition", "guide"):
+        if getattr(attention, penalty):
+            mistakes.add(
+                f"{penalty} cannot be used with level: {attention.level}.",
+                penalty,
+                fix=f"Leave {penalty} out, or leave level out.",
+            )
+
+
+def _check_width(attention: Any, options: Any, plan: Plan, mistakes: Mistakes) -> None:
+    """Require vectors of the same width for a dot product."""
+    source = attention.over or next(iter(options.over or plan.encoder))
+    if not attention.score.part.one_size or source not in plan.encoder:
+        return
+    encoder = owner_of(plan, source)
+    width = encoder.part.key_width(encoder)
+    if attention.level != "positions":
+        width = None  # the width of the words is known only when they are read
+    if width is not None and getattr(encoder, "parents", None) is not None:
+        width *= 2
+    if width is not None and width != options.size:
+        mistakes.add(
+            f"a {attention.score.type} score compares vectors of one width; "
+            f"the memory of {source} has {width}, the decoder {options.size}.",
+            "score",
+            fix=f"Use score: general, or make the decoder's size {width}.",
+        )

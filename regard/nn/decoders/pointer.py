@@ -14,7 +14,6 @@ from regard.data.batch import Tokens
 from regard.errors import RegardError
 from regard.nn.attention import Attention, Reading
 from regard.nn.cells import AnyCell
-from regard.nn.decoders.conditioning import Bridge
 from regard.nn.decoders.decoder import BatchView, Source, Truth
 from regard.nn.decoders.stack_board import (
     cell_lines,
@@ -30,7 +29,7 @@ from regard.nn.forms.triangles import TrianglesState
 from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.recurrence import Stack, check_residual
+from regard.nn.recurrence import Bridge, Stack, check_residual
 from regard.nn.scores import AnyScore, make_score
 from regard.nn.search import Hypotheses
 from regard.nn.selections import Given

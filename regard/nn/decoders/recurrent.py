@@ -13,13 +13,20 @@ from regard.data.batch import Tokens
 from regard.nn.cells import AnyCell
 from regard.nn.copying import CopyOptions, check_copying, copied_input, first_copyable
 from regard.nn.decoders import at_once, copied, recurrent_board
-from regard.nn.decoders.conditioning import Bridging, Condition, check_bridge, check_condition
+from regard.nn.decoders.conditioning import (
+    Bridging,
+    Condition,
+    TextAttentionOptions,
+    build_attention,
+    check_attentions,
+    check_bridge,
+    check_condition,
+)
 from regard.nn.decoders.decoder import Truth, truth_by_name
 from regard.nn.decoders.output import Distilled, TextObjective, Unrolled, check_tie
 from regard.nn.decoders.recurrent_steps import NOT_LINEAR, OTHER_CELL, STEPS, RecurrentSteps
 from regard.nn.decoders.step_by_step import ScheduledSamplingOptions
 from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, previous_tokens
-from regard.nn.decoders.text_attention import TextAttentionOptions, build_attention, check_attentions
 from regard.nn.embedding import EmbeddingOptions, build_embedding
 from regard.nn.letters import Letters
 from regard.nn.loss import Loss

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from regard.nn.attention import Attention
 from regard.nn.copying import copying_lines
+from regard.nn.decoders.glimpsing_board import guide_term
 from regard.nn.decoders.stack_board import (
     cell_lines,
     first_state_letters,
@@ -14,9 +17,9 @@ from regard.nn.decoders.stack_board import (
     step_lines,
 )
 from regard.nn.decoders.stepwise import likelihood
-from regard.nn.decoders.text_attention import look_letters, look_lines, looks_of, penalty_lines
-from regard.nn.letters import Letters, linear
-from regard.nn.symbols import MemorySymbols, side_by_side
+from regard.nn.letters import Letters, linear, under
+from regard.nn.scores import History
+from regard.nn.symbols import LookSymbols, MemorySymbols, factor, side_by_side
 
 
 def lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
@@ -104,3 +107,90 @@ def readout_lines(
     elif size != options.size:
         weights = "E_y N_y"
     return found, f"{weights} {f'({output})' if ' ' in output else output} + b_y"
+
+
+def looks_of(options: Any, memories: Mapping[str, MemorySymbols]) -> list[LookSymbols]:
+    """The symbols of each attention; a second one has primes."""
+    _, output = step_lines(options, "")
+    last = f"s_{{{options.layers},t−1}}" if options.layers > 1 else "s_{t−1}"
+    found = []
+    for place, one in enumerate(options.attention):
+        asking = (f"({output})" if " " in output else output) if one.state == "current" else last
+        over = memories[one.over or next(iter(memories))]
+        primes = "′" * place
+        found.append(LookSymbols(asking, over, mark=f"a{primes}", prime=primes))
+    return found
+
+
+def look_lines(attention: Any, look: LookSymbols) -> list[str]:
+    """Equations: score, select, read; with a gate, the context times β."""
+    equations = Attention.equations if attention.level == "positions" else _word_lines
+    if not attention.gate:
+        return equations(attention, look)
+    energy, weight, context = look.letters
+    whole = replace(look, letters=(energy, weight, f"{context}̂"))
+    gate, mark = look.sub("β̂", look.step), f"β̂{look.prime}"
+    return [
+        *equations(attention, whole),
+        f"{gate} = σ(w_{mark}·{look.query} + b_{mark})",
+        f"{look.context} = {gate} {whole.context}     — the gated context",
+    ]
+
+
+def look_letters(options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+    """The letters of the attentions and of their gates."""
+    found: Letters = {}
+    for one, look in zip(options.attention, looks_of(options, memories), strict=True):
+        name, mark = one.over or next(iter(memories)), f"β̂{look.prime}"
+        path, letters = f"reading.attentions.{name}", Attention.letters(one, look)
+        if one.level == "both":
+            above = replace(look, mark=_sentence_mark(look))
+            letters |= under("score.words", one.score.part.letters(one.score, look))
+            letters |= under("score.sentences", one.score.part.letters(one.score, above))
+        found |= under(path, letters) | linear(f"reading.gates.{name}", f"w_{mark}", f"b_{mark}")
+    return found
+
+
+def _sentence_mark(look: LookSymbols) -> str:
+    """The subscript of the weights that score sentences, beside those that score words."""
+    return look.mark.replace("a", "k")
+
+
+def _word_lines(one: Any, look: LookSymbols) -> list[str]:
+    """Equations of attention to the words of sentences: one softmax over all words of all sentences, with
+    `both` of the sum of the word's and the sentence's score."""
+    words, j = look.memory.words, look.index
+    assert words is not None
+    energy, weight = (look.sub(letter, "t", j, words.index) for letter in "eα")
+    score, sums = one.score.part, f"Σ_{j} Σ_{words.index}"
+    found = [f"{energy} = {score.equation(one.score, look.query, words.key, look.mark)}"]
+    total = energy
+    if one.level == "both":
+        above = look.sub("ε", "t", j)
+        mark = _sentence_mark(look)
+        found.append(
+            f"{above} = {score.equation(one.score, look.query, look.key, mark)}     — the scores of the sentences"
+        )
+        total = f"{energy} + {above}"
+    return [
+        *found,
+        f"{weight} = exp({total}) / ({sums} exp({total}))",
+        f"{look.context} = {sums} {weight} {words.values}",
+    ]
+
+
+def penalty_lines(one: Any, look: LookSymbols) -> tuple[str, list[str]]:
+    """The terms that an attention adds to the loss of a row, and the lines that explain them."""
+    costs, notes = "", list[str]()
+    if one.guide:
+        costs += f" − {factor(one.guide)}Σ_t {guide_term(look)}"
+        notes.append(f"— {look.sub('a', 't', look.index)}: the true alignment")
+    if one.coverage:
+        costs += f" + {factor(one.coverage)}Σ_{look.index} (1 − Σ_t {look.weight})²"
+    if one.repetition:
+        twice = f"min({look.weight}, {look.sub('r', 't', look.index)})"
+        costs += f" + {factor(one.repetition)}Σ_t Σ_{look.index} {twice}"
+        if not one.score.part.of_totals or not one.select.part.learns:
+            notes += History.history(look)
+    lasting = one.state == "previous" or one.feed
+    return costs, [*notes, *one.select.part.loss_lines(one.select, look, lasting=lasting)]

@@ -17,27 +17,24 @@ from regard.nn.copying import Copying
 from regard.nn.decoders import copied, step_by_step
 from regard.nn.decoders.conditioning import (
     AtOutput,
-    Bridge,
+    AttentionState,
     Bridging,
     Condition,
     OutputGate,
     Readout,
     at_output,
-    by_layer,
     check_given,
     check_last_states,
-    handed_on,
 )
 from regard.nn.decoders.decoder import BatchView, Source, Truth, summaries, truth_by_name
 from regard.nn.decoders.output import Output, TextObjective, Unrolled
 from regard.nn.decoders.step_by_step import ScheduledSamplingOptions
 from regard.nn.decoders.stepwise import StepwiseDecoder
-from regard.nn.decoders.text_attention import AttentionState
 from regard.nn.embedding import Embedding
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.path import faster
-from regard.nn.recurrence import Stack
+from regard.nn.recurrence import Bridge, Stack, by_layer, handed_on
 from regard.nn.search import Hypotheses
 from regard.nn.selections import ScoreFunction
 from regard.nn.stepping import Step
@@ -250,7 +247,7 @@ class RecurrentSteps(StepwiseDecoder):
             laid_out = faster("decoder.step", summary.device, self, memories, keys)
         places = None if self.copying is None else self.copying.places(memories[self.copying.source])
         known = truth_by_name(truth, attended)
-        said = at_output(summary, self.gate, self.combine)
+        said = at_output(summary, self.gate, self.combine) if self.says_summary else None
         constants = StepConstants(
             keys, known, drawing, projected=projected, prepared=laid_out, places=places, at_output=said
         )
@@ -341,12 +338,13 @@ class RecurrentSteps(StepwiseDecoder):
         return advanced, output, read
 
     def _read(self, query: Tensor, memories: Mapping[str, Memory], state: State, *, at_once: bool) -> Read:
-        reading, read = cast(Reading, self.reading), None
+        reading = cast(Reading, self.reading)
+        found: Read | None = None
         if at_once:
-            read = faster("decoder.read", query.device, reading, query, memories, state.constants.keys)
-        return (
-            reading(query, memories, state.constants, state.position, state.looks) if read is None else read
-        )
+            found = faster("decoder.read", query.device, reading, query, memories, state.constants.keys)
+        if found is None:
+            found = reading(query, memories, state.constants, state.position, state.looks)
+        return found
 
     def readout(
         self, output: Tensor, context: Tensor | None, embedded: Tensor, at_output: AtOutput | None = None

@@ -13,7 +13,7 @@ from regard.nn.letters import Letters
 from regard.nn.memory import Memory
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan
-from regard.parts.contract import base, optional, required
+from regard.parts.contract import base, declared, optional, required
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Encoder(nn.Module):
     of_words whether its positions are sentences, with their words as the `parts` of its memory
     for_hops whether it returns a key and a value for each sentence, as a memory network needs them
     unchanged whether its values are the vectors of the input as they are
+    names_positions whether positions have names of their own for a trace: `position_names`
+    looks_at_itself whether it has self-attention for a trace: `self_looks`
     keyed   whether the memory has keys apart from its values, of `key_size` features
     gain    factor that scales the features of the values to a magnitude of about one
     small   options for some thousand rows, which `regard train FILE` chooses; empty: it is not suggested there
@@ -54,6 +56,8 @@ class Encoder(nn.Module):
     of_words: ClassVar[bool] = False
     for_hops: ClassVar[bool] = False
     unchanged: ClassVar[bool] = False
+    names_positions: ClassVar[bool] = False
+    looks_at_itself: ClassVar[bool] = False
     small: ClassVar[Mapping[str, Any]] = {}
     warmup: ClassVar[int] = 0
     keyed: bool = False
@@ -136,7 +140,7 @@ class Encoder(nn.Module):
         """Make all later memories hold the last states of its layers (`Memory.last`), if it has them."""
         return LastStates(size=self.summary_size)
 
-    @optional("for a trace, if positions are not the pieces of the column")
+    @declared("names_positions")
     def position_names(
         self, collated: Any, pieces: Sequence[Sequence[str]] | None = None
     ) -> list[list[str]] | None:
@@ -146,9 +150,9 @@ class Encoder(nn.Module):
         """
         return None
 
-    @optional("for a trace")
+    @declared("looks_at_itself")
     def self_looks(self, collated: Any) -> dict[str, Tensor]:
-        """The weights of self-attention, (B, heads, S, S) by layer; by default there are none."""
+        """The weights of self-attention, (B, heads, S, S) by layer."""
         return {}
 
     @required("for every batch")

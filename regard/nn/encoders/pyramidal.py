@@ -56,6 +56,7 @@ class PyramidalEncoder(Encoder):
         """Dropout between the layers."""
 
     reads = ("audio", "series")
+    names_positions = True
 
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> PyramidalEncoder:

@@ -84,6 +84,7 @@ class TransformerEncoder(TextEncoder):
 
     small = SMALL
     warmup = WARMUP
+    looks_at_itself = True
 
     class Options(TextEncoder.Options, TransformerOptions):
         """In each layer every position attends to all positions (Vaswani 2017)."""

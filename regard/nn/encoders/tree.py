@@ -62,6 +62,7 @@ class TreeEncoder(Encoder):
         """Share of the words that are replaced by the unknown word in training."""
 
     reads = ("brackets", "text")
+    names_positions = True
 
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> TreeEncoder:

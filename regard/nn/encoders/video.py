@@ -74,6 +74,7 @@ class VideoEncoder(Encoder):
             return value
 
     reads = ("video",)
+    names_positions = True
 
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> VideoEncoder:

@@ -19,11 +19,10 @@ from regard.nn.search.stepper import (
     Limits,
     Stepper,
     all_finite,
+    best_allowed,
     best_continuations,
     check_outputs,
     check_scores,
-    normalizers,
-    top,
 )
 from regard.parts import Depth, register
 
@@ -105,14 +104,14 @@ class Beam(Search):
         finals: list[tuple[Tensor, Finished]] = []
         for t in range(bounds.steps):
             step = stepper.step(words, state)
-            normalizer = normalizers(step.logits)
+            count = min(2 * self.size, step.logits.shape[-1])
+            normalizer, best, words = best_allowed(step.logits, count, bounds, t, step.allowed)
             gained = live - normalizer
             if not all_finite(normalizer):
                 check_scores(normalizer, (live > -torch.inf) & ~done.unsqueeze(1), t, unfinished)
-                gained = _without_dead_ends(gained, step.logits, ~normalizer.isfinite())
-            best, words = top(
-                bounds.apply(step.logits, t, step.allowed), min(2 * self.size, step.logits.shape[-1])
-            )
+                dead = ~normalizer.isfinite()  # prefixes that no token can continue
+                gained = gained.masked_fill(dead, -torch.inf)
+                best = best.masked_fill(dead.unsqueeze(-1), -torch.inf)
             live, parents, words, finished, done = self.advance(
                 best, words, gained, finished, done, bounds, t
             )
@@ -172,9 +171,3 @@ class Beam(Search):
         """The K best candidates that continue. At most K of the 2K candidates end, so there are K of them."""
         live, order = scores.masked_fill(tokens == end, -torch.inf).topk(self.size, 1)
         return live, parents.gather(1, order), tokens.gather(1, order)
-
-
-def _without_dead_ends(gained: Tensor, logits: Tensor, dead: Tensor) -> Tensor:
-    """Set prefixes (B, K) that no token can continue to −inf: their scores and, in place, their logits."""
-    logits.masked_fill_(dead.unsqueeze(-1), -torch.inf)
-    return gained.masked_fill(dead, -torch.inf)

@@ -119,17 +119,28 @@ def _log_probabilities(logits: Tensor) -> Tensor:
     return torch.where(logits == -torch.inf, logits, torch.log_softmax(logits, -1))
 
 
-def normalizers(logits: Tensor) -> Tensor:
-    """log Σ exp of the logits (B, K, V) → (B, K)."""
-    found: Tensor | None = faster("search.normalizers", logits.device, logits)
-    return logits.logsumexp(-1) if found is None else found
+def best_allowed(
+    logits: Tensor, count: int, bounds: Bounds | None, step: int, allowed: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Normalizers (B, K), log Σ exp of the logits (B, K, V), and the `count` highest logits that the limits allow at
+    this step, (B, K, count), with their words. Tokens that are not allowed become −inf, in place.
+
+    bounds    None: all tokens are allowed
+    allowed   (B, K, V) the tokens that the decoder itself allows
+    """
+    found: tuple[Tensor, Tensor, Tensor] | None = faster(
+        "search.best", logits.device, logits, count, bounds, step, allowed
+    )
+    if found is not None:
+        return found
+    normalizers = logits.logsumexp(-1)
+    if bounds is not None:
+        bounds.apply(logits, step, allowed)
+    return normalizers, *top(logits, count)
 
 
 def top(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The `count` highest logits (B, K, V) → (B, K, count) and their words."""
-    compiled: tuple[Tensor, Tensor] | None = faster("search.top", logits.device, logits, count)
-    if compiled is not None:
-        return compiled
     if count == 1:
         highest, words = logits.max(-1, keepdim=True)
         return highest, words

@@ -10,7 +10,7 @@ from torch import Tensor
 from regard.data.batch import PAD
 from regard.nn.path import faster
 from regard.nn.search.hypotheses import Hypotheses, Unfinished, over_time
-from regard.nn.search.stepper import Bounds, Stepper, all_finite, check_choices, check_scores, normalizers
+from regard.nn.search.stepper import Bounds, Stepper, all_finite, best_allowed, check_choices, check_scores
 
 
 class TokenChoice(Protocol):
@@ -62,11 +62,12 @@ def token_by_token(
     for t in range(steps):
         step = stepper.step(words, state)
         state, logits = step.state, step.logits
-        normalizer = normalizers(logits)
-        if bounds is not None:
-            logits = bounds.apply(logits, t, step.allowed)
+        normalizer, _, best = best_allowed(logits, int(choice.most_probable), bounds, t, step.allowed)
         given = choice.given(unfinished, t, 1)
-        words = choice.choose(logits, None if given is None else given[0])
+        if choice.most_probable:
+            words = best.squeeze(-1)
+        else:
+            words = choice.choose(logits, None if given is None else given[0])
         score = logits.gather(-1, words.unsqueeze(-1)).squeeze(-1) - normalizer
         checked = normalizer if bounds is None else score
         if not all_finite(checked):

@@ -62,6 +62,7 @@ class ImageEncoder(Encoder):
         }
 
     reads = ("image",)
+    names_positions = True
 
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> ImageEncoder:
