@@ -14,7 +14,7 @@ from regard.data.columns import Column
 from regard.errors import RegardError
 from regard.metrics import OutputInfo
 from regard.nn.memory import Memory
-from regard.reporting.console import tell
+from regard.reporting.terminal import tell
 from regard.trace import Trace
 from regard.trace.prediction import Prediction
 

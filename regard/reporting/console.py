@@ -1,36 +1,26 @@
 """What is shown while something runs: a rich console that prints only printable text, and the progress of long work.
 
-Reading some GB takes minutes: whoever watches is told of files that are read and of rows that are evaluated. A separate
-module from `regard.reporting.terminal`, because commands that draw nothing do not load rich.
+A separate module from `regard.reporting.terminal`, because commands that draw nothing do not load rich.
 """
 
 from __future__ import annotations
 
-import io
-import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
 from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bar
 from rich.segment import Segment
 
-from regard.reporting.terminal import LINES, printable
+from regard.reporting.terminal import LINES, printable, watching
 
 AFTER = 2.0
 """Seconds before anything is shown: most data are prepared by then."""
 EVERY = 10.0
 """Seconds between two lines, without a terminal."""
-Watcher = Callable[[str, str, float], None]
-"""Called with the activity ("": known to the watcher), its object ("corpus.txt"), and the share done."""
-_WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
-PIECE = 1 << 17
-"""Bytes read at a time if there is a watcher."""
 
 
 def safe_console(**options: Any) -> Console:
@@ -132,41 +122,3 @@ def make_bar(console: Console) -> Bar:
         transient=True,
         get_time=time.monotonic,
     )
-
-
-@contextmanager
-def watching(tell: Watcher) -> Iterator[None]:
-    """Report to this watcher on files that are opened inside the context, and on rows that are evaluated."""
-    token = _WATCHER.set(tell)
-    try:
-        yield
-    finally:
-        _WATCHER.reset(token)
-
-
-def tell(doing: str, what: str, share: float) -> None:
-    """Report progress to the watcher, if there is one."""
-    watcher = _WATCHER.get()
-    if watcher is not None:
-        watcher(doing, what, share)
-
-
-def open_watched(path: Path, *, hashed: bool = False) -> IO[bytes] | io.BufferedReader:
-    """Open a file for reading bytes; the watcher receives its progress."""
-    tell = _WATCHER.get()
-    return path.open("rb") if tell is None else io.BufferedReader(_Counted(path, tell, hashed), PIECE)
-
-
-class _Counted(io.FileIO):
-    def __init__(self, path: Path, tell: Watcher, hashed: bool) -> None:
-        super().__init__(path, "rb")
-        self._path, self._tell, self._hashed, self._read = path, tell, hashed, 0
-        self._size = os.fstat(self.fileno()).st_size  # 0 for a pipe, whose length is unknown
-
-    def readinto(self, buffer: Any) -> int | None:
-        count = super().readinto(buffer)
-        self._read += count or 0
-        if self._size:
-            doing = "hashing" if self._hashed else ""
-            self._tell(doing, self._path.name, min(self._read / self._size, 1.0))
-        return count

@@ -15,7 +15,8 @@ from rich.console import Console
 
 from regard.data import read_rows
 from regard.reporting import console
-from regard.reporting.console import DataProgress, watching
+from regard.reporting.console import DataProgress
+from regard.reporting.terminal import watching
 
 LINE = "the cat sat on the mat and saw a bad cab\n"
 

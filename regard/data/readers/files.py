@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from regard.errors import MissingExtra, RegardError
-from regard.reporting.console import open_watched
+from regard.reporting.terminal import open_watched
 from regard.storage.files import reading_remedy
 
 COMPRESSIONS = (".gz", ".xz", ".zst")

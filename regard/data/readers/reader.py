@@ -15,7 +15,7 @@ from regard.data.readers.row import Row
 from regard.errors import RegardError, Words
 from regard.parts import Options
 from regard.parts.contract import base, optional, required
-from regard.reporting.console import open_watched
+from regard.reporting.terminal import open_watched
 
 
 class Field(NamedTuple):
