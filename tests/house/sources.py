@@ -44,7 +44,7 @@ class Source:
 
     names     other names of classes in it: `from … import Dot as Plain`, `KNOWN = (Dot, General)`
     asked     the expressions that ask for the class or the type of something
-    classes   the names of the bases of each class, and the part as which it is registered
+    classes   the names of the bases of each class of the module, and the part as which it is registered
     """
 
     module: str
@@ -102,15 +102,17 @@ def house() -> House:
 
 def _source(name: str, text: str, modules: set[str]) -> Source:
     source = Source(name.removesuffix(".__init__"), name.endswith(".__init__"))
-    for node, typing in _nodes(ast.parse(text), False):
+    tree = ast.parse(text)
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            bases = tuple(_name(base) for base in node.bases)
+            source.classes[node.name] = bases, _registered(node, source.module)
+    for node, typing in _nodes(tree, False):
         match node:
             case ast.Import():
                 source.imports += [Import(one.name, node.lineno, typing) for one in node.names]
             case ast.ImportFrom():
                 _import_from(source, node, typing, modules)
-            case ast.ClassDef():
-                bases = tuple(_name(base) for base in node.bases)
-                source.classes[node.name] = bases, _registered(node, source.module)
             case ast.Assign(targets=[ast.Name(id=target)], value=ast.Tuple() | ast.BinOp() as value):
                 source.names[target] = tuple(class_names(value))
             case ast.Call(func=ast.Name(id="import_module"), args=[ast.Constant(value=str(module))]):
