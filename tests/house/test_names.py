@@ -15,10 +15,11 @@ from tests.house.sources import ASKING, House, Registered, Source, class_names, 
 
 EXCEPTIONS = {
     "regard.fast": "a fast path computes what certain classes compute, and must name them",
+    "regard.fitting.pairs": "what a file implies is a choice of parts by name, and it compares what it chose",
+    "regard.fitting.pair_model": "it warns of what was chosen so",
     "regard.describe.lettering": "a lecture has letters for certain parts, and refuses all others by name",
 }
 """Files and folders that may name parts, each with its reason."""
-TYPE = "type"
 PLACES = {kind: tuple(registry._FOLDERS[kind]) for kind in registry.KINDS}
 
 
@@ -85,9 +86,19 @@ def _compared(source: Source, node: ast.Compare) -> Iterator[tuple[int, str, str
             node.ops[0], ast.Is | ast.IsNot
         ):
             yield node.lineno, told, "method", []
-    if any(isinstance(side, ast.Attribute) and side.attr == TYPE for side in sides):
+    if any(_is_type(side) for side in sides):
         words = [one for side in sides for one in ast.walk(side) if isinstance(one, ast.Constant)]
         yield node.lineno, told, "name", [str(one.value) for one in words]
+
+
+def _is_type(node: ast.AST) -> bool:
+    """x.type, x["type"], x.get("type")"""
+    match node:
+        case ast.Attribute(attr="type") | ast.Subscript(slice=ast.Constant(value="type")):
+            return True
+        case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value="type"), *_]):
+            return True
+    return False
 
 
 def _is_type_of(node: ast.AST) -> bool:
@@ -144,6 +155,8 @@ def test_the_parts_are_found() -> None:
         "options.cell.type == 'gru'",
         "options.cell.type in ('rnn', 'gru')",
         "'gru' != options.type",
+        "given['type'] == 'gru'",
+        "given.get('type') in {'rnn', 'gru'}",
         "def late():\n    return [one for one in found if isinstance(one, GRUCell)]",
     ],
 )
