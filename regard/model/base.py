@@ -141,9 +141,14 @@ class AnyModel:
             self.metrics,
             count_parameters(self.network),
             foreign_parts(self.spec),
+            example=self.example(),
             sizes=sizes,
             vocabularies={n: column.size for n, column in self.columns.items() if hasattr(column, "size")},
         )
+
+    def example(self) -> list[str]:
+        """Lines of Python that use `model`, for its card."""
+        raise NotImplementedError
 
     @property
     def device(self) -> torch.device:

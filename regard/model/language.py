@@ -124,6 +124,12 @@ class LanguageModel(AnyModel):
 
         return drawn()
 
+    def example(self) -> list[str]:
+        return [
+            'model.generate("…", length=200).text  # continues a text',
+            'model.surprise("…")  # the tokens of a text, each with its −log p',
+        ]
+
     @property
     def training_options(self) -> TrainingSpec:
         given = self.spec.training

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, TypedDict, Unpack, overload
@@ -24,6 +25,7 @@ from regard.model.loading import read_spec
 from regard.model.override import Override, check_look, check_reached, check_sampled
 from regard.nn.network import answering
 from regard.parts import faults_named, is_stream
+from regard.reporting.terminal import printable
 from regard.spec import Spec
 from regard.spec.document import Change
 from regard.spec.sections import QUICKEST
@@ -342,6 +344,15 @@ class Model(AnyModel):
             workers=options.workers,
             draw=draw,
         )
+
+    def example(self) -> list[str]:
+        names = (f'{json.dumps(printable(name))}: "…"' for name in self.spec.inputs)
+        given = '"…"' if len(self.spec.inputs) == 1 else f"{{{', '.join(names)}}}"
+        return [
+            f"prediction = model.predict({given})",
+            "prediction.text, prediction.score  # the answer and its log-probability",
+            "prediction.trace.print()  # the attention",
+        ]
 
     def monitored(self) -> Self:
         return self.searching(method=QUICKEST, n_best=1)

@@ -128,11 +128,13 @@ def card(
     parameters: int,
     parts: Sequence[Provenance] = (),
     *,
+    example: Sequence[str] = (),
     sizes: Mapping[str, int] | None = None,
     vocabularies: Mapping[str, int] | None = None,
 ) -> str:
     """The text of card.md.
 
+    example        lines of Python that use the model
     parts          those that are not part of regard
     sizes          parameters of each encoder and decoder
     vocabularies   of the columns that have one
@@ -144,7 +146,7 @@ def card(
         _plain(spec.description or f"{inputs} → {outputs}".removeprefix(" → ")),
         "",
     ]
-    lines += _use(spec)
+    lines += _use(example)
     lines += _model(spec, parameters, sizes or {}, vocabularies or {}, parts)
     lines += _data(metrics.get("splits", {}))
     lines += _scores(metrics.get("scores", {}))
@@ -161,29 +163,9 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(BLOCKS[round(last * (one - low) / (high - low)) if high > low else 0] for one in known)
 
 
-def _use(spec: Spec) -> list[str]:
-    if not spec.inputs:
-        return [
-            "```python",
-            "import regard",
-            "",
-            'model = regard.load("this folder")  # or "hf:owner/name", once it is shared with `regard push`',
-            'model.generate("…", length=200).text  # continues a text',
-            'model.surprise("…")  # the tokens of a text, each with its −log p',
-            "```",
-            "",
-        ]
-    return [
-        "```python",
-        "import regard",
-        "",
-        'model = regard.load("this folder")  # or "hf:owner/name", once it is shared with `regard push`',
-        f"prediction = model.predict({_example(spec)})",
-        "prediction.text, prediction.score  # the answer and its log-probability",
-        "prediction.trace.print()  # the attention",
-        "```",
-        "",
-    ]
+def _use(example: Sequence[str]) -> list[str]:
+    load = 'model = regard.load("this folder")  # or "hf:owner/name", once it is shared with `regard push`'
+    return ["```python", "import regard", "", load, *example, "```", ""]
 
 
 def _model(
@@ -290,9 +272,3 @@ def _by_distribution(parts: Sequence[Provenance]) -> dict[str, list[Provenance]]
         needed = package if one.distribution else f"the script that registers {one.defined}"
         found.setdefault(f"needs {needed}", []).append(one)
     return found
-
-
-def _example(spec: Spec) -> str:
-    if len(spec.inputs) == 1:
-        return '"…"'
-    return "{" + ", ".join(f'{json.dumps(printable(name))}: "…"' for name in spec.inputs) + "}"
