@@ -35,7 +35,7 @@ from regard.fast.cpu.layout import (
 )
 from regard.fast.cpu.looks import Alone, reading_backward
 from regard.fast.cpu.recurrence import Packed
-from regard.structures.kernels.batching import once
+from regard.structures.kernels.availability import once
 from regard.structures.kernels.cpu.parallel import shares, side_by_side
 
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from regard.fast.cpu.layout import panels, room
 from regard.fast.cpu.product import Target, Window, multiply
 from regard.fast.cpu.tile import WIDTH
-from regard.structures.kernels.batching import once
+from regard.structures.kernels.availability import once
 from regard.structures.kernels.cpu.compilation import kernel, reduction
 from regard.structures.kernels.cpu.exponential import exponential
 from regard.structures.kernels.cpu.mathematics import larger

@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.structures.kernels.batching import once
+from regard.structures.kernels.availability import once
 from regard.structures.kernels.cpu.arguments import arrays
 from regard.structures.kernels.cpu.compilation import kernel, part, reduction
 from regard.structures.kernels.cpu.exponential import exponential

@@ -18,7 +18,7 @@ from torch import Tensor
 from regard.fast.cpu.gates import advance, retreat
 from regard.fast.cpu.layout import GRU, kept_gates, panels, room
 from regard.fast.cpu.product import Target, Window, multiply
-from regard.structures.kernels.batching import once
+from regard.structures.kernels.availability import once
 from regard.structures.kernels.cpu.compilation import kernel
 from regard.structures.kernels.cpu.parallel import shares, side_by_side
 from regard.structures.kernels.cpu.rows import copy

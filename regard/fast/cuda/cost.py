@@ -18,7 +18,7 @@ import triton.language as tl
 from torch import Tensor
 
 from regard.fast.cuda.product import multiply
-from regard.structures.kernels.batching import once
+from regard.structures.kernels.availability import once
 from regard.structures.kernels.cuda.launching import on_device_of, power_of_two
 
 NUMBERS = 1 << 24

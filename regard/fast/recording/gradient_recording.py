@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from regard.fast.recording.buffers import Buffers, free_shared, using_buffers, workspaces_of
 from regard.fast.recording.replay import Recordings, on_the_side, recording
 from regard.private import apply, copy_all, lent, unflattened
-from regard.structures.kernels.batching import once
+from regard.structures.kernels.availability import once
 
 KEPT = 256
 """Maximum number of recordings of one pool."""

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.private import eager
-from regard.structures.kernels.batching import once
+from regard.structures.kernels.availability import once
 
 SMALLEST = 1e-20
 """Smallest sum to divide by: its inverse, also times a gradient, is finite in single precision."""

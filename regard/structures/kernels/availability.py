@@ -1,18 +1,22 @@
-"""Which kernels support which tensors. Callers use the plain torch code for all others."""
+"""What kernels support: which tensors, and one derivative. Callers use the plain torch code for all others."""
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from importlib.util import find_spec
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
-from regard.private import eager, recorded, traced, triton_works
+from regard.private import eager, recorded, traced, transforms_active, triton_works
 
+Backward = TypeVar("Backward", bound=Callable[..., Any])
 _ON_CPU = frozenset({"chain", "chain_mode", "segments", "projective", "projective_mode"})
 _ON_CUDA = frozenset({"chain", "segments", "projective"})
 _THROUGH_CPU = frozenset({"chain_mode", "projective_mode"})
@@ -103,3 +107,27 @@ def within_reach(*tensors: Tensor, rows: int) -> bool:
 def worth_loading(much: bool) -> bool:
     """Whether to use numba: it is loaded already, there is much to compute, or gradients are enabled."""
     return much or "numba" in sys.modules or torch.is_grad_enabled()
+
+
+def once(backward: Backward) -> Backward:
+    """Mark a backward pass as not differentiable: it raises an error if its result is to be differentiated
+    (`create_graph=True`).
+
+    torch's `once_differentiable` raises it later, and not at all in `torch.autograd.grad`, which visits only
+    what lies between a result and the inputs: a second derivative would lack this one without an error.
+    """
+    guarded = once_differentiable(backward)
+
+    @wraps(backward)
+    def either(ctx: Any, *gradients: Tensor | None) -> Any:
+        if not torch.is_grad_enabled():
+            return backward(ctx, *gradients)
+        if transforms_active():
+            return guarded(ctx, *gradients)
+        raise RuntimeError(
+            "This gradient comes from a kernel and cannot be differentiated again (create_graph=True). Compute "
+            'in plain torch operations instead: with backend="reference" for a structure, and inside '
+            "`with regard.structures.kernels.plainly():` for a layer."
+        )
+
+    return either  # type: ignore[return-value]

@@ -17,7 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.structures.kernels.batching import join_batch, once, signed
+from regard.structures.kernels.availability import once
+from regard.structures.kernels.batching import join_batch, signed
 from regard.structures.kernels.operators import differentiable, seen_whole
 
 

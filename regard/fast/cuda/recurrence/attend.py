@@ -24,7 +24,7 @@ from regard.fast.cuda.recurrence.plan import UnrollPlan
 from regard.fast.cuda.recurrence.workspace import Hold, UnrollWorkspace, fill, shapes
 from regard.fast.recording.buffers import buffers, using_buffers
 from regard.private import apply, copy_all
-from regard.structures.kernels.batching import once
+from regard.structures.kernels.availability import once
 from regard.structures.kernels.cuda.launching import on_device_of
 
 

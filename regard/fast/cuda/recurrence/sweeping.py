@@ -18,7 +18,7 @@ from regard.fast.cuda.recurrence.sweeps import Sweep, SweepWorkspace, back, fort
 from regard.fast.cuda.recurrence.workspace import Hold, fill
 from regard.fast.recording.buffers import buffers, shared, using_buffers
 from regard.private import apply
-from regard.structures.kernels.batching import once
+from regard.structures.kernels.availability import once
 from regard.structures.kernels.cuda.launching import on_device_of
 
 
