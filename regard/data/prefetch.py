@@ -17,13 +17,9 @@ WAITING = 2
 def prefetched(make: Callable[[Given], Made], given: Iterable[Given], workers: int) -> Iterator[Made]:
     """Yield make(x) for each x, in order, while up to `workers` threads compute the next results.
 
-    At most workers · (1 + WAITING) results are pending, so memory stays bounded. With 0 workers, `make` runs in the
-    calling thread. An exception is raised at the position of its result. When the consumer stops early, pending calls
-    are canceled and running ones are awaited.
+    At most workers · (1 + WAITING) results are pending, so memory stays bounded. An exception is raised at the position
+    of its result. When the consumer stops early, pending calls are canceled and running ones are awaited.
     """
-    if workers == 0:
-        yield from map(make, given)
-        return
     source = iter(given)
     pool = ThreadPoolExecutor(workers, thread_name_prefix="regard-prefetch")
     waiting: deque[Future[Made]] = deque()

@@ -17,6 +17,9 @@ from regard.parts import Options
 from regard.parts.contract import base, optional, required
 from regard.reporting.terminal import open_watched
 
+CONTENTS = ("folder", "json", "blocks")
+"""What a reader may declare in `recognized_in`."""
+
 
 class Field(NamedTuple):
     """A field of a file, by name or number, and its first value.
@@ -79,10 +82,17 @@ class Reader(Options):
     def declared_wrong(cls) -> str | None:
         """Why the declarations of the class are not valid; None if they are. Asked when it is registered."""
         bare = [one for one in cls.suffixes if one and not one.startswith(".")]
-        return f"declares the suffix {bare[0]!r}; an extension begins with a dot" if bare else None
+        if bare:
+            return f"declares the suffix {bare[0]!r}; an extension begins with a dot"
+        unknown = [one for one in cls.recognized_in or () if one not in CONTENTS]
+        return (
+            f"declares recognized_in = {unknown!r}; expected some of {', '.join(CONTENTS)}"
+            if unknown
+            else None
+        )
 
-    @optional("when columns are inferred from a file")
     @classmethod
+    @optional("when columns are inferred from a file")
     def recognizes(cls, path: Path) -> bool:
         """Whether the content of a file or folder is in this format, whatever its extension says. `regard train FILE`
         asks this, and writes the format into the spec."""
