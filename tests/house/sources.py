@@ -14,7 +14,8 @@ from pathlib import Path
 import regard
 
 PACKAGE = Path(regard.__file__).parent
-ASKING = ("isinstance", "issubclass")
+READ = (ast.Import, ast.ImportFrom, ast.Assign, ast.Call, ast.Compare, ast.match_case)
+LEAVES = (ast.Name, ast.Constant, ast.expr_context, ast.operator, ast.cmpop, ast.alias)
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Source:
     package: bool
     imports: list[Import] = field(default_factory=list)
     names: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    asked: list[ast.Call | ast.Compare | ast.match_case | ast.Subscript] = field(default_factory=list)
+    asked: list[ast.Call | ast.Compare | ast.match_case] = field(default_factory=list)
     classes: dict[str, tuple[tuple[str, ...], Registered | None]] = field(default_factory=dict)
 
 
@@ -117,20 +118,22 @@ def _source(name: str, text: str, modules: set[str]) -> Source:
                 source.names[target] = tuple(class_names(value))
             case ast.Call(func=ast.Name(id="import_module"), args=[ast.Constant(value=str(module))]):
                 source.imports.append(Import(module, node.lineno, typing))
-            case ast.Call() | ast.Compare() | ast.match_case() | ast.Subscript():
+            case ast.Compare() | ast.match_case() | ast.Call(func=ast.Name(id="isinstance" | "issubclass")):
                 source.asked.append(node)
     return source
 
 
 def _nodes(node: ast.AST, typing: bool) -> Iterator[tuple[ast.AST, bool]]:
-    """All nodes below one, each with whether only a type checker reads it."""
+    """The nodes below one that are read here, each with whether only a type checker reads it."""
     waiting = [(node, typing)]
     while waiting:
         node, typing = waiting.pop()
-        yield node, typing
+        if isinstance(node, READ):
+            yield node, typing
         guarded = node.body if isinstance(node, ast.If) and _name(node.test) == "TYPE_CHECKING" else ()
         for child in ast.iter_child_nodes(node):
-            waiting.append((child, typing or child in guarded))
+            if not isinstance(child, LEAVES):
+                waiting.append((child, typing or child in guarded))
 
 
 def _import_from(source: Source, node: ast.ImportFrom, typing: bool, modules: set[str]) -> None:
