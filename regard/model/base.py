@@ -46,8 +46,8 @@ class AnyModel:
     folder    the folder it was loaded from or trained in; None if it is only in memory
     """
 
-    continues: ClassVar[bool]
-    """Whether it continues a text; else it answers inputs."""
+    continues: ClassVar[bool | None] = None
+    """Whether it continues a text, or answers inputs; None: this base class, which does neither."""
 
     def __init__(self, spec: Spec, columns: Mapping[str, Column], network: Network) -> None:
         self.spec, self.columns, self.network = spec, dict(columns), network
@@ -119,7 +119,9 @@ class AnyModel:
     @classmethod
     def other_kind(cls, spec: Spec, call: str, where: str) -> RegardError:
         """The error for a spec of the other class."""
-        raise NotImplementedError
+        return RegardError(
+            "AnyModel is the base of Model and LanguageModel.", where=where, fix=f"Use  regard.model.{call}"
+        )
 
     def save(self, folder: str | Path) -> None:
         """Write the model's folder, each file atomically. Files not written by regard are never replaced."""

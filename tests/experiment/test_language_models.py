@@ -280,6 +280,8 @@ def test_a_model_answers_or_continues_a_text(run: Path, tmp_path: Path) -> None:
         assert not hasattr(regard.Model, method)
     with pytest.raises(RegardError, match="this is not a language model"):
         regard.LanguageModel.build(answering, rows=rows)
+    with pytest.raises(RegardError, match=r"Use  regard\.model\.load"):
+        regard.model.AnyModel.load(run)
 
 
 @pytest.mark.parametrize(
