@@ -176,7 +176,7 @@ def test_nested_options_of_a_world_are_refused() -> None:
         ("composer", part("composer", "rnn"), {"any_number": True}, "any_number and lacks the method several"),
         ("column", part("column", "label"), {"roles": ("answers",)}, "declares roles = .'answers',.; expected some of"),
         ("reader", part("reader", "csv"), {"suffixes": ("tsv",)}, "declares the suffix 'tsv'"),
-        ("reader", part("reader", "csv"), {"recognized_in": ("xml",)}, "declares recognized_in = ['xml']"),
+        ("reader", part("reader", "csv"), {"recognized_in": ("xml",)}, "recognized_in = .'xml'.; expected some of"),
         ("world", part("world", "copy"), {"fields": ()}, "lacks fields"),
         ("lab", part("lab", "gates"), {"summary": ""}, "lacks summary"),
     ],
