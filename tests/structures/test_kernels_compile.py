@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import pytest
 
 triton = pytest.importorskip("triton")
@@ -68,7 +70,11 @@ def test_a_kernel_compiles(kernel, constants, absent):
         else NUMBERS.get(name) or WHOLE.get(name) or ("*fp64" if name in DOUBLE else "*fp32")
         for name in kernel.arg_names
     }
-    places = {(kernel.arg_names.index(name),): value for name, value in fixed.items()}
-    source = ASTSource(fn=kernel, signature=types, constexprs=places)
+    if "constexprs" in signature(ASTSource.__init__).parameters:
+        places = {(kernel.arg_names.index(name),): value for name, value in fixed.items()}
+        source = ASTSource(fn=kernel, signature=types, constexprs=places)
+    else:  # Triton before 3.3
+        types = {name: kind for name, kind in types.items() if name not in fixed}
+        source = ASTSource(fn=kernel, signature=types, constants=fixed)
     binary = triton.compile(source, target=HOPPER, options={"num_warps": 4, "num_stages": 1})
     assert ".target sm_90" in binary.asm["ptx"]
