@@ -8,7 +8,8 @@ A v + c in the same way, where A is a matrix of conditional probabilities (see `
 
 Segments use the same kernels: their scores (B, N) take the place of the edges, and the matrix of edge n is
 built from `transitions` (2, 2) and the score of n+1. Optional arguments (initial scores, transitions,
-lengths, gradients) may be None, for which Triton compiles separate kernels.
+lengths, gradients) may be None, for which Triton compiles separate kernels. What a scan takes is written into
+its call, because Triton before 3.3 does not scan a tuple in a variable.
 """
 
 from __future__ import annotations
@@ -131,8 +132,9 @@ def log_partition_kernel(init, edges, lengths, log_z, N, BLOCK: tl.constexpr):
         init += b * 2
     m00, m01, m10, m11 = _prefix_matrix(init, edges + b * (N - 1) * 4, None, k, length - 1)
     top = _largest(m00, m01, m10, m11)
-    row = (m00 - top, m01 - top, m10 - top, m11 - top, top.to(tl.float64))
-    a0, a1, _, _, scale = tl.associative_scan(row, 0, _scaled_log_product)
+    a0, a1, _, _, scale = tl.associative_scan(
+        (m00 - top, m01 - top, m10 - top, m11 - top, top.to(tl.float64)), 0, _scaled_log_product
+    )
     value = _log_add(a0, a1).to(tl.float64) + scale
     value = tl.where(length == 0, 0.0, value)
     tl.store(log_z + b + k * 0, value.to(log_z.dtype.element_ty), mask=k == BLOCK - 1)
@@ -146,8 +148,9 @@ def pair_marginals(init, edges, transitions, k, length):
     p00, p01, p10, p11 = _prefix_matrix(init, edges, transitions, k, last)
     alpha0, alpha1, _, _ = tl.associative_scan(_lowered(p00, p01, p10, p11), 0, _log_product)
     f00, f01, f10, f11 = _edge_matrix(edges, transitions, k + 1, k + 1 < last, 0.0, negative)
-    after = _lowered(f00, f01, f10, f11)
-    s00, s01, s10, s11 = tl.associative_scan(after, 0, _log_product_reversed, reverse=True)
+    s00, s01, s10, s11 = tl.associative_scan(
+        _lowered(f00, f01, f10, f11), 0, _log_product_reversed, reverse=True
+    )
     beta0, beta1 = _log_add(s00, s01), _log_add(s10, s11)
     # The last position has the identity as its edge, so that the row sums are its marginals.
     e00, e01, e10, e11 = _edge_matrix(edges, transitions, k, k < last, 0.0, negative)
@@ -241,8 +244,9 @@ def _before(joints, g_edges, mu0, mu1, start0, start1, k, last, SEGMENTS: tl.con
     middle = mu0 * start0 + mu1 * start1
     c0 = tl.where(k == 0, start0 - middle, ratio(g00 + g10, zero) - mean)
     c1 = tl.where(k == 0, start1 - middle, ratio(g01 + g11, one) - mean)
-    row = (ratio(m00, zero), ratio(m10, zero), ratio(m01, one), ratio(m11, one), c0, c1)
-    _, _, _, _, left0, left1 = tl.associative_scan(row, 0, _then)
+    _, _, _, _, left0, left1 = tl.associative_scan(
+        (ratio(m00, zero), ratio(m10, zero), ratio(m01, one), ratio(m11, one), c0, c1), 0, _then
+    )
     return left0, left1
 
 
@@ -253,12 +257,11 @@ def _after(joints, g_edges, k, last, SEGMENTS: tl.constexpr):
     m00, m01, m10, m11, g00, g01, g10, g11 = _gains(joints, g_edges, k + 1, known, SEGMENTS)
     mean = (g00 + g01) + (g10 + g11)
     zero, one = m00 + m01, m10 + m11
-    row = (
+    _, _, _, _, right0, right1 = tl.associative_scan((
         tl.where(known, ratio(m00, zero), 1.0), tl.where(known, ratio(m01, zero), 0.0),
         tl.where(known, ratio(m10, one), 0.0), tl.where(known, ratio(m11, one), 1.0),
         tl.where(known, ratio(g00 + g01, zero) - mean, 0.0), tl.where(known, ratio(g10 + g11, one) - mean, 0.0),
-    )  # fmt: skip
-    _, _, _, _, right0, right1 = tl.associative_scan(row, 0, _then, reverse=True)
+    ), 0, _then, reverse=True)  # fmt: skip
     return right0, right1
 
 
