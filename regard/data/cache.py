@@ -11,14 +11,14 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from regard.data.ragged import Array
-from regard.storage.files import FULL, cannot_write, claim, naming, read_json, sync
+from regard.storage.files import FULL, cannot_write, claim, naming, read_json, still_at, sync
 
 VERSION = 2
 """Version of the layout on disk. Caches of other versions are rebuilt."""
@@ -55,9 +55,7 @@ def building(folder: Path) -> Iterator[Path]:
     with naming(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         _sweep(folder.parent)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}{TEMPORARY}", dir=folder.parent))
-        handle = os.open(temporary, os.O_RDONLY)
-        claim(handle)  # the lock tells this folder from the leftover of a killed process
+        temporary, handle = _create(folder)
     try:
         try:
             yield temporary
@@ -73,6 +71,17 @@ def building(folder: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         os.close(handle)
+
+
+def _create(folder: Path) -> tuple[Path, int]:
+    """A new temporary folder beside `folder`, open and locked. The lock tells it from what a killed process left."""
+    while True:
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}{TEMPORARY}", dir=folder.parent))
+        with suppress(FileNotFoundError):
+            handle = os.open(temporary, os.O_RDONLY)
+            if claim(handle) is not False and still_at(handle, temporary):
+                return temporary, handle
+            os.close(handle)  # another process took it for a leftover before it was locked
 
 
 def _put_in_place(temporary: Path, folder: Path) -> None:

@@ -171,10 +171,9 @@ def _create(path: Path) -> tuple[int, Path]:
         name = f".{path.name[:LONGEST_NAME]}.{secrets.token_hex(4)}.regard-tmp"
         temporary = path.with_name(name)
         handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
-        claim(handle)
-        if still_at(handle, temporary):
+        if claim(handle) is not False and still_at(handle, temporary):
             return handle, temporary
-        os.close(handle)  # another process removed it before it was locked
+        os.close(handle)  # another process took it for a leftover before it was locked
 
 
 def sync(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,6 +29,7 @@ from regard.data import (
     values,
     write_rejected,
 )
+from regard.data import cache as caching
 from regard.data.ragged import Ragged
 from regard.errors import RegardError
 
@@ -261,6 +263,23 @@ def test_a_failed_build_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(RegardError):
         Dataset.build([*PAIRS, Row({"source": "a"})], columns_for(PAIRS), cache=tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_another_process_swept_before_it_was_locked_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, swept = caching.claim, []
+
+    def late(handle: int) -> bool | None:
+        if not swept:
+            swept.extend(tmp_path.glob(".*.regard-tmp-*"))
+            shutil.rmtree(swept[0])
+        return lock(handle)
+
+    monkeypatch.setattr(caching, "claim", late)
+    dataset = Dataset.build(PAIRS, columns_for(PAIRS), cache=tmp_path)
+    assert len(swept) == 1 and len(dataset) == len(PAIRS)
+    assert not swept[0].exists() and len(list(tmp_path.iterdir())) == 1
 
 
 def test_processes_that_build_at_once_do_not_clash(tmp_path: Path) -> None:
