@@ -25,6 +25,10 @@ INTERPRETED = Path(__file__).with_name("interpreted_kernels.py")
     find_spec("triton") is not None and version("triton").split(".")[:2] < ["3", "7"],
     reason="Triton before 3.7 cannot interpret a loop to a number it loaded, with NumPy from 2.4 on",
 )
+@pytest.mark.skipif(
+    find_spec("triton") is not None and version("triton").startswith("3.9."),
+    reason="Triton 3.9 interprets `block & scalar` of two masks as int32, and then refuses it as a mask",
+)
 def test_interpreted_kernels_equal_those_of_the_processor() -> None:
     environment = {**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
     command = [
