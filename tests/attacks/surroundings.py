@@ -9,7 +9,10 @@ from tests.attacks.attack import Attack
 from tests.attacks.commands import SHORT
 
 TRAIN = f"regard train words.tsv -o x {SHORT}"
-LONG = "regard train words.tsv -o x --set training.steps=100000 --set training.evaluate_every=5 --set encoder.size=8"
+LONG = (
+    "regard train words.tsv -o x --set training.steps=100000 --set training.evaluate_every=5"
+    " --set training.patience=null --set encoder.size=8"
+)
 STARTED = (
     "for i in $(seq 600); do test -e x/log.csv && test $(wc -l < x/log.csv) -gt 2 && break; sleep 0.1; done"
 )
