@@ -11,7 +11,7 @@ from tests.attacks.commands import SHORT
 TRAIN = f"regard train words.tsv -o x {SHORT}"
 LONG = (
     "regard train words.tsv -o x --set training.steps=100000 --set training.evaluate_every=5"
-    " --set training.patience=null --set encoder.size=8"
+    " --set training.epochs=null --set training.patience=null --set encoder.size=8"
 )
 STARTED = (
     "for i in $(seq 600); do test -e x/log.csv && test $(wc -l < x/log.csv) -gt 2 && break; sleep 0.1; done"
