@@ -4,7 +4,7 @@ A terminal obeys control characters: ESC starts commands that move the cursor, r
 the clipboard (OSC 52), and direction marks (U+202E) reverse the text after them. Each becomes U+FFFD. The
 control sequences that rich sends for color and progress stay. Files and pipes receive their text unchanged.
 
-Reading some GB takes minutes: whoever watches is told of files that are read and of rows that are evaluated.
+Reading some GB takes minutes. Progress is shown for files that are read and rows that are evaluated.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Commands are parts: each registers itself, and one of a stranger's stands in the help like ours."""
+"""Commands are parts: each registers itself, and the help lists commands of other packages like ours."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ print(json.dumps([code, sorted(sys.modules)]))
 
 @pytest.fixture
 def hello() -> Iterator[type[Command]]:
-    """A command of a stranger's."""
+    """A command of another package."""
     names("command")
     before = dict(registry.PARTS["command"])
 

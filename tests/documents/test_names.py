@@ -33,7 +33,7 @@ def public() -> dict[str, dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def everything() -> dict[str, set[str]]:
-    """All public names, also those that are told elsewhere, by module."""
+    """All public names by module, also those that another section lists."""
     return {one.__name__: set(getattr(one, "__all__", ())) for one in names.modules()}
 
 

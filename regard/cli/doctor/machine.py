@@ -77,7 +77,7 @@ def devices() -> Iterator[Finding]:
 
 
 def _processor() -> str:
-    """The processor as the compiler of the kernels names it."""
+    """LLVM's name of the processor, for which kernels are compiled."""
     from llvmlite import binding  # type: ignore[import-untyped]
 
     return str(binding.get_host_cpu_name())
