@@ -75,11 +75,13 @@ def line(row: dict[str, Any]) -> str:
     def number(key: str, form: str) -> str:
         return format(row[key], form) if row.get(key) is not None else "-"
 
+    compared = row.get("bar") is None or "ratio" in row
+    judgement = "MISSED" if not row["ok"] else "ok" if compared else "not compared"
     return (
         f"{row['case']:<26}{row['mode']:<18}{number('ours_ms', '.3f'):>10}{number('theirs_ms', '.2f'):>10}"
         f"{number('ratio', '.1f'):>8}{number('cpu_ratio', '.1f'):>8}{number('bar', '.1f'):>7}"
         f"{number('ours_gib', '.4f'):>9}{number('theirs_gib', '.3f'):>9}{number('launches', 'd'):>5}"
-        f"  {'ok' if row['ok'] else 'MISSED'}"
+        f"  {judgement}"
     )
 
 
