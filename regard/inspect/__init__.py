@@ -21,6 +21,16 @@ from regard.inspect.drawings.segments import segments
 from regard.inspect.figure import before_and_after, figure, print_trace, side_by_side
 from regard.inspect.gallery import Example, gallery
 from regard.inspect.groups import groups_figure
+from regard.inspect.handles import (
+    ArcHandle,
+    BranchHandle,
+    Handle,
+    PieceHandle,
+    PlaneHandle,
+    SegmentHandle,
+    WeightHandle,
+    WordHandle,
+)
 from regard.inspect.heads import heads_figure
 from regard.inspect.heatmap import heatmap, panels
 from regard.inspect.highlight import highlight, pieces, shaded
@@ -43,16 +53,24 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PLAIN",
+    "ArcHandle",
     "Block",
+    "BranchHandle",
     "Card",
     "Drawing",
     "Example",
+    "Handle",
     "Ink",
     "Matrix",
     "PageSection",
+    "PieceHandle",
+    "PlaneHandle",
     "Scene",
+    "SegmentHandle",
     "TracedDrawing",
     "View",
+    "WeightHandle",
+    "WordHandle",
     "alignment",
     "arcs",
     "bars",

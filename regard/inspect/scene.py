@@ -4,6 +4,8 @@ Coordinates are those of a screen: x to the right, y downward, the origin at the
 Marks are painted in order. This module does not know SVG, the terminal or matplotlib, and marks do not know attention:
 figures (heatmap, chart, …) are functions that place marks.
 
+A mark can say what it stands for (`at`), which a live figure acts on and a still one does not write.
+
 A terminal has no pixels for marks. A `Group` can therefore carry `content`, the data that its marks show (a matrix, a
 chart, shaded words), for renderers in character cells, and for readers who cannot see the figure.
 """
@@ -15,6 +17,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
+from regard.inspect.handles import Handle
 from regard.inspect.palette import Color
 
 if TYPE_CHECKING:
@@ -44,6 +47,7 @@ class Rect:
     opacity: float = 1.0
     tip: str = ""
     tags: Tags = ()
+    at: Handle | None = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,7 @@ class Text:
     tip: str = ""
     tags: Tags = ()
     fills: float = 0.0
+    at: Handle | None = None
 
 
 Step = tuple[Literal["M", "L", "Q", "C", "Z"], tuple[float, ...]]
@@ -84,6 +89,7 @@ class Shape:
     dashes: tuple[float, ...] = ()
     tip: str = ""
     tags: Tags = ()
+    at: Handle | None = None
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,7 @@ class Circle:
     opacity: float = 1.0
     tip: str = ""
     tags: Tags = ()
+    at: Handle | None = None
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,7 @@ class Image:
     smooth: bool = True
     tip: str = ""
     tags: Tags = ()
+    at: Handle | None = None
 
 
 @dataclass(frozen=True)
@@ -127,6 +135,7 @@ class Group:
     content: Drawing | None = None
     tip: str = ""
     tags: Tags = ()
+    at: Handle | None = None
 
 
 Mark = Rect | Text | Shape | Circle | Image | Group
@@ -152,7 +161,7 @@ def polyline(
 
 
 def arc(x1: float, x2: float, y: float, height: float, *, color: Color = "ink", width: float = 1.5,
-        opacity: float = 1.0, tip: str = "") -> Shape:  # fmt: skip
+        opacity: float = 1.0, tip: str = "", at: Handle | None = None) -> Shape:  # fmt: skip
     """An arc from (x1, y) to (x2, y), whose top is `height` above them (below, if negative)."""
     top = y - height * 4 / 3  # a cubic curve reaches 3/4 of the height of its control points
     return Shape(
@@ -161,6 +170,7 @@ def arc(x1: float, x2: float, y: float, height: float, *, color: Color = "ink", 
         width=width,
         opacity=opacity,
         tip=tip,
+        at=at,
     )
 
 

@@ -4,4 +4,7 @@ Scenes and traces as JSON for a page or a notebook, and the script that draws th
 notebook, built from `web/` and shipped in `static/`.
 """
 
-__all__: list[str] = []
+from regard.live.scene import scene_json
+from regard.live.static_files import bundle, stylesheet
+
+__all__ = ["bundle", "scene_json", "stylesheet"]
