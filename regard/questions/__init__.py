@@ -4,4 +4,7 @@ Is its attention faithful, which look makes it say another word, which training 
 diverge, and which answers are strange.
 """
 
-__all__: list[str] = []
+from regard.questions.signs import SIGNS, Sign
+from regard.questions.strangeness import Strange, strangeness
+
+__all__ = ["SIGNS", "Sign", "Strange", "strangeness"]
