@@ -93,14 +93,7 @@ class Chat:
 
     def check(self, run: Path) -> None:
         """Refuse a model with inputs other than the dialog, and names that could not be read back."""
-        for name in self.model.spec.inputs:
-            column = self.model.columns[name]
-            if not column.can_be("text", "dialog"):
-                raise RegardError(
-                    f"the model reads {name!r}, of type {column.type}: only dialogs and texts can be typed.",
-                    where=str(run),
-                    fix="Use  regard predict, which reads rows.",
-                )
+        check_dialog(self.model, run)
         for option, name in (("--user", self.user), ("--bot", self.bot)):
             if not SPEAKER.fullmatch(f"{name}: "):
                 raise RegardError(
@@ -113,22 +106,11 @@ class Chat:
         if not said:
             raise RegardError("the turn is empty.")
         turns = [*self.turns, Turn(self.user, said)]
-        self.asked = self._inputs(turns)
+        self.asked = dialog_inputs(self.model, turns)
         answer: Prediction = self.model.predict(self.asked, output=self.output, trace=trace)
         self._lengths.append(len(self.turns))
         self.turns = [*turns, Turn(self.bot, plain(answer.text) or "…")]
         return answer
-
-    def _inputs(self, turns: Sequence[Turn]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for name in self.model.spec.inputs:
-            column: Any = self.model.columns[name]
-            if column.can_be("dialog"):
-                kept = turns[-column.max_turns :] if column.max_turns else turns
-                found[name] = write_turns(kept, column.mark)
-            else:
-                found[name] = write_turns(turns) if column.field == FULL else turns[-1].text
-        return found
 
     def add(self, text: str) -> None:
         """Add a turn of any speaker, without an answer."""
@@ -147,6 +129,31 @@ class Chat:
 
     def new(self) -> None:
         self.turns, self._lengths = [], []
+
+
+def check_dialog(model: Model, run: Path) -> None:
+    """Refuse a model with inputs other than the dialog."""
+    for name in model.spec.inputs:
+        column = model.columns[name]
+        if not column.can_be("text", "dialog"):
+            raise RegardError(
+                f"the model reads {name!r}, of type {column.type}: only dialogs and texts can be typed.",
+                where=str(run),
+                fix="Use  regard predict, which reads rows.",
+            )
+
+
+def dialog_inputs(model: Model, turns: Sequence[Turn]) -> dict[str, Any]:
+    """The inputs of a model after these turns, by name."""
+    found: dict[str, Any] = {}
+    for name in model.spec.inputs:
+        column: Any = model.columns[name]
+        if column.can_be("dialog"):
+            kept = turns[-column.max_turns :] if column.max_turns else turns
+            found[name] = write_turns(kept, column.mark)
+        else:
+            found[name] = write_turns(turns) if column.field == FULL else turns[-1].text
+    return found
 
 
 def _command(line: str, chat: Chat, trace: bool) -> bool:

@@ -1,0 +1,33 @@
+"""Questions about a look: which attention makes the model say another word, and which training rows are alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from regard.errors import RegardError
+from regard.studio.jobs import Progress
+from regard.studio.looking import Looking
+from regard.studio.requests import Like, Why
+from regard.studio.runs import Run
+
+
+def why_json(run: Run, asked: Why, progress: Progress) -> dict[str, Any]:
+    """The least change of attention that makes the model write a word."""
+    from regard.questions import why
+
+    looking = Looking.of(run, asked)
+    found = why(run.model, looking.inputs.alone, asked.word, step=asked.step, progress=progress)
+    result: dict[str, Any] = found.to_dict()
+    return result
+
+
+def like_json(run: Run, asked: Like, progress: Progress) -> dict[str, Any]:
+    """The training rows whose states are nearest at a step."""
+    from regard.questions import like
+
+    looking = Looking.of(run, asked)
+    if asked.step is None:
+        raise RegardError("which step?", where="step", fix="Choose a piece of the output.")
+    rows = run.dataset("train")
+    found = like(run.model, looking.inputs.alone, asked.step, rows, progress=progress)
+    return {"neighbours": [one.to_dict() for one in found]}
