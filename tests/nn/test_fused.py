@@ -169,6 +169,21 @@ class Given(torch.nn.Module):
         return inputs * next(self.masks)
 
 
+def test_dropped_words_are_those_of_the_plain_one():
+    """One seed, one mask: a model trains alike with and without the fast paths."""
+    encoder, decoder = model(dtype=torch.float64)
+    previous, _, lengths = shifted(TARGET)
+    packing, memories, results = Packing.of(lengths, previous.shape[1]), {"source": encoder(SOURCE)}, []
+    assert len(set(lengths.tolist())) > 1
+    decoder.train()
+    decoder.embedding.dropout.p = 0.5
+    for unroll in (decoder.unroll, decoder.unroll_plain):
+        torch.manual_seed(3)
+        found = unroll(memories, previous, packing)
+        results.append([found.readouts, *gradients(found.readouts.square().sum(), (decoder,))])
+    close(*results, 1e-10)
+
+
 @pytest.mark.parametrize("residual", [False, True])
 def test_dropout_between_the_layers_equals_the_plain_one(residual):
     encoder, decoder = model(cell="lstm", layers=2, state="current", residual=residual, dtype=torch.float64)

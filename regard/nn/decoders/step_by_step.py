@@ -44,7 +44,8 @@ def unroll(
     """`RecurrentDecoder.unroll`, step by step."""
     state = decoder.start(memories, truth=truth, drawing=drawing)
     share, previous = decoder.sampled_share(), decoder.known(previous)
-    embedded = decoder.embedding(previous)
+    # packed, as every faster way embeds them, so that all draw the same dropout with one seed
+    embedded = packing.unpack(decoder.embedding(packing.pack(previous)))
     projected = decoder.project(embedded, state)
     outputs: list[Tensor] = []
     feeds: list[Tensor] = []
