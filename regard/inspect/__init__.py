@@ -37,6 +37,7 @@ from regard.inspect.highlight import highlight, pieces, shaded
 from regard.inspect.inputs import draw_input
 from regard.inspect.layout import Block
 from regard.inspect.page import page, prediction_fragment, trace_page
+from regard.inspect.panels import panels_of
 from regard.inspect.ranking import beam, labels
 from regard.inspect.samples import samples
 from regard.inspect.saving import save
@@ -111,6 +112,7 @@ install_views(
     Views(
         figure=figure,
         heads=heads_figure,
+        panels=panels_of,
         page=lambda trace, title: trace_page(trace, title=title),
         save=save,
         prediction=prediction_fragment,

@@ -72,7 +72,7 @@ def trace_page(trace: Trace, *, title: str | None = None) -> str:
         PageSection(figures=[figure(trace, title="")]),
         *_behind(trace),
         *_heads(trace),
-        *_links(trace),
+        *links_shown(trace),
     ]
     if len(trace.hypotheses) > 1:
         sections.append(PageSection("Hypotheses of the search", figures=[beam(trace)]))
@@ -92,13 +92,18 @@ def _behind(trace: Trace) -> list[PageSection]:
                 found[one.heading] = (
                     one if before is None else replace(before, figures=[*before.figures, *one.figures])
                 )
+    return [*found.values(), *samples_shown(trace)]
+
+
+def samples_shown(trace: Trace) -> list[PageSection]:
+    """The samples of structures."""
     sampled = [name for name, one in trace.structures.items() if one.samples is not None and len(one.samples)]
     cards = [Card(samples(trace, over=name), name if len(trace.structures) > 1 else "") for name in sampled]
     text = "Each distinct sample once, the most frequent first."
-    return [*found.values(), *([PageSection("Samples", text, figures=cards)] if cards else [])]
+    return [PageSection("Samples", text, figures=cards)] if cards else []
 
 
-def _links(trace: Trace) -> list[PageSection]:
+def links_shown(trace: Trace) -> list[PageSection]:
     """The attention of a short text as links between words."""
     longest = max([len(trace.output), *(len(pieces) for pieces in trace.input.values())], default=0)
     shown = [name for name in trace.attention if name not in trace.seen and _linked(trace, name)]

@@ -37,11 +37,16 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
     """Replace `path` atomically. The same tensors and metadata give the same bytes."""
     from safetensors.torch import save
 
-    content = memoryview(save(dict(tensors)))
+    write_signed(path, save(dict(tensors)), {FORMAT: "pt", **metadata})
+
+
+def write_signed(path: Path, saved: bytes, metadata: Mapping[str, str]) -> None:
+    """Replace `path` atomically with the content of a safetensors file, to which metadata and the digest are added."""
+    content = memoryview(saved)
     length = int.from_bytes(content[:8], "little")
     data = content[8 + length :]
     listed = json.loads(bytes(content[8 : 8 + length]))
-    entries = {FORMAT: "pt", **metadata, DIGEST: ""}
+    entries = {**metadata, DIGEST: ""}
     digest = _digest(_header(entries, listed), data)
     header = _header({**entries, DIGEST: digest}, listed)
     header += b" " * (-len(header) % 8)  # the data must begin at a multiple of 8
@@ -65,7 +70,7 @@ class Header:
 
 def read_header(path: Path, what: str) -> Header:
     """Read only the header; `what` describes the content in messages."""
-    with _refusing(path, what), _mapped(path) as content:
+    with refusing(path, what), _mapped(path) as content:
         _, header = _parted(content)
         return header
 
@@ -77,12 +82,20 @@ def read_tensors(path: Path, what: str, *, own: bool = True) -> tuple[dict[str, 
     """
     from safetensors.torch import load_file
 
-    with _refusing(path, what):
-        with _mapped(path) as content:
-            raw, header = _parted(content)
-            with memoryview(content) as whole, whole[8 + len(raw) :] as data:
-                _check(path, what, raw, header.metadata, data, own=own)
-        return load_file(path), header.metadata
+    metadata = checked_metadata(path, what, own=own)
+    with refusing(path, what):
+        return load_file(path), metadata
+
+
+def checked_metadata(path: Path, what: str, *, own: bool = True, most: int | None = None) -> dict[str, str]:
+    """The metadata of a file whose digest matches its content, of at most `most` bytes; `own` as in `read_tensors`."""
+    with refusing(path, what), _mapped(path) as content:
+        if most is not None and len(content) > most:
+            raise ValueError(f"it has {len(content):,} bytes, at most {most:,} are allowed")
+        raw, header = _parted(content)
+        with memoryview(content) as whole, whole[8 + len(raw) :] as data:
+            _check(path, what, raw, header.metadata, data, own=own)
+        return header.metadata
 
 
 def first_not_finite(tensors: Iterable[tuple[str, Tensor]]) -> str | None:
@@ -150,7 +163,7 @@ def _mapped(path: Path) -> Iterator[mmap.mmap]:
 
 
 @contextmanager
-def _refusing(path: Path, what: str) -> Iterator[None]:
+def refusing(path: Path, what: str) -> Iterator[None]:
     """Turn all exceptions from reading a damaged file into one error."""
     from safetensors import SafetensorError
 

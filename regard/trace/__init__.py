@@ -7,7 +7,10 @@
     traced       what a trace holds for an input, by its kind; a drawing names the class that it draws
     structure    the base class of structures
     structures   structures that were selected: arcs, segments, hops, nodes of a tree; the words of sentences
+    beam         the hypotheses of a search as a tree
     tape         where the heads of an external memory wrote and read
+    file         a trace as one file
+    views        how a trace is drawn, and its panels
     seen         inputs that are not texts, as figures draw them: images, videos, audio, points
 
 One word for each thing: a *look* is the attention of one query, *glimpses* are several looks for one answer, an input
@@ -18,6 +21,7 @@ Nothing here needs torch, and everything can be written to and read from JSON, s
 machine.
 """
 
+from regard.trace.beam import BeamNode, BeamTree
 from regard.trace.glimpses import Glimpses
 from regard.trace.heads import LayerHeads
 from regard.trace.pointed import Pointed, written
@@ -27,14 +31,18 @@ from regard.trace.structures import Arcs, Hops, Nodes, Segments, SentenceWords
 from regard.trace.tape import Tape
 from regard.trace.trace import Trace
 from regard.trace.traced import Array, Traced
+from regard.trace.views import Panel
 
 __all__ = [
     "Arcs",
     "Array",
+    "BeamNode",
+    "BeamTree",
     "Glimpses",
     "Hops",
     "LayerHeads",
     "Nodes",
+    "Panel",
     "Pointed",
     "Seen",
     "SeenImage",

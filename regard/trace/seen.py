@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -11,17 +12,30 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.errors import RegardError
 from regard.trace.traced import Traced
 
+LARGEST = 1 << 28
+"""Maximum number of bytes of an array; a packed one may be small and unpack to any size."""
 
-def _packed(array: NDArray[Any]) -> dict[str, Any]:
+
+def packed(array: NDArray[Any]) -> dict[str, Any]:
+    """An array as plain values for JSON, compressed."""
     content = base64.b64encode(zlib.compress(np.ascontiguousarray(array).tobytes())).decode("ascii")
     return {"shape": list(array.shape), "dtype": str(array.dtype), "content": content}
 
 
-def _unpacked(values: Mapping[str, Any]) -> NDArray[Any]:
-    content = zlib.decompress(base64.b64decode(values["content"]))
-    return np.frombuffer(content, dtype=np.dtype(values["dtype"])).reshape(values["shape"])
+def unpacked(values: Mapping[str, Any]) -> NDArray[Any]:
+    """The inverse of `packed`."""
+    dtype = np.dtype(values["dtype"])
+    shape = [int(size) for size in values["shape"]]
+    size = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or size > LARGEST or dtype.kind not in "iuf":
+        raise RegardError(f"an array of {shape} {dtype} is too large, or not of numbers.")
+    content = zlib.decompressobj().decompress(base64.b64decode(values["content"]), size + 1)
+    if len(content) != size:
+        raise RegardError(f"an array of {shape} {dtype} has another number of bytes than {size}.")
+    return np.frombuffer(content, dtype=dtype).reshape(shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +52,7 @@ class Seen(Traced):
         for one in fields(self):
             value = getattr(self, one.name)
             if isinstance(value, np.ndarray):
-                value = _packed(value)
+                value = packed(value)
             elif isinstance(value, tuple):
                 value = [list(item) if isinstance(item, tuple) else item for item in value]
             values[one.name] = value
@@ -49,7 +63,7 @@ class Seen(Traced):
         """The inverse of `to_dict`."""
         found = {one.name: values[one.name] for one in fields(cls) if one.name in values}
         return cls(
-            **{name: _unpacked(one) if isinstance(one, Mapping) else one for name, one in found.items()}
+            **{name: unpacked(one) if isinstance(one, Mapping) else one for name, one in found.items()}
         )
 
 

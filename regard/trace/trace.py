@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from regard.errors import RegardError
+from regard.trace.beam import BeamTree
+from regard.trace.forms import (
+    HYPOTHESES,
+    INPUTS,
+    LEFT_OUT,
+    NAMES,
+    NUMBERS,
+    PIECES,
+    SCORES,
+    STATES,
+    TEXT,
+    TEXTS,
+    TIMES,
+    by_input,
+    by_layer,
+    no_scores,
+    optional,
+    weights,
+)
 from regard.trace.glimpses import Glimpses
 from regard.trace.heads import LayerHeads
 from regard.trace.pointed import Pointed
 from regard.trace.seen import Seen
 from regard.trace.structure import TracedStructure
 from regard.trace.tape import Tape
-from regard.trace.traced import Array, from_json, to_json, traced_from_dict
-from regard.trace.views import views
+from regard.trace.traced import Array
+from regard.trace.views import Panel, views
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,144 +46,6 @@ if TYPE_CHECKING:
 
 SEQUENCES = ("text", "tags", "tree", "bits")
 """Kinds of outputs that are sequences of pieces. All others are one answer for the whole input."""
-Inputs = Mapping[str, Any]
-"""The pieces of each input, by its name."""
-
-
-def no_scores() -> Array:
-    return np.zeros(0)
-
-
-def arrays(values: Mapping[str, Any]) -> dict[str, Array]:
-    return {name: np.asarray(array, dtype=np.float64) for name, array in values.items()}
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _unchecked(value: Any, inputs: Inputs, output: Any) -> None:
-    pass
-
-
-@dataclass(frozen=True)
-class Form:
-    """One kind of field.
-
-    convert   the given value → the value of the field
-    check     refuses a converted value that does not fit the inputs and the output
-    write     the value of the field → plain lists, strings and numbers, for JSON
-    read      the inverse of `write`; it also knows the inputs and the output
-    """
-
-    convert: Callable[[Any], Any]
-    write: Callable[[Any], Any] = _same
-    read: Callable[[Any, Inputs, Any], Any] = lambda value, inputs, output: value
-    check: Callable[[Any, Inputs, Any], None] = _unchecked
-
-    @property
-    def metadata(self) -> dict[str, Form]:
-        """For a field of a dataclass."""
-        return {"form": self}
-
-
-def know(what: str, name: str, inputs: Inputs) -> None:
-    """Refuse an entry for something that is not an input."""
-    if name not in inputs:
-        known = ", ".join(inputs) or "none"
-        raise RegardError(f"the trace has {what} over {name!r}, not one of its inputs ({known}).")
-
-
-def weights(what: str) -> Form:
-    """(T, S) for some of the inputs: output pieces by positions."""
-
-    def check(value: Mapping[str, Any], inputs: Inputs, output: Any) -> None:
-        for name, rows in value.items():
-            know(what, name, inputs)
-            expected = (len(output), len(inputs[name]))
-            if rows.shape != expected:
-                raise RegardError(
-                    f"{what} over {name!r} has shape {rows.shape}, expected {expected}: "
-                    f"output pieces by input pieces."
-                )
-
-    def read(value: Mapping[str, Any], inputs: Inputs, output: Any) -> dict[str, Any]:
-        # In JSON an array without output or input pieces loses its other dimension, hence the reshape.
-        return {
-            name: np.asarray(rows, dtype=np.float64).reshape(len(output), len(inputs[name]))
-            for name, rows in value.items()
-        }
-
-    return Form(arrays, _lists, read, check)
-
-
-def by_input(what: str, read: Callable[[Mapping[str, Any]], Any] | None = None) -> Form:
-    """An object with `to_dict` and `check_against` for some of the inputs.
-
-    what   what it is, in messages; empty: its kind
-    read   from its JSON; default: by the kind that is written there
-    """
-
-    def check(value: Mapping[str, Any], inputs: Inputs, output: Any) -> None:
-        for name, one in value.items():
-            know(what or one.kind, name, inputs)
-            one.check_against(name, len(output), len(inputs[name]))
-
-    return _objects(check, read or traced_from_dict)
-
-
-def by_layer(read: Callable[[Mapping[str, Any]], Any]) -> Form:
-    """The heads of some layers, by the name of the layer; each names the input it attends to."""
-
-    def check(value: Mapping[str, Any], inputs: Inputs, output: Any) -> None:
-        for one in value.values():
-            if one.over:
-                know("heads", one.over, inputs)
-
-    return _objects(check, read)
-
-
-def _objects(check: Callable[[Any, Inputs, Any], None], read_one: Callable[[Mapping[str, Any]], Any]) -> Form:
-    return Form(
-        dict,
-        lambda value: {name: one.to_dict() for name, one in value.items()},
-        lambda value, inputs, output: {name: read_one(one) for name, one in value.items()},
-        check,
-    )
-
-
-def _lists(value: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: array.tolist() for name, array in value.items()}
-
-
-def _texts(value: Any) -> list[str]:
-    return [str(piece) for piece in value]
-
-
-def _check_scores(value: Any, inputs: Inputs, output: Any) -> None:
-    if value.shape not in ((0,), (len(output),)):
-        raise RegardError(
-            f"scores have shape {value.shape}, expected {(len(output),)}: one for each output piece."
-        )
-
-
-INPUTS = Form(lambda value: {name: _texts(pieces) for name, pieces in value.items()}, dict)
-PIECES = Form(_texts, list)
-TEXT = Form(_same)
-TEXTS = Form(dict, dict)
-NAMES = Form(tuple, list)
-NUMBERS = Form(arrays, _lists, lambda value, inputs, output: arrays(value))
-SCORES = Form(
-    lambda value: np.asarray(value, dtype=np.float64),
-    lambda value: [to_json(score) for score in value],
-    lambda value, inputs, output: np.array([from_json(score) for score in value]),
-    _check_scores,
-)
-HYPOTHESES = Form(
-    lambda value: [(str(text), float(score)) for text, score in value],
-    lambda value: [[text, to_json(score)] for text, score in value],
-    lambda value, inputs, output: [(text, from_json(score)) for text, score in value],
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -196,6 +76,11 @@ class Trace:
                 positions
     tapes       where the heads of an external memory wrote and read at each step of an input
     overridden  the inputs whose attention was overridden; their `truth` is the override
+    states      (N, D) gates, cell and hidden states over N steps or positions, by name ("decoder.update",
+                "encoder.source.forward.cell"), if they were recorded
+    beam        the hypotheses of the search as a tree, if they were recorded
+    times       milliseconds by part of the computation, if they were measured
+    left_out    what a file lacks because it would have been too large
     """
 
     input: Mapping[str, Sequence[str]] = field(metadata=INPUTS.metadata)
@@ -225,6 +110,10 @@ class Trace:
     tapes: Mapping[str, Tape] = field(
         default_factory=dict, metadata=by_input("a tape", Tape.from_dict).metadata
     )
+    states: Mapping[str, Array] = field(default_factory=dict, metadata=STATES.metadata)
+    beam: BeamTree | None = field(default=None, metadata=optional(BeamTree.from_dict).metadata)
+    times: Mapping[str, float] = field(default_factory=dict, metadata=TIMES.metadata)
+    left_out: Sequence[str] = field(default=(), metadata=LEFT_OUT.metadata)
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -253,6 +142,11 @@ class Trace:
         """
         return views().heads(self, layers) if heads or layers is not None else views().figure(self)
 
+    def panels(self) -> list[Panel]:
+        """Everything that can be drawn of this trace, the default figure first. A panel is drawn when its scene or its
+        steps are asked for."""
+        return views().panels(self)
+
     def html(self, title: str | None = None) -> str:
         """A web page with the figure, complete in one file."""
         return views().page(self, title)
@@ -264,9 +158,22 @@ class Trace:
         (console or safe_console()).print(self.plot(heads=heads, layers=layers))
 
     def save(self, path: str | PathLike[str], *, heads: bool = False, layers: Layers = None) -> None:
-        """Write the figure as .svg, .html, .png or .pdf, by extension; `heads` and `layers` as in `plot`."""
+        """Write the trace itself as .trace, which `Trace.load` reads; or its figure as .svg, .html, .png or .pdf, by
+        extension, `heads` and `layers` as in `plot`."""
+        if str(path).lower().endswith(".trace"):
+            from regard.trace.file import save_trace
+
+            save_trace(self, path)
+            return
         page = str(path).lower().endswith((".html", ".htm")) and not heads and layers is None
         views().save(self.html() if page else self.plot(heads=heads, layers=layers), path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Trace:
+        """The trace in a file that `save("….trace")` wrote. It is drawn without the model and without torch."""
+        from regard.trace.file import load_trace
+
+        return load_trace(path, cls.from_dict)
 
     def __repr__(self) -> str:
         lines = [f"Trace of a {self.kind}: {_shortened(self.output)}"]
@@ -284,6 +191,12 @@ class Trace:
             lines.append(f"  {name}:{told} ({', '.join(facts)})")
         if self.heads:
             lines.append(f"  heads of {', '.join(self.heads)}")
+        if self.states:
+            lines.append(f"  states: {', '.join(self.states)}")
+        if self.beam is not None:
+            lines.append(f"  search: {len(self.beam)} hypotheses")
+        if self.left_out:
+            lines.append(f"  left out of the file: {', '.join(self.left_out)}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -291,7 +204,8 @@ class Trace:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, strings and numbers, for JSON."""
-        values = {one.name: one.metadata["form"].write(getattr(self, one.name)) for one in fields(self)}
+        held = [(one.name, one.metadata["form"], getattr(self, one.name)) for one in fields(self)]
+        values = {name: form.write(value) for name, form, value in held if not form.rare or value}
         return {"kind": values.pop("kind"), **values}
 
     @classmethod

@@ -15,7 +15,7 @@ from regard.inspect.scene import Group, Mark
 from regard.inspect.titles import written_text
 from regard.inspect.writing import linked
 from regard.parts.contract import base, optional, required
-from regard.trace import Trace, Traced
+from regard.trace import Panel, Trace, Traced
 
 if TYPE_CHECKING:
     from regard.inspect.section import PageSection
@@ -71,6 +71,12 @@ class Drawing:
     def terminal_legend(cls, shown: Sequence[Any], width: int, ink: Ink) -> Iterator[Text]:
         """The legend in the terminal of all drawings of this class; default: none."""
         return iter(())
+
+    @classmethod
+    @optional("for the panels of a trace")
+    def panels(cls, trace: Trace) -> Sequence[Panel]:
+        """What this class can draw of a trace besides its figure, each drawn when it is asked for; default: nothing."""
+        return ()
 
 
 class TracedDrawing(Drawing):
