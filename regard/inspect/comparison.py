@@ -84,7 +84,7 @@ def _compare_attention(
         shown.append((named, heatmap_of(only)[0]))
     known = next((one for _, one in shown if one.truth is not None), None)
     if truth and known is not None and known.truth is not None:
-        shown.insert(0, (truth, replace(known, values=known.truth, truth=None)))
+        shown.insert(0, (truth, replace(known, values=known.truth, truth=None, over="")))
     return heatmap_panels(shown, title=title, across=across)
 
 

@@ -71,7 +71,8 @@ def _attention(trace: Trace, *, title: str | None) -> Scene:
     asked = any(several.names for several in trace.glimpses.values())
     if trace.single and not asked:
         return highlight(trace, title=title)
-    return heatmap(narrowed(trace), title=title)
+    short = narrowed(trace)
+    return heatmap(short, title=title, live=short is trace)
 
 
 def before_and_after(before: Trace, after: Trace, *, style: Style = "smooth") -> list[Scene]:

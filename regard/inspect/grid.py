@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from regard.inspect.drawings.matrix import Matrix
+from regard.inspect.handles import PieceHandle, WordHandle
 from regard.inspect.layout import Block
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Tags, Text
@@ -116,7 +117,8 @@ def _column_labels(matrix: Matrix, sizes: _Sizes, left: float) -> tuple[list[Mar
         x = middle if upright else middle + sizes.font * 0.33 * rise
         marks.append(
             Text(x, top - 7, labels[column], size=sizes.font, anchor="middle" if upright else "start", rotate=angle,
-                 color="muted" if is_special(matrix.columns[column]) else "ink", tags=(("column", str(column)),))
+                 color="muted" if is_special(matrix.columns[column]) else "ink", tags=(("column", str(column)),),
+                 at=WordHandle(matrix.over, column) if matrix.over else None)
         )  # fmt: skip
         if not upright:
             overhang = max(overhang, x + text_width(labels[column], sizes.font) * run - left)
@@ -139,7 +141,8 @@ def _row(matrix: Matrix, row: int, left: float, top: float, sizes: _Sizes, label
     outlines: list[Mark] = []
     if label:
         color = "muted" if is_special(matrix.rows[row]) else "ink"
-        marks.append(Text(left - 9, middle, label, size=sizes.font, anchor="end", color=color))
+        piece = PieceHandle(row) if matrix.pieces else None
+        marks.append(Text(left - 9, middle, label, size=sizes.font, anchor="end", color=color, at=piece))
     for place, column in enumerate(matrix.order):
         x = left + place * sizes.pitch
         marks += _cell(matrix, row, column, x, y, sizes)
@@ -160,19 +163,23 @@ def _cell(matrix: Matrix, row: int, column: int, x: float, y: float, sizes: _Siz
     value = float(matrix.values[row, column])
     shade = Shade(matrix.share(row, column))
     number = matrix.digits.format(value)
-    tip = matrix.tip(row, column) if matrix.values.size <= TIPS_UP_TO else ""
+    few = matrix.values.size <= TIPS_UP_TO
+    tip = matrix.tip(row, column) if few else ""
+    at = matrix.handle(row, column) if few else None
     tags = (("column", str(column)), ("value", f"{value:.6g}"))
     if matrix.is_zero(row, column) or math.isnan(value):
-        return [_empty(x, y, sizes, tip, tags)]
+        return [replace(_empty(x, y, sizes, tip, tags), at=at)]
     if matrix.is_weak(row, column):
         # A thin edge instead of the shade: a few items are no firm value.
         shade = Shade(0.0)
         marks: list[Mark] = [
             Rect(x + 0.5, y + 0.5, sizes.cell - 1, sizes.cell - 1, fill="paper", stroke="muted", stroke_width=0.75,
-                 radius=sizes.radius, tip=tip, tags=tags)
+                 radius=sizes.radius, tip=tip, tags=tags, at=at)
         ]  # fmt: skip
     else:
-        marks = [Rect(x, y, sizes.cell, sizes.cell, fill=shade, radius=sizes.radius, tip=tip, tags=tags)]
+        marks = [
+            Rect(x, y, sizes.cell, sizes.cell, fill=shade, radius=sizes.radius, tip=tip, tags=tags, at=at)
+        ]
     wanted = matrix.numbers if matrix.numbers is not None else shade.value >= NUMBERS_FROM
     if wanted and sizes.cell >= 24:
         short = number.lstrip("0") if number.startswith("0.") and float(number) else number

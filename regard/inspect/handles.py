@@ -90,12 +90,12 @@ class WordHandle(Handle):
 
 @dataclass(frozen=True)
 class PlaneHandle(Handle):
-    """An image or a spectrogram on which a region or a span can be drawn."""
+    """An image or a spectrogram on which a region or a span can be drawn; step None: it stands for every step."""
 
     kind: ClassVar[str] = "plane"
 
     input: str
-    step: int
+    step: int | None
 
 
 @dataclass(frozen=True)

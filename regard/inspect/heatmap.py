@@ -23,8 +23,11 @@ DIFFUSE, FAINTEST = 0.5, 1e-4
 """If no weight reaches the first, the scale ends at the largest one; weights below the second are invisible."""
 
 
-def matrices(trace: Trace) -> list[Matrix]:
-    """One matrix per attended input, in the order of the trace."""
+def matrices(trace: Trace, *, live: bool = True) -> list[Matrix]:
+    """One matrix per attended input, in the order of the trace.
+
+    live   whether columns are positions of the input, not runs of them
+    """
     several = len(trace.attention) > 1
     looks = {name: attention_rows(trace, name) for name in trace.attention}
     limit = scale(*(found.weights for found in looks.values()))
@@ -40,6 +43,8 @@ def matrices(trace: Trace) -> list[Matrix]:
             row_name=_asking(trace, name),
             column_name=name,
             outlined=found.outlined,
+            over=name if live else "",
+            pieces=live and name not in trace.glimpses,
         )
         for name, found in looks.items()
     ]
@@ -64,18 +69,20 @@ def scale(*weights: Array) -> float:
     return float(f"{math.ceil(limit / step - 1e-9) * step:.2g}")
 
 
-def heatmap(trace: Trace, *, title: str | None = None) -> Scene:
+def heatmap(trace: Trace, *, title: str | None = None, live: bool = True) -> Scene:
     """The attention of one prediction: source in columns, target in rows, probabilities of the output pieces on the
     right.
 
     True cells are outlined, if known. Several attended inputs are side by side and share their rows.
+
+    live   whether columns are positions of the input, not runs of them
     """
     if not trace.attention:
         raise RegardError(
             "this trace has no attention to draw: the model's decoder has none.",
             fix="Use regard.inspect.figure(trace), which draws what there is.",
         )
-    shown = matrices(trace)
+    shown = matrices(trace, live=live)
     last = len(shown) - 1
     blocks = [draw_matrix(matrix, row_labels=i == 0, margin=i == last) for i, matrix in enumerate(shown)]
     legend = color_scale(name="weight", limit=shown[0].limit, **_signs(shown))

@@ -11,6 +11,7 @@ import numpy as np
 from regard.errors import RegardError
 from regard.inspect.attention_rows import attention_rows
 from regard.inspect.drawings.words import WeightedWords
+from regard.inspect.handles import PieceHandle, WeightHandle
 from regard.inspect.layout import Block, below, color_scale, frame
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
@@ -77,7 +78,8 @@ def _word(words: WeightedWords, place: int, x: float, y: float, width: float) ->
     if words.notes:
         note = words.notes[place]
         marks.append(Text(x + width / 2, y + SIZE + 22, note, size=11, anchor="middle", color="muted"))
-    return Group(tuple(marks), kind="word")
+    at = words.handles[place] if words.handles else None
+    return Group(tuple(marks), kind="word", at=at)
 
 
 def highlight(trace: Trace, *, title: str | None = None) -> Scene:
@@ -92,9 +94,12 @@ def highlight(trace: Trace, *, title: str | None = None) -> Scene:
         )
     shown = [
         WeightedWords(
-            tuple(trace.input[name]), weights, title=glimpse or (name if len(trace.attention) > 1 else "")
+            tuple(trace.input[name]),
+            weights,
+            title=glimpse or (name if len(trace.attention) > 1 else ""),
+            handles=tuple(WeightHandle(name, step, s, float(one)) for s, one in enumerate(weights)),
         )
-        for name, glimpse, weights in _shades(trace)
+        for name, step, glimpse, weights in _shades(trace)
     ]
     limit = max(float(words.weights.max(initial=0.0)) for words in shown) or 1.0
     blocks = [draw_words(replace(words, limit=limit)) for words in shown]
@@ -104,16 +109,16 @@ def highlight(trace: Trace, *, title: str | None = None) -> Scene:
     )
 
 
-def _shades(trace: Trace) -> Iterator[tuple[str, str, Array]]:
-    """The attended inputs with a weight for each word, (S,), per glimpse or for the whole answer."""
+def _shades(trace: Trace) -> Iterator[tuple[str, int, str, Array]]:
+    """The attended inputs with a step and a weight for each word, (S,), per glimpse or for the whole answer."""
     several = len(trace.attention) > 1
     for name, weights in trace.attention.items():
         if name in trace.glimpses:
             found = attention_rows(trace, name)
-            for glimpse, row in zip(found.names, found.weights, strict=True):
-                yield name, f"{name}, {glimpse}" if several else glimpse, row
+            for step, (glimpse, row) in enumerate(zip(found.names, found.weights, strict=True)):
+                yield name, step, f"{name}, {glimpse}" if several else glimpse, row
         else:
-            yield name, "", weights.mean(axis=0) if len(weights) else np.zeros(weights.shape[1])
+            yield name, 0, "", weights.mean(axis=0) if len(weights) else np.zeros(weights.shape[1])
 
 
 def pieces(trace: Trace, *, title: str | None = None) -> Scene:
@@ -124,11 +129,12 @@ def pieces(trace: Trace, *, title: str | None = None) -> Scene:
     probabilities = trace.probabilities
     sure = np.full(len(trace.output), np.nan) if probabilities is None else probabilities
     source = next(iter(trace.input.values()), [])
+    steps = tuple(map(PieceHandle, range(len(trace.output))))
     if trace.kind == "tags" and len(source) == len(trace.output):
-        words = WeightedWords(tuple(source), sure, notes=tuple(trace.output), bars=True)
+        words = WeightedWords(tuple(source), sure, notes=tuple(trace.output), bars=True, handles=steps)
     else:
         notes = tuple(f"{p:.2f}" for p in sure) if probabilities is not None else ()
-        words = WeightedWords(tuple(trace.output), sure, notes=notes, bars=True)
+        words = WeightedWords(tuple(trace.output), sure, notes=notes, bars=True, handles=steps)
     spoken = " ".join(
         f"{word} {note}".rstrip() for word, note in zip_longest(words.words, words.notes, fillvalue="")
     )
@@ -150,7 +156,7 @@ def shaded(words: Sequence[str], weights: Array, *, title: str = "", limit: floa
 
 def _spoken(trace: Trace) -> str:
     parts = []
-    for name, glimpse, weights in _shades(trace):
+    for name, _, glimpse, weights in _shades(trace):
         first = [
             f"{visible(trace.input[name][int(s)])} ({weights[s]:.2f})"
             for s in np.argsort(-weights, kind="stable")[:5]

@@ -33,6 +33,7 @@ class ArcDiagram(TracedDrawing):
     """A sentence with an arc from the head of each word to the word.
 
     threshold   minimum marginal of arcs that are shown outside the best tree
+    over        the input, in a live figure
     """
 
     rank: ClassVar[int] = 35
@@ -44,11 +45,12 @@ class ArcDiagram(TracedDrawing):
     arcs: Arcs
     title: str = ""
     threshold: float = 0.15
+    over: str = ""
 
     @classmethod
     def of(cls, trace: Trace, name: str, view: View = PLAIN) -> ArcDiagram:
         found: Any = trace.structures[name]
-        return cls(tuple(trace.input[name]), found, title=view.title)
+        return cls(tuple(trace.input[name]), found, title=view.title, over=name)
 
     def block(self) -> Block:
         return draw_arcs(self)

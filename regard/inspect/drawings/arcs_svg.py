@@ -7,10 +7,11 @@ dashed below the words, and other probable arcs are dotted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from regard.inspect.drawings.arcs_layout import Arc, Role, Side, arcs_above, arcs_below
+from regard.inspect.handles import ArcHandle, WordHandle
 from regard.inspect.layout import Block
 from regard.inspect.scene import Anchor, Group, Mark, Rect, Shape, Step, Text, line
 from regard.inspect.writing import is_special, runs_right_to_left, text_width, visible
@@ -122,7 +123,8 @@ def _word(diagram: ArcDiagram, place: int, words: _Line, top: float, *, hung: bo
     side: Anchor = "end" if anchor == "end" else "middle"
     color = "muted" if is_special(word) else "ink"
     tags = (("token", str(place + 1)),)
-    return Text(x, y, visible(word), size=words.size, anchor=side, rotate=turn, color=color, tags=tags)
+    at = WordHandle(diagram.over, place) if diagram.over else None
+    return Text(x, y, visible(word), size=words.size, anchor=side, rotate=turn, color=color, tags=tags, at=at)
 
 
 def _bows(diagram: ArcDiagram, side: Side, words: _Line, base: float, direction: int) -> list[Mark]:
@@ -136,7 +138,8 @@ def _bows(diagram: ArcDiagram, side: Side, words: _Line, base: float, direction:
         x1 = words.x(arc.head, start, side.ports.count[arc.head - 1]) if arc.head else x2
         bow = _Bow(arc, x1, x2, base, base + direction * side.levels[i] * words.level, direction)
         label = bow.label()
-        marks.append(bow.group(_tip(diagram, arc), crossed=not label))
+        at = ArcHandle(diagram.over, arc.head, arc.child, arc.strength) if diagram.over else None
+        marks.append(replace(bow.group(_tip(diagram, arc), crossed=not label), at=at))
         labels += label
     return [*marks, *labels]
 

@@ -50,6 +50,7 @@ class Conversation(TracedDrawing):
     truth: frozenset[int] = frozenset()
     answer: str = ""
     title: str = ""
+    over: str = ""
 
     MOST: ClassVar[int] = 24
     """Maximum number of turns shown."""
@@ -104,9 +105,8 @@ class Conversation(TracedDrawing):
             weights = rows.mean(axis=0, keepdims=True) if len(rows) else np.zeros((1, len(turns)))
             true = [] if known is None else np.flatnonzero((known > 0).any(axis=0)).tolist()
             names, truth = ("weight",), frozenset(true)
-        return cls(
-            turns, np.asarray(weights, dtype=np.float64), names, truth, _cut(spaced(written)), view.title
-        )
+        shown = np.asarray(weights, dtype=np.float64)
+        return cls(turns, shown, names, truth, _cut(spaced(written)), view.title, over=name)
 
     @classmethod
     def replaces(cls, trace: Trace, name: str) -> Sequence[str]:

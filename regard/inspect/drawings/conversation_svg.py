@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from regard.inspect.handles import WeightHandle
 from regard.inspect.layout import Block, color_scale
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Text, line
@@ -84,7 +85,10 @@ def _turn(content: Conversation, place: int, room: float, left: float, y: float)
         weight = float(content.weights[look, place])
         cell, x = Shade(min(1.0, max(0.0, weight))), left + look * (CELL + 4)
         tags = (("column", str(look)), ("value", f"{weight:.6g}"))
-        marks.append(Rect(x, y + high / 2 - 11, CELL, 22, fill=cell, radius=4, tip=tip, tags=tags))
+        marks.append(
+            Rect(x, y + high / 2 - 11, CELL, 22, fill=cell, radius=4, tip=tip, tags=tags,
+                 at=WeightHandle(content.over, look, place, weight) if content.over else None)
+        )  # fmt: skip
         if weight >= 0.005:
             marks.append(
                 Text(

@@ -11,6 +11,7 @@ import numpy as np
 from regard.errors import RegardError
 from regard.inspect.drawings.drawing import PLAIN, TracedDrawing, View
 from regard.inspect.drawings.links import Links
+from regard.inspect.handles import Handle, PieceHandle, WordHandle
 from regard.inspect.layout import Block, frame
 from regard.inspect.narrowing import narrowed
 from regard.inspect.palette import Over, Shade
@@ -42,16 +43,19 @@ class CopiedWords(Links, TracedDrawing):
 
     field: ClassVar[str] = "copied"
 
+    over: str = ""
+
     @classmethod
     def shows(cls, trace: Trace, name: str) -> bool:
         return name in trace.copied
 
     @classmethod
     def of(cls, trace: Trace, name: str, view: View = PLAIN) -> CopiedWords:
-        trace = narrowed(trace)
-        sources, targets = tuple(trace.input[name]), tuple(trace.output)
-        truth = trace.truth.get(name)
-        return cls(sources, targets, trace.copied[name], truth, LEAST, title=f"copied from {name}")
+        short = narrowed(trace)
+        sources, targets = tuple(short.input[name]), tuple(short.output)
+        truth, title = short.truth.get(name), f"copied from {name}"
+        over = name if short is trace else ""
+        return cls(sources, targets, short.copied[name], truth, LEAST, title=title, over=over)
 
     def shows_output(self, trace: Trace) -> bool:
         return False
@@ -86,7 +90,7 @@ def copies(trace: Trace, *, over: str | None = None, title: str | None = None) -
     return frame(links.block(), title=written, description=links.description())
 
 
-def _draw(links: Links) -> Block:
+def _draw(links: CopiedWords) -> Block:
     """Both texts in lines, with copied words shaded, and a curve per copy, whose width grows with its probability."""
     taken = links.weights.max(0, initial=0.0)
     copied = links.weights.sum(1)
@@ -98,8 +102,9 @@ def _draw(links: Links) -> Block:
         if links.weights[to, start] >= links.threshold:
             marks.append(_curve(links, to, start, source[start], target[to]))
     marks += _behind(source, taken)
-    marks += _words(links.sources, source, taken)
-    marks += _words(links.targets, target, copied)
+    words = [WordHandle(links.over, place) if links.over else None for place in range(len(source))]
+    marks += _words(links.sources, source, taken, words)
+    marks += _words(links.targets, target, copied, list(map(PieceHandle, range(len(target)))))
     marks += _legend(height + 14, truth=links.truth is not None)
     return Block((Group(tuple(marks), kind="links", content=links),), WIDTH, height + 18)
 
@@ -138,9 +143,11 @@ def _lines(words: Sequence[str], top: float) -> tuple[list[Place], float]:
     return places, y + LINE
 
 
-def _words(words: Sequence[str], places: Sequence[Place], shares: Sequence[float]) -> list[Mark]:
+def _words(
+    words: Sequence[str], places: Sequence[Place], shares: Sequence[float], handles: Sequence[Handle | None]
+) -> list[Mark]:
     marks: list[Mark] = []
-    for word, (x, y, width), share in zip(words, places, shares, strict=True):
+    for word, (x, y, width), share, at in zip(words, places, shares, handles, strict=True):
         drawn = float(share) >= LEAST
         shade = Shade(min(1.0, float(share)))
         if drawn:
@@ -149,7 +156,7 @@ def _words(words: Sequence[str], places: Sequence[Place], shares: Sequence[float
             )
         ink = Over(shade) if drawn else "muted" if is_special(word) else "ink"
         middle = x + width / 2
-        marks.append(Text(middle, y + 15.5, visible(word), size=SIZE, anchor="middle", color=ink))
+        marks.append(Text(middle, y + 15.5, visible(word), size=SIZE, anchor="middle", color=ink, at=at))
     return marks
 
 

@@ -56,6 +56,7 @@ class DocumentWords(TracedDrawing):
 
     words: SentenceWords
     title: str = ""
+    over: str = ""
 
     @cached_property
     def shares(self) -> Array:
@@ -137,7 +138,7 @@ class DocumentWords(TracedDrawing):
     @classmethod
     def of(cls, trace: Trace, name: str, view: View = PLAIN) -> DocumentWords:
         found: Any = trace.structures[name]
-        return cls(found, title=view.title)
+        return cls(found, title=view.title, over=name)
 
     @classmethod
     def shows(cls, trace: Trace, name: str) -> bool:

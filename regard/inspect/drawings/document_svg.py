@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from regard.inspect.handles import Handle, WeightHandle, WordHandle
 from regard.inspect.layout import Block, color_scale
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Text
@@ -71,9 +72,10 @@ def _weight(shown: DocumentWords, sentence: int, y: float) -> list[Mark]:
     shade = Shade(weight)
     written = f"{weight:.2f}".removeprefix("0") if weight >= 0.005 else ""
     marks: list[Mark] = [
-        Rect(NUMBER, y, CELL, LINE - 3, fill=shade, radius=4, tip=f"sentence {sentence + 1}  {weight:.3f}"),
+        Rect(NUMBER, y, CELL, LINE - 3, fill=shade, radius=4, tip=f"sentence {sentence + 1}  {weight:.3f}",
+             at=WeightHandle(shown.over, 0, sentence, weight) if shown.over else None),
         Text(NUMBER + CELL / 2, y + 15.5, written, size=12, anchor="middle", color=Over(shade)),
-    ]
+    ]  # fmt: skip
     if shown.is_true(sentence):
         marks.append(
             Rect(NUMBER + 0.75, y + 0.75, CELL - 1.5, LINE - 4.5, stroke="truth", stroke_width=2, radius=4)
@@ -134,13 +136,24 @@ def _boxed(shown: DocumentWords, place: int, left: float, size: float, y: float)
     shade = Shade(shown.share(place))
     word, weight = visible(shown.word(place)), shown.weight(place)
     tip, tags = f"{word}  {weight:.3f}", (("value", f"{weight:.4g}"),)
-    marks: list[Mark] = [Rect(left, y, size, LINE - 3, fill=shade, radius=4, tip=tip, tags=tags)]
+    marks: list[Mark] = [
+        Rect(left, y, size, LINE - 3, fill=shade, radius=4, tip=tip, tags=tags, at=_handle(shown, place))
+    ]
     if shown.decides(place):
         inside = (left + 0.75, y + 0.75, size - 1.5, LINE - 4.5)
         marks.append(Rect(*inside, stroke="truth", stroke_width=1.75, radius=4))
     fills = round(size - 2 * PAD, 2)
     marks.append(Text(left + PAD, y + 16, word, size=SIZE, color=Over(shade), fills=fills))
     return marks
+
+
+def _handle(shown: DocumentWords, place: int) -> Handle | None:
+    """What a word stands for: a position, if words are attended to directly."""
+    if not shown.over:
+        return None
+    if shown.words.sentences is None:
+        return WeightHandle(shown.over, 0, place, shown.weight(place))
+    return WordHandle(shown.over, place)
 
 
 def document_legend(shown: Sequence[DocumentWords]) -> Block:

@@ -36,6 +36,7 @@ class HopTable(TracedDrawing):
     positions: tuple[str, ...]
     hops: Hops
     title: str = ""
+    over: str = ""
 
     def is_best(self, position: int, hop: int) -> bool:
         return self.hops.best is not None and int(self.hops.best[hop]) == position
@@ -61,7 +62,7 @@ class HopTable(TracedDrawing):
     def of(cls, trace: Trace, name: str, view: View = PLAIN) -> HopTable:
         """The hops over an input, with the texts of its positions."""
         found: Any = trace.structures[name]
-        return cls(tuple(found.positions or trace.input[name]), found, view.title)
+        return cls(tuple(found.positions or trace.input[name]), found, view.title, over=name)
 
     @classmethod
     def replaces(cls, trace: Trace, name: str) -> Sequence[str]:
@@ -86,7 +87,7 @@ class HopTable(TracedDrawing):
         if truth is None:
             return None
         gold = np.eye(count)[truth] if count else np.zeros((len(truth), 0))
-        return replace(self, hops=Hops(gold, truth=truth))
+        return replace(self, hops=Hops(gold, truth=truth), over="")
 
     @classmethod
     def arranged(cls, shown: Sequence[HopTable], across: int | None) -> Block:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from regard.inspect.handles import WeightHandle, WordHandle
 from regard.inspect.layout import Block, color_scale
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Circle, Group, Mark, Rect, Text, line
@@ -76,7 +77,7 @@ def _row(table: HopTable, place: int, lines: Sequence[str], text: tuple[float, f
         backwards = right_to_left(written)
         marks.append(
             Text(end if backwards else start, first + number * LINE, written, size=SIZE,
-                 anchor="end" if backwards else "start")
+                 anchor="end" if backwards else "start", at=WordHandle(table.over, place) if table.over else None)
         )  # fmt: skip
     orders = table.true_order(place)
     if orders and lines:
@@ -107,7 +108,8 @@ def _cell(table: HopTable, place: int, hop: int, x: float, y: float, high: float
     said = "".join(("\nchosen" * best, "\ntrue" * true))
     tip = f"hop {hop + 1} ← {visible(table.positions[place])}  {weight:.3f}{said}"
     tags = (("column", str(hop)), ("value", f"{weight:.6g}"))
-    marks: list[Mark] = [Rect(x, y, CELL, high, fill=shade, radius=4, tip=tip, tags=tags)]
+    at = WeightHandle(table.over, hop, place, weight) if table.over else None
+    marks: list[Mark] = [Rect(x, y, CELL, high, fill=shade, radius=4, tip=tip, tags=tags, at=at)]
     middle = y + high / 2
     if best:
         marks.append(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.inspect.handles import PieceHandle, PlaneHandle
 from regard.inspect.layout import BOLDER, Block
 from regard.inspect.raster import VEIL, bounded, cell_veil, png, veil, veil_gray
 from regard.inspect.scene import Group, Image, Mark, Rect, Shape, Step, Text
@@ -87,7 +88,9 @@ def _panel(attention: ImageAttention, word: int | None, plan: _Plan, shared: byt
         marks += _label(attention, word, plan)
         marks += _veil(attention, word, plan, gray)
         marks += _truth(attention, word, plan)
-    frame = Rect(0, plan.line, plan.width, plan.height, stroke="muted", stroke_width=0.75, opacity=0.55)
+    plane = attention.over and word is not None and attention.style == "smooth"
+    frame = Rect(0, plan.line, plan.width, plan.height, stroke="muted", stroke_width=0.75, opacity=0.55,
+                 at=PlaneHandle(attention.over, word) if plane else None)  # fmt: skip
     return [*marks, frame]
 
 
@@ -101,7 +104,8 @@ def _label(attention: ImageAttention, word: int, plan: _Plan) -> list[Mark]:
         sure = ""  # the word matters more
     text = _cut(label, plan.width, size)
     color = "muted" if is_special(attention.words[word]) else "ink"
-    marks: list[Mark] = [Text(0, LINE - 6, text, size=size, color=color, bold=True)]
+    at = PieceHandle(word) if attention.pieces else None
+    marks: list[Mark] = [Text(0, LINE - 6, text, size=size, color=color, bold=True, at=at)]
     if sure:
         marks.append(Text(plan.width, LINE - 6, sure, size=11, color="muted", anchor="end"))
     return marks
@@ -129,7 +133,8 @@ def _veil(attention: ImageAttention, word: int, plan: _Plan, gray: int) -> list[
         Rect(column * wide, LINE + row * high, wide, high, fill=color, stroke=color, stroke_width=0.4,
              opacity=round(VEIL * (1 - float(shares[row, column])), 3),
              tags=(("row", str(row)), ("column", str(column)),
-                   ("value", f"{attention.laid(attention.weights[word])[row, column]:.6g}")))
+                   ("value", f"{attention.laid(attention.weights[word])[row, column]:.6g}")),
+             at=attention.handle(word, row * columns + column))
         for row in range(rows) for column in range(columns)
     ]  # fmt: skip
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from regard.inspect.attention_rows import attention_rows
 from regard.inspect.drawings.drawing import TracedDrawing, View
+from regard.inspect.handles import WeightHandle
 from regard.inspect.titles import answer
 from regard.inspect.writing import linked
 from regard.trace import Array, Trace
@@ -30,6 +31,8 @@ class InputAttention(TracedDrawing):
 
     outlined   the meaning of the true cells
     small      draw it small, as one of many
+    over       the input, in a live figure
+    pieces     whether the words are pieces of the output
     """
 
     field: ClassVar[str] = "seen"
@@ -42,6 +45,13 @@ class InputAttention(TracedDrawing):
     title: str = ""
     outlined: str = "true region"
     small: bool = False
+    over: str = ""
+    pieces: bool = False
+
+    def handle(self, word: int, position: int) -> WeightHandle | None:
+        """What a cell stands for in a live figure."""
+        value = float(np.nan_to_num(self.weights[word, position]))
+        return WeightHandle(self.over, word, position, value) if self.over else None
 
     def share(self, word: int) -> Array:
         """(S,) between 0 and 1: the weights of this word, relative to its largest."""
@@ -98,6 +108,8 @@ class InputAttention(TracedDrawing):
             "small": view.small,
             "title": view.title,
             "outlined": rows.outlined,
+            "over": name,
+            "pieces": name not in trace.glimpses,
         }
 
 

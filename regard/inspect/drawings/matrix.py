@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from regard.inspect.drawings.drawing import Drawing
+from regard.inspect.handles import WeightHandle
 from regard.inspect.layout import EMPTY
 from regard.inspect.terminal.ink import Ink, fit, in_lines
 from regard.inspect.writing import clusters, is_special, runs_right_to_left, visible
@@ -40,6 +41,8 @@ class Matrix(Drawing):
     numbers  whether to print the values in the cells; None: only if there is room and they matter
     digits   format of a value ("{:.2f}")
     counts   (R, C) or None: the number of items behind each value; a value of few items is faded
+    over     the attended input whose weights the values are; "": they are no weights of a position
+    pieces   whether the rows are pieces of the output
     """
 
     rank: ClassVar[int] = 10
@@ -60,6 +63,14 @@ class Matrix(Drawing):
     outlined: str = "true position"
     outline: str = "truth"
     counts: Array | None = None
+    over: str = ""
+    pieces: bool = False
+
+    def handle(self, row: int, column: int) -> WeightHandle | None:
+        """What a cell stands for in a live figure."""
+        if not self.over or math.isnan(value := float(self.values[row, column])):
+            return None
+        return WeightHandle(self.over, row, column, value)
 
     def is_weak(self, row: int, column: int) -> bool:
         """Whether a value comes from so few items that it means little."""

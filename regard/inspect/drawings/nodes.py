@@ -35,6 +35,7 @@ class NodeDiagram(TracedDrawing):
     phrases: tuple[str, ...]
     nodes: Nodes
     title: str = ""
+    over: str = ""
 
     @cached_property
     def children(self) -> list[list[int]]:
@@ -99,7 +100,7 @@ class NodeDiagram(TracedDrawing):
     @classmethod
     def of(cls, trace: Trace, name: str, view: View = PLAIN) -> NodeDiagram:
         found: Any = trace.structures[name]
-        return cls(tuple(trace.input[name]), found, title=view.title)
+        return cls(tuple(trace.input[name]), found, title=view.title, over=name)
 
     @classmethod
     def replaces(cls, trace: Trace, name: str) -> Sequence[str]:

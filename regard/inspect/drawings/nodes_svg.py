@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from regard.inspect.handles import Handle, WeightHandle, WordHandle
 from regard.inspect.layout import WIDEST, Block, color_scale
 from regard.inspect.palette import Color, Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Text, line
@@ -65,7 +66,8 @@ def _upright(diagram: NodeDiagram, pitch: list[float]) -> Block:
         marks += _node(diagram, place, x[place], y[place])
         if not diagram.children[place]:
             under = y[place] + (HIGH / 2 + 16 if _said(diagram, place) else 5)
-            marks.append(Text(x[place], under, visible(word), size=SIZE, anchor="middle"))
+            leaf = WordHandle(diagram.over, place) if diagram.over else None
+            marks.append(Text(x[place], under, visible(word), size=SIZE, anchor="middle", at=leaf))
     height = top + deepest * STEP + HIGH + 24
     return Block((Group(tuple(marks), kind="nodes", content=diagram),), at, height, baseline=top)
 
@@ -95,7 +97,8 @@ def _sideways(diagram: NodeDiagram) -> Block:
         marks += _node(diagram, place, x[place], y[place])
         if not diagram.children[place]:
             start = x[place] + (wide / 2 + 6 if _said(diagram, place) else -wide / 2)
-            marks.append(Text(start, y[place] + SIZE * 0.35, visible(word), size=SIZE))
+            leaf = WordHandle(diagram.over, place) if diagram.over else None
+            marks.append(Text(start, y[place] + SIZE * 0.35, visible(word), size=SIZE, at=leaf))
             widest = max(widest, start + text_width(visible(word), SIZE))
     height = top + (len(diagram.leaves) - 1) * LINE + HIGH
     return Block((Group(tuple(marks), kind="nodes", content=diagram),), widest + 4, height, baseline=top)
@@ -123,9 +126,16 @@ def _node(diagram: NodeDiagram, place: int, x: float, y: float) -> list[Mark]:
         Rect(
             x - wide / 2, y - HIGH / 2, wide, HIGH, fill="paper" if shade is None else shade,
             stroke="truth" if wrong else "muted", stroke_width=2.25 if wrong else 1.0, radius=6, tip=tip, tags=tags,
+            at=_handle(diagram, place),
         ),
         Text(x, y + 4.5, said, size=12, anchor="middle", color=ink, bold=shade is None),
     ]  # fmt: skip
+
+
+def _handle(diagram: NodeDiagram, place: int) -> Handle | None:
+    if not diagram.over or diagram.nodes.weights is None:
+        return None
+    return WeightHandle(diagram.over, 0, place, float(diagram.nodes.weights[place]))
 
 
 def node_legend(shown: Sequence[NodeDiagram]) -> list[Block]:

@@ -15,6 +15,7 @@ from rich.text import Text as Line
 
 from regard.inspect.drawings.drawing import PLAIN, View
 from regard.inspect.drawings.input_attention import InputAttention
+from regard.inspect.handles import WordHandle
 from regard.inspect.layout import Block, color_scale
 from regard.inspect.palette import Color, Shade
 from regard.inspect.scene import Circle, Group, Mark, Rect, Shape, Step, Text
@@ -118,7 +119,8 @@ def _draw(attention: PlaneAttention) -> Block:
         share = attention.pointed_at(number)
         tip = f"point {number + 1}  ({attention.points[number, 0]:g}, {attention.points[number, 1]:g})  {share:.2f}"
         radius = 4.0 if attention.small else 5.5
-        marks.append(Circle(x, y, radius, fill=Shade(share), stroke="ink", stroke_width=1.0, tip=tip))
+        at = WordHandle(attention.over, number) if attention.over else None
+        marks.append(Circle(x, y, radius, fill=Shade(share), stroke="ink", stroke_width=1.0, tip=tip, at=at))
         if number == first:
             marks.append(Circle(x, y, radius + 3.5, fill=None, stroke="accent", stroke_width=1.5))
         beyond = _outwards(places, number)

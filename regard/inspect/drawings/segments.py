@@ -30,6 +30,7 @@ class SegmentBands(TracedDrawing):
     """Below a line of source pieces, a band per target, shaded by p(inside), with its segments marked.
 
     limit   the weight with the full shade
+    over    the input, in a live figure
     """
 
     rank: ClassVar[int] = 40
@@ -41,6 +42,7 @@ class SegmentBands(TracedDrawing):
     segments: Segments
     title: str = ""
     limit: float = 1.0
+    over: str = ""
 
     @property
     def order(self) -> list[int]:
@@ -58,7 +60,7 @@ class SegmentBands(TracedDrawing):
         found: Any = trace.structures[name] if cls.shows(trace, name) else Segments(trace.attention[name])
         if found.truth is None and name in trace.truth:
             found = replace(found, truth=(trace.truth[name] > 0).astype(np.int64))
-        return cls(tuple(trace.input[name]), tuple(trace.output), found, view.title)
+        return cls(tuple(trace.input[name]), tuple(trace.output), found, view.title, over=name)
 
     @classmethod
     def comparable(cls, trace: Trace, name: str) -> bool:
@@ -84,7 +86,7 @@ class SegmentBands(TracedDrawing):
 
     def truth_panel(self) -> SegmentBands | None:
         truth = self.segments.truth
-        return None if truth is None else replace(self, segments=Segments(truth.astype(np.float64)))
+        return None if truth is None else replace(self, segments=Segments(truth.astype(np.float64)), over="")
 
     @classmethod
     def arranged(cls, shown: Sequence[SegmentBands], across: int | None) -> Block:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from regard.inspect.handles import PieceHandle, SegmentHandle, WeightHandle, WordHandle
 from regard.inspect.layout import Block, color_scale
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Text
@@ -77,7 +78,8 @@ def draw_segments(bands: SegmentBands, *, row_labels: bool = True) -> Block:
         piece = bands.sources[source]
         pieces.append(
             Text((edges[place] + edges[place + 1]) / 2, top - 8, visible(piece), size=sizes.font, anchor="middle",
-                 color="muted" if is_special(piece) else "ink", tags=(("column", str(source)),))
+                 color="muted" if is_special(piece) else "ink", tags=(("column", str(source)),),
+                 at=WordHandle(bands.over, source) if bands.over else None)
         )  # fmt: skip
     rows = [
         _band(
@@ -105,7 +107,7 @@ def _band(
         color = "muted" if is_special(target) else "ink"
         marks.append(
             Text(edges[0] - 11, y + sizes.band / 2 + sizes.font * 0.35, label, size=sizes.font, anchor="end",
-                 color=color)
+                 color=color, at=PieceHandle(row) if bands.over else None)
         )  # fmt: skip
     for place, source in enumerate(bands.order):
         marks += _cell(bands, row, source, edges[place], edges[place + 1], y, sizes)
@@ -113,7 +115,16 @@ def _band(
         for first, last in runs(found.best[row], bands.order):
             x, wide = edges[first] + 1.5, edges[last + 1] - edges[first] - 3
             marks.append(
-                Rect(x, y + sizes.band + 2.5, wide, 3, fill="accent", radius=1.5, tags=(("best", "1"),))
+                Rect(
+                    x,
+                    y + sizes.band + 2.5,
+                    wide,
+                    3,
+                    fill="accent",
+                    radius=1.5,
+                    tags=(("best", "1"),),
+                    at=_segment(bands, row, first, last),
+                )
             )
     if found.truth is not None:
         for first, last in runs(found.truth[row], bands.order):
@@ -125,6 +136,15 @@ def _band(
     return Group(tuple(marks), kind="row", tags=(("row", str(row)), ("label", target)))
 
 
+def _segment(bands: SegmentBands, row: int, first: int, last: int) -> SegmentHandle | None:
+    """What a bar stands for: its positions in the order of the input, with their mean p(inside)."""
+    if not bands.over:
+        return None
+    places = sorted((bands.order[first], bands.order[last]))
+    inside = bands.segments.weights[row, places[0] : places[1] + 1]
+    return SegmentHandle(bands.over, row, places[0], places[1] + 1, float(inside.mean()))
+
+
 def _cell(bands: SegmentBands, row: int, source: int, x: float, end: float, y: float,
           sizes: _Sizes) -> list[Mark]:  # fmt: skip
     weight = float(bands.segments.weights[row, source])
@@ -132,9 +152,10 @@ def _cell(bands: SegmentBands, row: int, source: int, x: float, end: float, y: f
     piece = visible(bands.sources[source])
     tip = f"{visible(bands.targets[row])} ← {piece}  {weight:.3f}"
     tags = (("column", str(source)), ("value", f"{weight:.6g}"))
+    at = WeightHandle(bands.over, row, source, weight) if bands.over else None
     # Each cell extends below the next one, so that no gap shows between them.
     reach = 0.6 if source != bands.order[-1] else 0.0
-    marks: list[Mark] = [Rect(x, y, end - x + reach, sizes.band, fill=shade, tip=tip, tags=tags)]
+    marks: list[Mark] = [Rect(x, y, end - x + reach, sizes.band, fill=shade, tip=tip, tags=tags, at=at)]
     if shade.value >= 0.2:  # repeat the source piece in cells with attention
         marks.append(
             Text((x + end) / 2, y + sizes.band / 2 + sizes.font * 0.31, piece, size=sizes.font * 0.86, anchor="middle",

@@ -18,6 +18,7 @@ from regard.inspect.drawings.input_attention import TimedAttention
 from regard.inspect.drawings.timeline_svg import draw_rows, label_room, tell_rows, time_legend
 from regard.inspect.drawings.timeline_terminal import draw_series as terminal_series
 from regard.inspect.drawings.timeline_terminal import time_notes
+from regard.inspect.handles import PlaneHandle
 from regard.inspect.layout import Block
 from regard.inspect.palette import series_color
 from regard.inspect.raster import png, shaded_pixels
@@ -106,7 +107,8 @@ def _draw(attention: SeriesAttention) -> Block:
         left = max(left, room)
         marks += _curves(attention, left, width, top, high)
     elif frames:
-        marks.append(Image(left, top, width, high, png(spectrogram(attention)), smooth=True))
+        at = PlaneHandle(attention.over, None) if attention.over else None
+        marks.append(Image(left, top, width, high, png(spectrogram(attention)), smooth=True, at=at))
     else:
         marks.append(Text(left, top + 16, "nothing to show", size=13, color="muted", italic=True))
     marks += _seconds(attention, left, width, top + high)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from regard.inspect.drawings.input_attention import TimedAttention
+from regard.inspect.handles import PieceHandle
 from regard.inspect.layout import Block, color_scale
 from regard.inspect.palette import Shade
 from regard.inspect.scene import Group, Mark, Rect, Text
@@ -64,7 +65,8 @@ def _row(attention: TimedAttention, word: int, left: float, width: float, y: flo
     label = visible(attention.words[word])
     color = "muted" if is_special(attention.words[word]) else "ink"
     middle = y + shape.high / 2 + shape.font * 0.35
-    marks.append(Text(left - 10, middle, label, size=shape.font, anchor="end", color=color))
+    at = PieceHandle(word) if attention.pieces else None
+    marks.append(Text(left - 10, middle, label, size=shape.font, anchor="end", color=color, at=at))
     marks.append(Rect(left, y, width, shape.high, fill=Shade(0.0), stroke="faint", stroke_width=0.75))
     marks += _cells(attention, word, left, width, y, shape)
     for begin, end in attention.true_spans(word):
@@ -93,7 +95,7 @@ def _cells(
         marks.append(
             Rect(x, y, end - x + overlap, shape.high, fill=shade,
                  tip=f"{visible(attention.words[word])} ← {attention.when(position)}  {weight:.3f}",
-                 tags=(("column", str(position)), ("value", f"{weight:.4g}")))
+                 tags=(("column", str(position)), ("value", f"{weight:.4g}")), at=attention.handle(word, position))
         )  # fmt: skip
     return marks
 

@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from regard.inspect.drawings.drawing import Drawing
+from regard.inspect.handles import Handle
 from regard.inspect.terminal.ink import Ink, fit, in_lines
 from regard.inspect.writing import shorten_words, visible
 from regard.parts import register
@@ -26,6 +27,7 @@ class WeightedWords(Drawing):
 
     bars   show the weight as a bar below the word, not as a shade: for probabilities, most of which are large, so that
            high ones do not stand out
+    handles  what each word stands for in a live figure; or none
     """
 
     rank: ClassVar[int] = 30
@@ -36,6 +38,7 @@ class WeightedWords(Drawing):
     notes: tuple[str, ...] = ()
     title: str = ""
     bars: bool = False
+    handles: tuple[Handle | None, ...] = ()
 
     def share(self, place: int) -> float:
         value = float(self.weights[place])
