@@ -128,7 +128,9 @@ def infer(
     if chosen.truth:
         document["truth"] = {name: dict(column) for name, column in chosen.truth.items()}
     document |= _encoders(inputs)
-    training: dict[str, Any] = {"epochs": 20, "patience": 5}
+    training: dict[str, Any] = {"patience": 5}
+    if all(change.path != "training.steps" for change in changes):  # whoever says the steps means no epochs
+        training["epochs"] = 20
     if all(change.path != "training.batch_tokens" for change in changes):  # few rows need many small steps
         training["batch_rows"] = 64 if len(rows) == SAMPLE else 16
     if any(column.get("unit") == "char" for column in inputs.values()):

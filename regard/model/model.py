@@ -130,7 +130,12 @@ class Model(AnyModel):
                       one input, are drawn independently.
         """
         several, single = one_or_several(inputs, [self.columns[name] for name in self.spec.inputs])
-        changes = {name: value for name, value in search.items() if value is not None or name == "max_length"}
+        default = {
+            name
+            for name, value in search.items()
+            if value is None and name != "max_length" and self.spec.search.knows(name)
+        }
+        changes = {name: value for name, value in search.items() if name not in default}
         model = self.searching(**changes)
         if not several:
             return []

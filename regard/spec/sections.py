@@ -291,6 +291,12 @@ class SearchSpec(Section):
             raise ValueError(f"min_length {self.min_length} is more than max_length {self.max_length}.")
         return self
 
+    def knows(self, name: str) -> bool:
+        """Whether an option of this name exists: of this section, of a search, or the seed."""
+        searches = (part("search", one) for one in names("search"))
+        known = (type(self), *(one.Options for one in searches))
+        return name == "seed" or any(name in one.model_fields for one in known)
+
     def chosen(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """The changes, with the search to which they belong (`Search.chosen_by`), and what this search implies."""
         wanted = dict(changes)

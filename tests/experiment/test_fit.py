@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -78,6 +79,14 @@ def test_columns_are_inferred_from_the_file(tmp_path: Path) -> None:
     spec = pairs_spec(write(tmp_path / "labels.tsv", labels))
     assert spec.outputs["target"].type == "label"
     assert spec.training.metric == "accuracy"
+
+
+def test_whoever_gives_the_steps_gets_them(tmp_path: Path) -> None:
+    """The 20 epochs that are otherwise inferred would end after 40 steps."""
+    told = [*SMALL, "training.steps=60", "training.patience=null"]
+    regard.fit(pairs(32), run=tmp_path / "run", overrides=told, device="cpu", quiet=True)
+    trained = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert (trained["training"]["steps"], trained["training"]["stopped_because"]) == (60, "steps")
 
 
 def test_too_few_pairs_are_told(tmp_path: Path) -> None:

@@ -378,8 +378,9 @@ def test_inputs_come_in_whatever_holds_several() -> None:
 
 def test_the_options_of_predict_are_its_own_and_those_of_the_search() -> None:
     model = build(spec())
-    with pytest.raises(RegardError, match=r"unknown key 'bean'\. Did you mean beam"):
-        model.predict("ab", bean=3)  # type: ignore[call-overload]
+    for value in (3, None):
+        with pytest.raises(RegardError, match=r"unknown key 'bean'\. Did you mean beam"):
+            model.predict("ab", bean=value)  # type: ignore[call-overload]
     for name, value in {"seed": 3, "beam": 2, "n_best": 2, "max_length": 4}.items():
         assert name in (model.predict.__doc__ or "")
         assert model.predict("ab", **{name: None, "method": "beam"}).score <= 0  # type: ignore[call-overload]
