@@ -14,7 +14,7 @@ from regard.cli.unknown import UnknownUnits
 from regard.errors import RegardError
 from regard.evaluation import open_dataset, usual_split
 from regard.model import Model
-from regard.model.override import Override, check_reached
+from regard.model.override import Overrides, check_reached
 from regard.trace.prediction import Prediction
 
 
@@ -27,7 +27,8 @@ class ShowRequest:
     row      a row of the data; a text output is scored with its true value, any other output is predicted
     split    the split of the row; default: test, or dev if there is none
     samples  number of structures to sample
-    look     attention override, see `Override`; for several attended inputs, a JSON object by their names
+    look     attention override, see `Override`; for several attended inputs, a JSON object by their names; or a JSON
+             list of edits
     """
 
     text: str | Sequence[str] | None = None
@@ -90,11 +91,11 @@ class ShowRequest:
             return model.predict([given], **how)[0]
         return model.score([given], [self.target], **how)[0]
 
-    def _told(self) -> Override | None:
-        if self.look is None or not self.look.lstrip().startswith("{"):
+    def _told(self) -> Overrides | None:
+        if self.look is None or not self.look.lstrip().startswith(("{", "[")):
             return self.look
         try:
-            told: dict[str, str] = json.loads(self.look)
+            told: Overrides = json.loads(self.look)
         except json.JSONDecodeError as error:
             raise RegardError(f"this is not JSON: {error}.", where="--look") from None
         return told
@@ -111,7 +112,8 @@ class ShowRequest:
         batch = dataset.batch([self.row])
         if model.network.decoders[output].stepwise and self.look is None and not own:
             return model.score_batch(batch, output, structures=True, samples=self.samples)[0]
-        answer = model.answer(batch, output=output, samples=self.samples, look=self._told())[0]
-        if self.look is not None:
-            check_reached(self._told() or "", answer)
+        edits = None if self.look is None else model.edits([self._told()], output)
+        answer = model.answer(batch, output=output, samples=self.samples, edits=edits)[0]
+        if edits is not None:
+            check_reached(edits[0], answer, self.look)
         return answer

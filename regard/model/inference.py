@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -18,7 +18,6 @@ from regard.data.batch import UNKNOWN
 from regard.data.columns import Column
 from regard.errors import RegardError
 from regard.model.building import tree_columns
-from regard.model.override import Override, with_override
 from regard.model.tracing import with_heads, with_nodes, with_seen, with_self_looks, with_words
 from regard.nn.decoders import BatchView
 from regard.nn.memory import Memory
@@ -29,12 +28,15 @@ from regard.nn.search.stepper import not_finite
 from regard.spec import SearchSpec, Spec
 from regard.trace.prediction import Prediction
 
+if TYPE_CHECKING:
+    from regard.model.edits import Edit
+
 
 @dataclass(frozen=True)
 class BatchInference:
     """spec, columns and network are those of the model; the batch is on the model's device.
 
-    look   an override of the attention, for a batch of one
+    edits   the edits of each row (`regard.model.edits`), if any
     """
 
     spec: Spec
@@ -42,7 +44,7 @@ class BatchInference:
     network: Network
     batch: Batch
     output: str
-    look: Override | None = None
+    edits: Sequence[Sequence[Edit]] | None = None
 
     @property
     def column(self) -> Column:
@@ -54,8 +56,14 @@ class BatchInference:
 
     @cached_property
     def encoded(self) -> Mapping[str, Memory]:
-        encoded = self.network.encode(self.batch)
-        return encoded if self.look is None else with_override(self.look, encoded, self.decoder)
+        if self.edits is None:
+            return self.network.encode(self.batch)
+        from regard.model.edits.imposing import imposed
+        from regard.model.edits.masking import masked
+
+        encoded = self.network.encode(masked(self.batch, self.edits, list(self.spec.inputs)))
+        truth = self.network.truth(self.output, self.batch, encoded)
+        return imposed(self.edits, encoded, self.decoder, truth)
 
     @property
     def memories(self) -> dict[str, Memory]:
@@ -144,7 +152,7 @@ class BatchInference:
             written = [self.column.pieces(text) for text in self.batch.texts(self.output)]
         return BatchView(
             {name: self._positions(name) for name in self.spec.encoder},
-            {name: known.to("cpu") for name, known in (self.truth or {}).items()},
+            self._shown_truth(),
             trace,
             self.spec.search.replace_unknown,
             self.batch[self.output].to("cpu") if self.output in self.batch else None,
@@ -156,6 +164,18 @@ class BatchInference:
             },
             written,
         )
+
+    def _shown_truth(self) -> dict[str, Any]:
+        """The true attention on the CPU; where the attention is overridden, the imposed rows instead."""
+        found = {name: known.to("cpu") for name, known in (self.truth or {}).items()}
+        for name in self.network.over[self.output]:
+            override = self.encoded[name].override
+            if override is not None:
+                found.pop(name, None)
+                steps = override.rows[:, :-1]  # the last row is for all later steps
+                if bool((steps > 0).any()):
+                    found[name] = steps.to("cpu")
+        return found
 
     def _positions(self, name: str) -> list[list[str]]:
         """The names of the positions of an input; units outside the vocabulary as written."""

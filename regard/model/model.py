@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack, overload
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ from regard.model.inference import BatchInference, sample_keys
 from regard.model.inputs import INPUT_REMEDY, Input, input_row, one_or_several
 from regard.model.language import LanguageModel
 from regard.model.loading import read_spec
-from regard.model.override import Override, check_look, check_reached, check_sampled
+from regard.model.override import Overrides, by_row, check_reached, check_sampled
 from regard.nn.network import answering
 from regard.parts import faults_named, is_stream
 from regard.reporting.terminal import printable
@@ -31,6 +31,10 @@ from regard.spec.document import Change
 from regard.spec.sections import QUICKEST
 from regard.storage.hub import fetched
 from regard.trace.prediction import Prediction
+
+if TYPE_CHECKING:
+    from regard.model.edits import Edit
+    from regard.model.override import Override
 
 PREDICT_ROWS = 64
 DEFAULT_BATCH_COST = 4000
@@ -63,7 +67,7 @@ class PredictOptions(SearchOptions, total=False):
     batch_rows: int
     prefix: str | None
     ensemble: Sequence[Model]
-    look: Override | None
+    look: Overrides | None
 
 
 def check_several(answers: Sequence[Prediction], output: str) -> None:
@@ -105,7 +109,7 @@ class Model(AnyModel):
         batch_rows: int = PREDICT_ROWS,
         prefix: str | None = None,
         ensemble: Sequence[Model] = (),
-        look: Override | None = None,
+        look: Overrides | None = None,
         **search: Unpack[SearchOptions],
     ) -> Prediction | list[Prediction]:
         """Predict the output of one input, or of several inputs in their order.
@@ -119,7 +123,8 @@ class Model(AnyModel):
         batch_rows    number of inputs computed at a time; it does not change the answers
         prefix        the beginning of every output
         ensemble      additional models of the ensemble
-        look          an override of the attention, for one input: `Override` of `regard.model.override`
+        look          an override of the attention, for one input: a text, or a list of edits (`regard.model.edits`);
+                      for several inputs, a list of edits for each
         search        how a text is searched: `method`, `beam`, `length_penalty`, `n_best`, `min_length`,
                       `max_length`, `temperature`, `top_k`, `top_p`, `replace_unknown`, and the options of your own
                       search, as in the spec's `search`; default: from the spec. `n_best` is the number of answers
@@ -139,10 +144,12 @@ class Model(AnyModel):
         model = self.searching(**changes)
         if not several:
             return []
+        edits = None
         if look is not None:
-            check_look(look, inputs=len(several), models=1 + len(ensemble))
+            looks = by_row(look, inputs=len(several), models=1 + len(ensemble))
+            edits = self.edits(looks, output)
         with faults_named(lambda: [one.spec for one in (self, *ensemble)]):
-            rows = self._encoded([self.row(value, number) for number, value in enumerate(several, 1)])
+            rows = self._encoded_inputs(several, edits, output)
             others = [(other, other._encoded([other.row(value) for value in several])) for other in ensemble]
             draws = model.spec.search.method.part.draws
             keys = sample_keys(rows.raw(number) for number in range(len(several))) if draws else []
@@ -155,13 +162,14 @@ class Model(AnyModel):
                     samples=samples,
                     prefix=prefix,
                     ensemble=[(other, data.batch(batch.rows)) for other, data in others],
-                    look=look,
+                    edits=None if edits is None else [edits[row] for row in batch.rows],
                     keys=[keys[row] for row in batch.rows] if keys else None,
                 )
                 found.append((batch.rows, answers))
         answers = in_order(found)
-        if look is not None:
-            check_reached(look, answers[0])
+        if edits is not None:
+            for one, answer, given in zip(edits, answers, looks, strict=True):
+                check_reached(one, answer, given)
         if samples and trace and not ensemble:
             check_sampled(answers[0])
         if (search.get("n_best") or 1) > 1:
@@ -171,13 +179,13 @@ class Model(AnyModel):
     @overload
     def score(  # type: ignore[overload-overlap]
         self, inputs: Input, targets: Target, *, output: str | None = None, samples: int = 0,
-        look: Override | None = None,
+        look: Overrides | None = None,
     ) -> Prediction: ...  # fmt: skip
 
     @overload
     def score(
         self, inputs: Iterable[Input], targets: Iterable[Target], *, output: str | None = None,
-        samples: int = 0, look: Override | None = None,
+        samples: int = 0, look: Overrides | None = None,
     ) -> list[Prediction]: ...  # fmt: skip
 
     def score(
@@ -187,7 +195,7 @@ class Model(AnyModel):
         *,
         output: str | None = None,
         samples: int = 0,
-        look: Override | None = None,
+        look: Overrides | None = None,
     ) -> Prediction | list[Prediction]:
         """Given outputs as predictions: their log-probabilities, and the attention of the model.
 
@@ -205,8 +213,9 @@ class Model(AnyModel):
             )
         if not several:
             return []
+        edits = None
         if look is not None:
-            check_look(look, inputs=len(several))
+            edits = self.edits(by_row(look, inputs=len(several)), output)
         name = self.output_name(output)
         column = self.columns[name]
         with faults_named(lambda: self.spec):
@@ -215,7 +224,16 @@ class Model(AnyModel):
                 for number, (value, target) in enumerate(zip(several, wanted, strict=True), 1)
             ]
             answers = in_order(
-                (batch.rows, self.score_batch(batch, name, structures=True, samples=samples, look=look))
+                (
+                    batch.rows,
+                    self.score_batch(
+                        batch,
+                        name,
+                        structures=True,
+                        samples=samples,
+                        edits=None if edits is None else [edits[row] for row in batch.rows],
+                    ),
+                )
                 for batch in self._encoded(rows, [name]).batches(PREDICT_ROWS)
             )
         return answers[0] if single else answers
@@ -229,11 +247,12 @@ class Model(AnyModel):
         structures: bool = False,
         samples: int = 0,
         ensemble: Sequence[tuple[Model, Batch]] = (),
-        look: Override | None = None,
+        edits: Sequence[Sequence[Edit]] | None = None,
     ) -> list[Prediction]:
-        """As `score`, for a batch with targets; `structures`: add structures and inputs to the traces."""
+        """As `score`, for a batch with targets; `structures`: add structures and inputs to the traces;
+        `edits`: those of each row."""
         with answering(self, *(other for other, _ in ensemble)):
-            inference = self._inference(batch, output, look)
+            inference = self._inference(batch, output, edits)
             found = inference.given([other._inference(part, output) for other, part in ensemble])
             answers = inference.answers(found, given=True)
             return inference.structured(inference.seen(answers), found, samples) if structures else answers
@@ -248,17 +267,18 @@ class Model(AnyModel):
         samples: int = 0,
         prefix: str | None = None,
         ensemble: Sequence[tuple[Model, Batch]] = (),
-        look: Override | None = None,
+        edits: Sequence[Sequence[Edit]] | None = None,
         keys: Sequence[int] | None = None,
     ) -> list[Prediction]:
-        """Predictions for the rows of a batch; `look` overrides the attention for a batch of one.
+        """Predictions for the rows of a batch.
 
+        edits  the edits of each row (`edits` reads them)
         keys   a number for each row that, with the seed, determines its samples; default: the row's number in
                the data
         """
         name = self.output_name(output)
         with answering(self, *(other for other, _ in ensemble)):
-            inference = self._inference(batch, name, look)
+            inference = self._inference(batch, name, edits)
             found = inference.find(prefix, [other._inference(part, name) for other, part in ensemble], keys)
             answers = inference.answers(found, trace=trace)
             count = self.spec.search.n_best
@@ -269,9 +289,35 @@ class Model(AnyModel):
             answers = inference.seen(answers)
             return answers if ensemble else inference.structured(answers, found, samples)
 
-    def _inference(self, batch: Batch, output: str, look: Override | None = None) -> BatchInference:
+    def _inference(
+        self, batch: Batch, output: str, edits: Sequence[Sequence[Edit]] | None = None
+    ) -> BatchInference:
         return BatchInference(
-            self.spec, self.columns, self.network, batch.to(self.network.device), output, look
+            self.spec, self.columns, self.network, batch.to(self.network.device), output, edits
+        )
+
+    def edits(self, looks: Sequence[Override | None], output: str | None = None) -> list[list[Edit]]:
+        """The overrides of several rows as edits, for `answer` and `score_batch`."""
+        from regard.model.edits import read_edits
+
+        decoder = self.network.decoders[self.output_name(output)]
+        return [[] if look is None else read_edits(look, decoder) for look in looks]
+
+    def _encoded_inputs(
+        self, several: Sequence[Input], edits: Sequence[Sequence[Edit]] | None, output: str | None
+    ) -> EncodedRows:
+        """Inputs encoded in memory; with the truth beside them, if an edit asks for it."""
+        rows = [self.row(value, number) for number, value in enumerate(several, 1)]
+        if edits is None or not any(one.kind == "truth" for row in edits for one in row):
+            return self._encoded(rows)
+        from regard.model.edits.truth import with_truth
+
+        wanted = self.network.truths[self.output_name(output)].values()
+        beside = {name for column in wanted for name in (column, *self.columns[column].of)} - {
+            *self.spec.inputs
+        }
+        return self._encoded(
+            *with_truth(rows, several, {name: self.columns[name] for name in sorted(beside)})
         )
 
     def searching(self, **changes: Any) -> Self:

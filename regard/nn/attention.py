@@ -24,7 +24,6 @@ from regard.nn.selections import (
     SampledTraining,
     Selection,
     make_selection,
-    rows_at,
 )
 from regard.nn.symbols import LookSymbols
 from regard.parts import NotNegative
@@ -53,8 +52,8 @@ class Attention(nn.Module):
         c = Σ_s α_s · values_s      the expected reading; sigmoid and segments divide it by γ = (1/λ) Σ_s α_s
 
     A call leaves no state behind: compute the keys once per sequence with `keys` and pass them in. K
-    hypotheses about one source are K queries to one memory. The rows that a memory's `override` sets replace
-    those of α.
+    hypotheses about one source are K queries to one memory. What a memory's `override` imposes
+    replaces α, or takes parts of it away.
     """
 
     class Options(parts.Settings):
@@ -152,8 +151,7 @@ class Attention(nn.Module):
         mask = memory.mask if given.allowed is None else memory.mask.unsqueeze(1) & given.allowed
         weights = select(scores, mask, given)
         if memory.override is not None:
-            imposed = rows_at(memory.override, given.step, scores)
-            weights = torch.where((imposed > 0).any(-1, keepdim=True), imposed, weights)
+            weights = memory.override.on(weights, given.step, renormalized=select.renormalized)
         if given.drawing is not None and select.draws:
             drawn = select.draw(weights, given.drawing)
             return Look(_read(drawn, memory.values), weights, scores, drawn)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from regard.data.batch import Sentences
 from regard.nn.heads import HeadMarginals
+from regard.nn.imposed import Imposed
 from regard.private import tensor_node
 
 Layout = Literal["line", "grid", "frames", "sentences", "tree", "points"]
@@ -117,7 +118,7 @@ class Memory:
               what the cell carries beside it
     verbatim  (B, S) the key of the word at each position (`regard.data.batch.Verbatim`), if words can be
               copied
-    override  (B, T, S) imposed attention weights: row t for output position t; a row of zeros imposes nothing
+    override  what is imposed on the attention weights, by output position
     """
 
     values: Tensor
@@ -131,7 +132,7 @@ class Memory:
     parts: Parts | None = None
     above: Tensor | None = None
     heads: HeadMarginals | None = None
-    override: Tensor | None = None
+    override: Imposed | None = None
     points: Tensor | None = None
     verbatim: Tensor | None = None
     last: tuple[Tensor, ...] | None = None
@@ -153,7 +154,7 @@ class Memory:
             parts=None if self.parts is None else self.parts.select(rows),
             above=pick(self.above),
             heads=None if self.heads is None else self.heads.select(rows),
-            override=pick(self.override),
+            override=None if self.override is None else self.override.select(rows),
             points=pick(self.points),
             verbatim=pick(self.verbatim),
             last=None if self.last is None else tuple(one.index_select(0, rows) for one in self.last),

@@ -89,7 +89,7 @@ class Network(nn.Module):
         return {name: decoder.looked_at(name, encoded[name]) for name in self.over[output]}
 
     def truth(self, output: str, batch: Batch, encoded: Mapping[str, Memory]) -> dict[str, Any] | None:
-        """{input: (B, T, S)}: the true attention or its override; regions become memory positions."""
+        """{input: (B, T, S)}: the true attention; regions become memory positions."""
         found = {}
         for name, column in self.truths[output].items():
             if column in batch:
@@ -102,10 +102,7 @@ class Network(nn.Module):
                     memory = encoded[name]
                     known = known.on(memory.mask, memory.shape, self._steps(batch, output, known))
                 found[name] = known
-        imposed = {
-            name: override for name in self.over[output] if (override := encoded[name].override) is not None
-        }
-        return {**found, **imposed} or None
+        return found or None
 
     def _steps(self, batch: Batch, output: str, places: Places) -> int:
         """The number of looks of an output that may have regions: its glimpses, or its tokens."""

@@ -9,6 +9,7 @@ from regard.data.batch import Tokens
 from regard.data.media import Series
 from regard.nn.decoders import PointerDecoder
 from regard.nn.encoders.points import Coordinates, PointsEncoder
+from regard.nn.imposed import Imposed
 from regard.nn.memory import Memory
 from regard.nn.search import Greedy, Sample, Stepper, score
 
@@ -100,6 +101,6 @@ def test_attention_that_is_imposed_is_what_is_pointed_at(parts: tuple[PointerDec
     memory = encoder(POINTS)
     table = torch.zeros(3, 2, 6).double()
     table[:, 0, 3] = 1.0
-    imposed = {"points": replace(memory, override=table)}
+    imposed = {"points": replace(memory, override=Imposed(table))}
     found = Greedy()(Stepper(decoder, imposed))
     assert [found.content(row)[0] for row in range(3)] == [4, 4, 4]

@@ -86,7 +86,9 @@ class ShowCommand(Command):
                 metavar="WHERE",
                 help="Override the attention, and show what changes. INPUT-OUTPUT, counted from 0: '3-0 4-0' makes "
                 "output piece 0 look at input positions 3 and 4. In an image, OUTPUT:LEFT,TOP,RIGHT,BOTTOM, as "
-                "fractions of width and height: '0:0.1,0.2,0.3,0.5'.",
+                "fractions of width and height: '0:0.1,0.2,0.3,0.5'. '3-0=0.7 4-0=0.3': with these weights; '!3-0': "
+                "not at position 3; uniform-0, permute-0, truth; mask-3: input word 3 becomes unknown. * is every "
+                "piece: '!3-*'. Also a JSON list of edits.",
             ),
         ] = None,
         of: Of = None,

@@ -92,11 +92,13 @@ class StoryLooks:
             [score(asked[:, k : k + 1], score.keys(self.keys[k])) for k in range(self.hops)], 1
         )
         values = torch.stack(self.values, 1)  # (B, K, S, D)
-        found = []
+        imposed, found = self.story.override, []
         for unused in range(self.hops - 2 if fewer else 0, -1, -1):  # unused hops before the first fact
             given = Given(transitions=transitions[:, unused:])
             memory = replace(
-                self.story, values=values[:, unused:], override=_later(self.story.override, unused)
+                self.story,
+                values=values[:, unused:],
+                override=None if imposed is None else imposed.later(unused),
             )
             look = self.attention.look(scores[:, unused:], memory, given)
             weights, read = (_padded(part, unused) for part in (look.weights, look.context))  # (B, K, …)
@@ -132,13 +134,9 @@ def remembered(story: Memory) -> tuple[Memory, Tensor | None]:
         values=taken(story.values),
         keys=None if story.keys is None else taken(story.keys),
         mask=story.mask.gather(1, places) & inside,
-        override=None if story.override is None else taken(story.override.transpose(1, 2)).transpose(1, 2),
+        override=None if story.override is None else story.override.gathered(places),
     )
     return shorter, places
-
-
-def _later(table: Tensor | None, first: int) -> Tensor | None:
-    return None if table is None else table[:, first:]
 
 
 def _padded(tensor: Tensor, before: int) -> Tensor:

@@ -264,13 +264,12 @@ class PointerDecoder(StepwiseDecoder):
         """The memory of all choices, (B, 1 + S). The first one stops; its value is the first input."""
         keys = memory.values if memory.keys is None else memory.keys
         rows = len(memory.mask)
-        override = memory.override
         return Memory(
             torch.cat([self.first.expand(rows, 1, -1).to(memory.values.dtype), memory.values], 1),
             nn.functional.pad(memory.mask, (1, 0), value=True),
             memory.summary,
             keys=torch.cat([self.stop.expand(rows, 1, -1).to(keys.dtype), keys], 1),
-            override=None if override is None else nn.functional.pad(override, (1, 0)),
+            override=None if memory.override is None else memory.override.after_first(),
         )
 
     # One step, for every search.

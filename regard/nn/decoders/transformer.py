@@ -28,12 +28,12 @@ from regard.nn.decoders.output import Output, check_tie
 from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, likelihood, previous_tokens
 from regard.nn.decoders.transformer_layer import DecoderLayer, TransformerState
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
+from regard.nn.imposed import Imposed, joined
 from regard.nn.letters import Letters, linear, under
 from regard.nn.memory import Memory
 from regard.nn.packing import forced
 from regard.nn.path import faster
 from regard.nn.search import Hypotheses
-from regard.nn.selections import rows_at
 from regard.nn.stepping import Step
 from regard.nn.symbols import MemorySymbols
 from regard.nn.transformer_board import (
@@ -290,13 +290,9 @@ class TransformerDecoder(StepwiseDecoder):
 
     def step(self, tokens: Tensor, state: TransformerState, memories: Mapping[str, Memory]) -> Step:
         x = self._embed(tokens, torch.full_like(tokens, state.position))  # (B, K, D)
-        imposed = None
-        if state.override is not None:
-            like = x.new_zeros(*tokens.shape, state.mask.shape[1])
-            imposed = rows_at(state.override, state.position, like)
         written, looks = [], x.new_zeros(0)
         for layer, before, prepared in zip(self._layers(), state.written, state.memory, strict=True):
-            x, now, looks = layer.step(x, before, prepared, state.mask, imposed)
+            x, now, looks = layer.step(x, before, prepared, state.mask, state.override, state.position)
             written.append(now)
         advanced = replace(state, written=tuple(written), position=state.position + 1)
         logits = self.output(self._finish(x))
@@ -338,7 +334,7 @@ class TransformerDecoder(StepwiseDecoder):
     def _looks(self, memories: Mapping[str, Memory], previous: Tensor) -> dict[str, tuple[str, Tensor]]:
         """{layer: (name of the memory, (B, H, T, S))};
         the name is empty for self-attention over the output."""
-        count, mask = previous.shape[1], self._mask(memories)
+        count, mask, imposed = previous.shape[1], self._mask(memories), _imposed(memories, self.names)
         x = self._embed(previous, torch.arange(count, device=previous.device))
         found: dict[str, tuple[str, Tensor]] = {}
         for number, layer in enumerate(self._layers(), 1):
@@ -349,9 +345,14 @@ class TransformerDecoder(StepwiseDecoder):
             x = layer.first(x, layer.itself(seen, layer.itself.prepare(seen)))
             asked = layer.second.enter(x)
             looks = layer.over.weights(asked, prepared[0], mask[:, None, None])
+            looks = looks if imposed is None else imposed.on(looks, None)
             for name, weights in self._by_name(looks, memories).items():
                 found[f"decoder layer {number} over {name}"] = (name, weights)
-            x = layer.second(x, layer.over(asked, prepared, mask[:, None, None]))
+            if imposed is None:
+                read = layer.over(asked, prepared, mask[:, None, None])
+            else:
+                read = layer.over.output((looks @ prepared[1]).transpose(1, 2).flatten(2))
+            x = layer.second(x, read)
             x = layer.third(x, layer.feed(layer.third.enter(x)))
         return found
 
@@ -370,17 +371,6 @@ def _over_all(looks: Sequence[HeadsSymbols]) -> list[str]:
     ]
 
 
-def _imposed(memories: Mapping[str, Memory], names: Sequence[str]) -> Tensor | None:
-    """(B, T, S of all memories) the imposed attention; None if there is none."""
-    given = {name: memories[name].override for name in names}
-    steps = max((table.shape[1] for table in given.values() if table is not None), default=0)
-    if not steps:
-        return None
-    parts = []
-    for name, table in given.items():
-        mask = memories[name].mask
-        part = memories[name].values.new_zeros(len(mask), steps, mask.shape[1])
-        if table is not None:
-            part[:, : table.shape[1], : table.shape[2]] = table
-        parts.append(part)
-    return torch.cat(parts, -1)
+def _imposed(memories: Mapping[str, Memory], names: Sequence[str]) -> Imposed | None:
+    """What is imposed on the attention to all memories; None if it is nothing."""
+    return joined([(memories[name].override, memories[name].mask) for name in names])

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.decoders.decoder import Source
+from regard.nn.imposed import Imposed
 from regard.nn.transformer_layers import FeedForward, MultiHead, Norm, Residual
 
 Prepared = tuple[Tensor, Tensor]
@@ -22,14 +23,14 @@ class TransformerState:
 
     memory     for each layer the keys and values of all memories, (B, H, S, d)
     mask       (B, S) True at the positions that exist
-    override   (B, T, S) the imposed attention, if any
+    override   what is imposed on the attention to all memories, if anything
     written    for each layer the keys and values of the tokens written so far, (B, K, H, t, d)
     position   number of tokens read
     """
 
     memory: tuple[Prepared, ...]
     mask: Tensor
-    override: Tensor | None
+    override: Imposed | None
     written: tuple[Prepared, ...]
     position: int = 0
 
@@ -48,7 +49,7 @@ class TransformerState:
         def pick(pairs: tuple[Prepared, ...]) -> tuple[Prepared, ...]:
             return tuple((keys.index_select(0, rows), values.index_select(0, rows)) for keys, values in pairs)
 
-        override = None if self.override is None else self.override.index_select(0, rows)
+        override = None if self.override is None else self.override.select(rows)
         return replace(
             self,
             memory=pick(self.memory),
@@ -109,7 +110,13 @@ class DecoderLayer(nn.Module):
         return fed
 
     def step(
-        self, x: Tensor, written: Prepared, prepared: Prepared, mask: Tensor, imposed: Tensor | None
+        self,
+        x: Tensor,
+        written: Prepared,
+        prepared: Prepared,
+        mask: Tensor,
+        imposed: Imposed | None = None,
+        position: int = 0,
     ) -> tuple[Tensor, Prepared, Tensor]:
         """x (B, K, D) of one position → x after the layer, the extended keys and values,
         looks (B, H, K, S)."""
@@ -124,8 +131,7 @@ class DecoderLayer(nn.Module):
         asked = self.second.enter(x)
         looks = self.over.weights(asked, prepared[0], mask[:, None, None])
         if imposed is not None:
-            rows = imposed.unsqueeze(1)  # (B, 1, K, S), the same for all heads
-            looks = torch.where((rows > 0).any(-1, keepdim=True), rows, looks)
+            looks = imposed.on(looks, position)  # the same for all heads
         found = self.over.output((looks @ prepared[1]).transpose(1, 2).flatten(2))
         x = self.second(x, found)
         return self.third(x, self.feed(self.third.enter(x))), (keys, values), looks

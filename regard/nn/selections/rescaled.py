@@ -22,6 +22,8 @@ class Rescaled(Selection):
     normalize   λ, the sum of the rescaled weights; 0: no rescaling
     """
 
+    renormalized = False
+
     class Options(Selection.Options):
         """The context is λ Σ p x / Σ p."""
 

@@ -69,6 +69,8 @@ class Selection(nn.Module):
     unguided why a loss towards the true alignment makes no sense here; empty if it does
     draws    whether positions are sampled in training, with the score-function gradient: by `draw`, which it then
              writes too
+    renormalized  whether a row without some of its positions is renormalized; False: its weights are probabilities of
+             their own
     structured  whether a trace shows the structures behind the weights: `structure`, `traced`
     drawing  how a decoder is trained through its samples, if it draws
     """
@@ -82,6 +84,7 @@ class Selection(nn.Module):
     of_words: ClassVar[bool] = False
     unguided: ClassVar[str] = ""
     draws: ClassVar[bool] = False
+    renormalized: ClassVar[bool] = True
     structured: ClassVar[bool] = False
     drawing: SampledTraining = SampledTraining()
 
