@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from packaging.version import Version
 
 INTERPRETED = Path(__file__).with_name("interpreted_recurrence.py")
 QUICK = "quick or layer_over or layer_from or half_precision or chunks or forward_passes or planted"
@@ -21,7 +22,7 @@ QUICK = "quick or layer_over or layer_from or half_precision or chunks or forwar
 @pytest.mark.skipif(
     not torch.cuda.is_available()
     and find_spec("triton") is not None
-    and version("triton").split(".")[:2] < ["3", "7"],
+    and Version(version("triton")) < Version("3.7"),
     reason="Triton before 3.7 cannot interpret a loop to a number it loaded, with NumPy from 2.4 on",
 )
 def test_kernels_equal_the_plain_path() -> None:
