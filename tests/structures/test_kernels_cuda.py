@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from packaging.version import Version
 
 from regard.structures import kernels
 
@@ -22,7 +23,7 @@ INTERPRETED = Path(__file__).with_name("interpreted_kernels.py")
 
 @pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
 @pytest.mark.skipif(
-    find_spec("triton") is not None and version("triton").split(".")[:2] < ["3", "7"],
+    find_spec("triton") is not None and Version(version("triton")) < Version("3.7"),
     reason="Triton before 3.7 cannot interpret a loop to a number it loaded, with NumPy from 2.4 on",
 )
 @pytest.mark.skipif(
