@@ -96,7 +96,7 @@ def figures(trace: Trace | None, wanted: str | None) -> dict[str, Any]:
     """The figure of a trace, the list of its panels, and the panel that was asked for."""
     if trace is None:
         return {"scene": None, "panels": []}
-    panels: Any = getattr(trace, "panels", list)()
+    panels = trace.panels()
     result: dict[str, Any] = {
         "scene": scene_json(trace.plot()),
         "panels": [{"name": one.name, "title": one.title} for one in panels],
@@ -114,7 +114,12 @@ def figures(trace: Trace | None, wanted: str | None) -> dict[str, Any]:
 
 
 def panel_json(panel: Any) -> dict[str, Any]:
-    return {"name": panel.name, "title": panel.title, "steps": [scene_json(one) for one in panel.steps]}
+    """A panel: its scene, or the scenes of its steps."""
+    scene = panel.scene
+    drawn = (
+        {"steps": [scene_json(one) for one in panel.steps]} if scene is None else {"scene": scene_json(scene)}
+    )
+    return {"name": panel.name, "title": panel.title, **drawn}
 
 
 def _listed(names: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pprint import pformat
 from typing import TYPE_CHECKING, Any
 
@@ -70,12 +70,16 @@ def _of_row(looking: Looking, options: dict[str, Any]) -> list[str]:
     searched = {name: options.pop(name) for name in looking.options if name in options}
     chosen = f".searching({', '.join(_arguments(searched))})" if searched else ""
     options.setdefault("output", looking.output)
+    edits = options.pop("look", None)
+    arguments = _arguments(options)
+    if edits is not None:
+        arguments.append(f"edits=model.edits([{_written(edits)}], {looking.output!r})")
     return [
         "",
         "from regard.evaluation import open_dataset",
         "",
         f"rows = open_dataset(model, (), [{inputs.split!r}])",
-        f"prediction = model{chosen}.answer(rows.batch([{inputs.row}]), {', '.join(_arguments(options))})[0]",
+        f"prediction = model{chosen}.answer(rows.batch([{inputs.row}]), {', '.join(arguments)})[0]",
         "prediction.trace.print()",
     ]
 
@@ -86,10 +90,9 @@ def _literal(values: Mapping[str, Any]) -> str:
     return repr(next(iter(plain.values())) if len(plain) == 1 else plain)
 
 
-def _arguments(options: Mapping[str, Any]) -> Sequence[str]:
-    return [
-        f"{name}={value!r}"
-        if not isinstance(value, list)
-        else f"{name}={pformat(value, width=WIDTH, sort_dicts=False)}"
-        for name, value in options.items()
-    ]
+def _arguments(options: Mapping[str, Any]) -> list[str]:
+    return [f"{name}={_written(value)}" for name, value in options.items()]
+
+
+def _written(value: Any) -> str:
+    return pformat(value, width=WIDTH, sort_dicts=False) if isinstance(value, list) else repr(value)

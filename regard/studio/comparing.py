@@ -24,14 +24,16 @@ def compared_json(
     runs: tuple[Run, Run], looks: tuple[dict[str, Any], dict[str, Any]], value: Any
 ) -> dict[str, Any]:
     """Both looks, and where the models diverge on this input."""
-    from regard.questions import diverging
-
     result: dict[str, Any] = {
         "runs": [run.name for run in runs],
         "texts": [look["text"] for look in looks],
         "scenes": [look["scene"] for look in looks],
         "looks": list(looks),
     }
+    try:
+        from regard.questions import diverging
+    except ImportError:
+        return result | {"divergence": None}
     found = diverging(runs[0].model, runs[1].model, value)
     result["divergence"] = found.to_dict()
     if (scene := getattr(found, "plot", None)) is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from regard.errors import RegardError
@@ -33,7 +35,7 @@ def _content(looking: Looking, asked: Download) -> bytes:
     if trace is None:
         raise RegardError("this model has no attention to show.", where="as", fix="Download the JSON.")
     if asked.kind == "trace":
-        return trace.to_bytes()
+        return _trace_file(trace)
     if asked.kind == "html":
         return trace.html().encode("utf-8", errors="replace")
     scene = _scene(trace, asked.panel)
@@ -42,6 +44,13 @@ def _content(looking: Looking, asked: Download) -> bytes:
     from regard.inspect.pyplot import png
 
     return png(scene)
+
+
+def _trace_file(trace: Any) -> bytes:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "look.trace"
+        trace.save(path)
+        return path.read_bytes()
 
 
 def _scene(trace: Any, panel: str | None) -> Any:

@@ -67,6 +67,8 @@ class Looking:
 
     def predict(self, edits: Edits | None) -> Prediction:
         """The prediction with these edits, equal to that of the Python API."""
+        from regard.model.override import check_reached
+
         asked, model, inputs = self.asked, self.run.model, self.inputs
         look = list(edits) if edits else None
         if asked.target is not None:
@@ -76,16 +78,24 @@ class Looking:
                 inputs.alone, output=self.output, prefix=asked.prefix, look=look, **self.options
             )
             return found
-        chosen = model.searching(**self.options)
+        chosen, rows = model.searching(**self.options), self._edits(look)
         batch = inputs.dataset.batch([inputs.row])
-        found = chosen.answer(batch, output=self.output, prefix=asked.prefix, look=look)[0]
+        found = chosen.answer(batch, output=self.output, prefix=asked.prefix, edits=rows)[0]
+        if rows is not None:
+            check_reached(rows[0], found, look)
         return self._with_known_truth(found)
+
+    def _edits(self, look: Any) -> Any:
+        """The edits of one row, as a batch takes them."""
+        return None if look is None else self.run.model.edits([look], self.output)
 
     def _score(self, target: str, look: Any) -> Prediction:
         model, inputs = self.run.model, self.inputs
         if inputs.dataset is not None and inputs.row is not None and target in inputs.true(self.output)[:1]:
             batch = inputs.dataset.batch([inputs.row])
-            found: Prediction = model.score_batch(batch, self.output, structures=True, look=look)[0]
+            found: Prediction = model.score_batch(
+                batch, self.output, structures=True, edits=self._edits(look)
+            )[0]
             return found
         scored: Prediction = model.score(inputs.alone, target, output=self.output, look=look)
         return scored

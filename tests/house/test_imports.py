@@ -127,8 +127,9 @@ def test_nobody_imports_a_fast_path() -> None:
     assert users(house(), "regard.fast") == []
 
 
-def test_nobody_imports_the_course() -> None:
-    assert users(house(), "regard.course") == []
+@pytest.mark.parametrize("floor", ["regard.course", "regard.studio"])
+def test_nobody_imports_a_floor(floor: str) -> None:
+    assert users(house(), floor) == []
 
 
 @pytest.mark.parametrize("package", ALONE)

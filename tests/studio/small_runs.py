@@ -1,0 +1,89 @@
+"""Small models of zoo systems for the studio: fitted to a few rows, with drawn weights that nobody trained.
+
+The weights are enlarged, so that the answer of a model depends on where it looks.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard import zoo
+from regard.data.sources import open_splits
+from regard.model import build
+
+KINDS = (
+    "translation",
+    "translation-segments-word",
+    "parser-crf",
+    "caption",
+    "image-qa-attention",
+    "dialog-context",
+    "facts",
+    "nli-self",
+    "document-class",
+    "speech",
+    "video-class",
+    "pointer-hull",
+)
+"""A system of each kind of input and output."""
+SMALL = {"dev": 6, "test": 6}
+DATA: dict[str, dict[str, Any]] = {
+    "translation": {"train": 24, "long": 4},
+    "film-talk": {"train": 24},
+    "rooms": {"train": 24},
+    "scenes": {"train": 8, "crowded": 4},
+    "grammar": {"train": 24},
+    "inference": {"train": 24},
+    "reviews": {"train": 8, "long": 3},
+    "tones": {"train": 4},
+    "films": {"train": 8},
+    "points": {"train": 8},
+    "bits": {"train": 8, "long": 4},
+    "reverse": {"train": 24},
+    "reports": {"train": 8},
+}
+TEXT = ["encoder.size=8", "decoder.size=8", "encoder.embedding=8", "decoder.embedding=8"]
+SIZES: dict[str, list[str]] = {
+    "translation": TEXT,
+    "translation-segments-word": TEXT,
+    "reverse": TEXT,
+    "parser-crf": TEXT[::2],
+}
+ENLARGED = 3.0
+
+
+def small_run(name: str, folder: Path, *, enlarged: float = ENLARGED, changes: tuple[str, ...] = ()) -> Path:
+    """The folder of a small model of a zoo system."""
+    spec = zoo.find(name)
+    provider = spec.data.provider
+    sizes = {**SMALL, **DATA.get(provider.type, {})}
+    if getattr(provider, "most", 5) < 4:
+        sizes.pop("crowded", None)
+    found = [f"data.{provider.kind}.{key}={value}" for key, value in sizes.items()]
+    found += SIZES.get(name, [])
+    if spec.inputs and provider.type != "points":
+        found.append("search.max_length=8")
+    spec = zoo.find(name, [*found, *changes])
+    torch.manual_seed(3)
+    model = build(spec, rows=open_splits(spec)["train"])
+    with torch.no_grad():
+        for one in model.network.parameters():
+            one.mul_(enlarged)
+    model.save(folder)
+    return folder
+
+
+def small_language_model(folder: Path) -> Path:
+    """The folder of a small model that continues a text."""
+    text = folder.parent / "text.txt"
+    text.write_text(
+        "\n".join(f"the {name} sleeps and the cat sees it ." for name in ("dog", "fox", "owl")) * 40
+    )
+    changes = [f"data={{train: [{text}]}}", "decoder.size=8", "decoder.embedding=8", "search.max_length=12"]
+    spec = zoo.find("lm-char", changes)
+    torch.manual_seed(3)
+    build(spec, rows=open_splits(spec)["train"]).save(folder)
+    return folder
