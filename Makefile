@@ -15,7 +15,7 @@ raise SystemExit(not any(one.name == "triton" and (not one.marker or one.marker.
 endef
 export BRINGS_TRITON
 
-.PHONY: demo test lint style zoo clean
+.PHONY: demo test lint style zoo web clean
 
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
@@ -39,6 +39,10 @@ style: $(STAMP)
 # systems; SEEDS="1 2 3" trains each with several seeds.
 zoo: $(STAMP)
 	$(BIN)/python bench/zoo.py $(if $(ONLY),--only "$(ONLY)") $(if $(SEEDS),--seeds $(SEEDS))
+
+# The script and the style sheet of live figures, from web/ into regard/live/static: after a change in web/src. Needs node.
+web:
+	cd web && npm ci --no-audit --no-fund && npm run check && npm run build
 
 $(STAMP): pyproject.toml constraints.txt
 	@python=; for candidate in python3.11 python3.12 python3.13; do \
