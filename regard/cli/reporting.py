@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,7 +86,8 @@ class EvaluationReport:
     def _compared(self, found: dict[str, Evaluation], console: Console) -> dict[str, Any]:
         if not self.compare:
             return {}
-        from regard.cli.comparing import comparison_table, comparisons, comparisons_json
+        from regard.cli.comparing import comparison_table, comparisons_json
+        from regard.evaluation import comparisons
 
         made = comparisons(found)
         console.print(comparison_table(made))
@@ -166,30 +166,12 @@ def length_table(name: str, curve: ByLength, measured: str = "the input") -> Tab
 
 
 def draw(curves: dict[str, ByLength], path: Path, measured: str = "the input") -> None:
-    from regard.inspect import bars, save
+    from regard.inspect import lengths_figure, save
 
-    labels = {bucket.label: bucket for curve in curves.values() for bucket in curve.buckets}
-    places = sorted(labels, key=lambda label: labels[label].low)
-    series, intervals = {}, {}
-    for name, curve in curves.items():
-        known = {bucket.label: bucket for bucket in curve.buckets}
-        named = TOGETHER.join(Path(run).name for run in name.split(TOGETHER))
-        series[named] = [known[place].value if place in known else math.nan for place in places]
-        intervals[named] = [
-            known[place].interval if place in known else (math.nan, math.nan) for place in places
-        ]
-    metric = next(iter(curves.values())).metric
-    scene = bars(
-        places,
-        series,
-        counts=[labels[place].n for place in places],
-        intervals=intervals,
-        title=f"{metric} by length of {measured}",
-        x_name=f"units in {measured}; thin lines: 95 % of resamples",
-        y_name=metric,
-        style="lines",
-    )
-    save(scene, path)
+    named = {
+        TOGETHER.join(Path(run).name for run in name.split(TOGETHER)): one for name, one in curves.items()
+    }
+    save(lengths_figure(named, measured), path)
 
 
 def group_table(name: str, group: ByGroup) -> Table:

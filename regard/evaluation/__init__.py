@@ -5,8 +5,10 @@ evaluate     the metrics of each output, and errors for those that cannot be com
 inference    a model, or an ensemble, on rows, as metrics need it
 streaming    a language model on a running text
 evaluation   the results
+comparing    several models on the same rows
 """
 
+from regard.evaluation.comparing import comparisons
 from regard.evaluation.evaluate import check_metrics, evaluate, wanted_metrics
 from regard.evaluation.evaluation import PLACE, Evaluation, check_by
 from regard.evaluation.inference import references
@@ -17,6 +19,7 @@ __all__ = [
     "Evaluation",
     "check_by",
     "check_metrics",
+    "comparisons",
     "evaluate",
     "measure",
     "open_dataset",

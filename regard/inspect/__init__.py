@@ -36,6 +36,7 @@ from regard.inspect.heatmap import heatmap, panels
 from regard.inspect.highlight import highlight, pieces, shaded
 from regard.inspect.inputs import draw_input
 from regard.inspect.layout import Block
+from regard.inspect.lengths import lengths_figure
 from regard.inspect.page import page, prediction_fragment, trace_page
 from regard.inspect.panels import panels_of
 from regard.inspect.ranking import beam, labels
@@ -93,6 +94,7 @@ __all__ = [
     "highlight",
     "hops",
     "labels",
+    "lengths_figure",
     "page",
     "panels",
     "pieces",

@@ -152,7 +152,7 @@ class Reread(Sign):
 
 
 class Repeated(Sign):
-    """The share of a text's pairs of neighbors that it has written before."""
+    """The share of a text's pairs of neighbors that it has written twice before; 0 for a right answer."""
 
     name, least = "repeated", 0.1
 
@@ -161,11 +161,11 @@ class Repeated(Sign):
             return None
         pieces = answered.pieces
         pairs = Counter(pairwise(pieces))
-        if not pairs:
+        if not pairs or answered.right:
             return Finding(0.0, lambda usual: "")
         ((one, other), count), *_ = pairs.most_common(1)
         return Finding(
-            1.0 - len(pairs) / pairs.total(),
+            sum(max(0, times - 2) for times in pairs.values()) / pairs.total(),
             lambda usual: f"the output repeats itself: {one!r} {other!r} {count} times",
         )
 
@@ -198,11 +198,13 @@ class WrongLook(Sign):
 
     def of(self, answered: Answered) -> Finding | None:
         trace = answered.trace
+        # the truth of a text belongs to the words of the true text
+        known = {} if trace.kind == "text" and not answered.right else trace.truth
         found = [
             wrong
             for name, table in trace.attention.items()
-            if name in trace.truth and name not in trace.overridden
-            if (wrong := _wrong(np.asarray(table), np.asarray(trace.truth[name]))) is not None
+            if name in known and name not in trace.overridden
+            if (wrong := _wrong(np.asarray(table), np.asarray(known[name]))) is not None
         ]
         found += [wrong for one in trace.structures.values() if (wrong := _wrong_looks(one)) is not None]
         if not found:
@@ -236,13 +238,13 @@ def _wrong_looks(structure: Any) -> float | None:
 
 
 class UnusualLength(Sign):
-    """The logarithm of the length of a text over that of the longest input."""
+    """The logarithm of the length of a text over that of the longest input; none for a right answer."""
 
     name, least, both = "length", 0.4, True
 
     def of(self, answered: Answered) -> Finding | None:
         trace = answered.trace
-        if trace.kind != "text":
+        if trace.kind != "text" or answered.right:
             return None
         written = len(answered.pieces)
         read = max((len(pieces) for name, pieces in trace.input.items() if name not in trace.seen), default=0)
