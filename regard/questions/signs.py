@@ -30,10 +30,14 @@ NO_CHANCE = 50.0
 
 @dataclass(frozen=True)
 class Finding:
-    """The number of a sign, and the words for it, given the usual number."""
+    """The number of a sign, and the words for it, given the usual number.
+
+    counts   False: it helps to tell what is usual, and is not strange itself
+    """
 
     value: float
     reason: Callable[[float], str]
+    counts: bool = True
 
 
 @dataclass(frozen=True)
@@ -152,7 +156,7 @@ class Reread(Sign):
 
 
 class Repeated(Sign):
-    """The share of a text's pairs of neighbors that it has written twice before; 0 for a right answer."""
+    """The share of a text's pairs of neighbors that it has written twice before; a right answer may."""
 
     name, least = "repeated", 0.1
 
@@ -161,12 +165,13 @@ class Repeated(Sign):
             return None
         pieces = answered.pieces
         pairs = Counter(pairwise(pieces))
-        if not pairs or answered.right:
+        if not pairs:
             return Finding(0.0, lambda usual: "")
         ((one, other), count), *_ = pairs.most_common(1)
         return Finding(
             sum(max(0, times - 2) for times in pairs.values()) / pairs.total(),
             lambda usual: f"the output repeats itself: {one!r} {other!r} {count} times",
+            counts=not answered.right,
         )
 
 
@@ -238,13 +243,13 @@ def _wrong_looks(structure: Any) -> float | None:
 
 
 class UnusualLength(Sign):
-    """The logarithm of the length of a text over that of the longest input; none for a right answer."""
+    """The logarithm of the length of a text over that of the longest input; a right answer may be of any length."""
 
     name, least, both = "length", 0.4, True
 
     def of(self, answered: Answered) -> Finding | None:
         trace = answered.trace
-        if trace.kind != "text" or answered.right:
+        if trace.kind != "text":
             return None
         written = len(answered.pieces)
         read = max((len(pieces) for name, pieces in trace.input.items() if name not in trace.seen), default=0)
@@ -255,7 +260,7 @@ class UnusualLength(Sign):
             what = "longer" if value > usual else "shorter"
             return f"the output is much {what} than usual: {written} pieces, where {expected} are usual"
 
-        return Finding(value, reason)
+        return Finding(value, reason, counts=not answered.right)
 
 
 class Common(Sign):

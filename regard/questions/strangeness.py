@@ -175,7 +175,9 @@ def _strange(
 ) -> Strange:
     known = {name: ordinary for name in found if (ordinary := usual[name]) is not None}
     far = {name: ordinary.distance(found[name].value) for name, ordinary in known.items()}
-    strange = sorted((name for name in far if far[name] >= FAR), key=lambda name: -far[name])
+    strange = sorted(
+        (name for name in far if far[name] >= FAR and found[name].counts), key=lambda name: -far[name]
+    )
     return Strange(
         row,
         sum(min(far[name], FARTHEST) for name in strange),
