@@ -50,7 +50,7 @@ def show_systems(words: Sequence[str]) -> None:
         console.print()
     console.print(
         "[dim]regard list WORD[/dim] shows those with this word in full, [dim]regard train NAME[/dim] trains one, "
-        "[dim]regard init NAME > my.yaml[/dim] gives you its spec to change, [dim]regard list runs[/dim] shows what "
+        "[dim]regard init NAME > my.yaml[/dim] gives you its spec to change, [dim]regard runs[/dim] shows what "
         "you have trained. Your own pairs need none: [dim]regard train FILE --model transformer[/dim]."
     )
 

@@ -34,8 +34,7 @@ def board(spec: Spec, what: str = "", *, letters: str | None = None) -> Renderab
     )
     table.add_column(style="bold cyan", no_wrap=True)
     table.add_column(overflow="fold")
-    found = answers(spec)
-    found["parameters"] = _parameters(spec, what)
+    found = described(spec, what)
     weights: list[tuple[str, str, str]] = []
     if letters is not None:
         counted = found["parameters"]
@@ -56,6 +55,11 @@ def board(spec: Spec, what: str = "", *, letters: str | None = None) -> Renderab
         answer.rstrip()
         table.add_row(question, _places(weights) if question == "parameters" and weights else answer)
     return table
+
+
+def described(spec: Spec, what: str = "") -> dict[str, Answer]:
+    """The six answers in plain text, with the numbers of parameters."""
+    return answers(spec) | {"parameters": _parameters(spec, what)}
 
 
 def _places(weights: Sequence[tuple[str, str, str]]) -> RenderableType:

@@ -29,7 +29,7 @@ def curve(log: str | PathLike[str] | Mapping[str, Sequence[float]], *, title: st
 
     log   the run's log.csv, its folder, or the columns by name; metrics are the columns "dev.…"
     """
-    columns = dict(log) if isinstance(log, Mapping) else _read(Path(log))
+    columns = dict(log) if isinstance(log, Mapping) else read_log(Path(log))
     if "step" not in columns or "loss" not in columns:
         known = ", ".join(columns) or "none"
         raise RegardError(f"a training log needs the columns step and loss; found: {known}.")
@@ -51,6 +51,36 @@ def curve(log: str | PathLike[str] | Mapping[str, Sequence[float]], *, title: st
     return frame(
         below(blocks, gap=18), title=title, description=f"Training curves over {len(steps)} rows of the log."
     )
+
+
+def curves_of(logs: Mapping[str, Mapping[str, Sequence[float]]], *, title: str = "") -> Scene:
+    """Several runs over each other: a panel for the training loss, and one for each dev metric.
+
+    logs   {run: the columns of its log by name}
+    """
+    steps = np.unique(np.concatenate([np.asarray(log["step"], dtype=np.float64) for log in logs.values()]))
+    names = dict.fromkeys(name for log in logs.values() for name in log if name.startswith("dev."))
+    panels = {}
+    for name in ("loss", *names):
+        series = {run: _at(steps, log["step"], log[name]) for run, log in logs.items() if name in log}
+        panels["train loss" if name == "loss" else name.replace("dev.", "dev ")] = series
+    left = max(label_room(_value_ticks(series)) for series in panels.values())
+    last = list(panels)[-1]
+    blocks = [
+        draw_curves(steps, series, y_name=name, x_name="step" if name == last else "", left=left)
+        for name, series in panels.items()
+    ]
+    told = f"Training curves of {', '.join(logs)}."
+    return frame(below(blocks, gap=18), title=title, description=told)
+
+
+def _at(steps: Array, own: Sequence[float], values: Sequence[float]) -> Array:
+    """Values at the steps of all runs; NaN at those of other runs."""
+    found = np.full(len(steps), math.nan)
+    for step, value in zip(own, values, strict=True):
+        if math.isfinite(value):  # a step with an evaluation has two rows
+            found[int(np.searchsorted(steps, step))] = value
+    return found
 
 
 def draw_curves(
@@ -88,7 +118,8 @@ def _value_ticks(series: Mapping[str, Array]) -> list[float]:
     return ticks(min(finite, default=0.0), max(finite, default=1.0), count=4)
 
 
-def _read(path: Path) -> dict[str, list[float]]:
+def read_log(path: Path) -> dict[str, list[float]]:
+    """The columns of a run's log.csv by name; a number that was not measured is NaN."""
     path = path / "log.csv" if path.is_dir() else path
     if not path.exists():
         raise RegardError(

@@ -6,8 +6,10 @@ only) and shades the source pieces by their weight (a few lines of script).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from html import escape
 
 from regard.inspect.alignment import alignment
@@ -15,7 +17,7 @@ from regard.inspect.drawings.drawing import drawing_for, drawn
 from regard.inspect.figure import figure
 from regard.inspect.heads import heads_figure
 from regard.inspect.narrowing import with_short_words
-from regard.inspect.page_style import SCRIPT, STYLE
+from regard.inspect.page_style import REPORT, SCRIPT, STYLE
 from regard.inspect.ranking import beam, labels
 from regard.inspect.samples import samples
 from regard.inspect.scene import Scene
@@ -27,29 +29,48 @@ from regard.reporting.terminal import printable
 from regard.trace import Trace
 from regard.trace.prediction import Prediction
 
+TALL = 20
+"""Rows of a sortable table that are shown without scrolling in it."""
 
-def page(title: str, sections: Sequence[PageSection], *, subtitle: str = "", heading: bool = True) -> str:
+
+def page(
+    title: str,
+    sections: Sequence[PageSection],
+    *,
+    subtitle: str = "",
+    heading: bool = True,
+    contents: bool = False,
+    script: str = SCRIPT,
+    module: str = "",
+    sealed: bool = False,
+) -> str:
     """The page as HTML.
 
-    heading   whether the title is shown at the top of the page; a single figure has its own title
+    heading    whether the title is shown at the top of the page; a single figure has its own title
+    contents   whether a line of links to the sections follows the title
+    script     the script of the page; "" for none
+    module     an ES module after it
+    sealed     forbid everything that is not in the page: other scripts, connections, images of the network
     """
-    cards = [[_card(one) for one in section.figures] for section in sections]
-    drawn = [
-        card for section, shown in zip(sections, cards, strict=True) for card in (*section.steps, *shown)
-    ]
-    scenes = [card.figure for card in drawn if isinstance(card.figure, Scene)]
+    laid = [_laid_out(section) for section in sections]
+    scenes = [card.figure for one in laid for card in one.cards() if isinstance(card.figure, Scene)]
     top = f"<header><h1>{_text(title)}</h1>{_paragraph(subtitle, 'subtitle')}</header>" if heading else ""
-    body = "\n".join(_section(section, shown) for section, shown in zip(sections, cards, strict=True))
+    top += _contents(sections) if contents else ""
+    body = "\n".join(_section(one, f"s{number}" if contents else "") for number, one in enumerate(laid, 1))
+    style = f"{STYLE}\n{REPORT}" if contents else STYLE
+    policy = f"\n{_policy([one for one in (script, module) if one])}" if sealed else ""
+    scripts = f"\n<script>{script}</script>" if script else ""
+    scripts += f'\n<script type="module">{module}</script>' if module else ""
     return f"""<!doctype html>
 <html lang="en">
 <head>
-<meta charset="utf-8">
+<meta charset="utf-8">{policy}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{_text(title)}</title>
 <style>
 body{{font-family:{SANS}}}
-{STYLE}
+{style}
 {stylesheet(scenes)}
 </style>
 </head>
@@ -57,8 +78,7 @@ body{{font-family:{SANS}}}
 <main>
 {top}
 {body}
-</main>
-<script>{SCRIPT}</script>
+</main>{scripts}
 </body>
 </html>
 """
@@ -158,8 +178,29 @@ def _card(one: Scene | Trace | Card) -> Card:
     return card
 
 
-def _section(section: PageSection, cards: Sequence[Card]) -> str:
-    parts = [f"<h2>{_text(section.heading)}</h2>"] if section.heading else []
+@dataclass(frozen=True)
+class _LaidOut:
+    """A section whose traces are figures, and those inside it."""
+
+    section: PageSection
+    figures: Sequence[Card]
+    beside: Sequence[_LaidOut]
+    below: Sequence[_LaidOut]
+
+    def cards(self) -> Iterator[Card]:
+        yield from (*self.section.steps, *self.figures)
+        for one in (*self.beside, *self.below):
+            yield from one.cards()
+
+
+def _laid_out(section: PageSection) -> _LaidOut:
+    inner = ([_laid_out(one) for one in some] for some in (section.beside, section.below))
+    return _LaidOut(section, [_card(one) for one in section.figures], *inner)
+
+
+def _section(laid: _LaidOut, name: str = "", level: int = 2) -> str:
+    section, cards = laid.section, laid.figures
+    parts = [f"<h{level}>{_text(section.heading)}</h{level}>"] if section.heading else []
     parts += [_paragraph(text) for text in section.text.split("\n\n") if text]
     if section.facts:
         tiles = "".join(
@@ -173,14 +214,43 @@ def _section(section: PageSection, cards: Sequence[Card]) -> str:
         kind = "cards" if len(cards) > 1 else "cards single"
         parts.append(f'<div class="{kind}">{"".join(map(_figure, cards))}</div>')
     if section.table is not None:
-        parts.append(_table(*section.table))
+        parts.append(_table(*section.table, sortable=section.sortable))
     if section.shaded is not None:
         parts.append(shaded_html(section.shaded))
     if section.html:
         parts.append(section.html)
     if section.code:
         parts.append(f"<pre><code>{_text(section.code)}</code></pre>")
-    return f"<section>{''.join(parts)}</section>"
+    if laid.beside:
+        inner = "".join(_section(one, level=level + 1) for one in laid.beside)
+        parts.append(f'<div class="beside">{inner}</div>')
+    parts += [_section(one, level=level + 1) for one in laid.below]
+    return f"<section{f' id={name}' if name else ''}>{''.join(parts)}</section>"
+
+
+def _contents(sections: Sequence[PageSection]) -> str:
+    links = "".join(
+        f'<a href="#s{number}">{_text(section.heading)}</a>'
+        for number, section in enumerate(sections, 1)
+        if section.heading
+    )
+    return f'<nav aria-label="contents">{links}</nav>'
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    """Nothing is loaded, and no other script runs than these."""
+    hashes = [b64encode(sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{one}'" for one in hashes) or "'none'"
+    rules = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {allowed}"
+    return f'<meta http-equiv="Content-Security-Policy" content="{rules}">'
+
+
+def frame_of_page(html: str, height: int = 640) -> str:
+    """A page inside a notebook, in a frame in which no script runs."""
+    return (
+        f'<iframe sandbox srcdoc="{escape(html)}" title="report" '
+        f'style="width:100%;height:{height}px;border:1px solid #8884;border-radius:.5rem"></iframe>'
+    )
 
 
 def _stepper(cards: Sequence[Card]) -> str:
@@ -206,7 +276,7 @@ def _caption(note: str) -> str:
     return f"<figcaption>{_text(note)}</figcaption>" if note else ""
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+def _table(head: Sequence[str], rows: Sequence[Sequence[object]], *, sortable: bool = False) -> str:
     def cell(value: object) -> str:
         number = isinstance(value, int | float)
         return f"<td{' class=number' if number else ''}>{_text(_shown(value))}</td>"
@@ -216,8 +286,13 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
         f'<th scope="col"{" class=number" if number else ""}>{_text(name)}</th>'
         for name, number in zip(head, numeric, strict=True)
     )
+    first = first if any(head) else ""
+    kind = ' class="sortable"' if sortable else ""
+    box = "scroll tall" if sortable and len(rows) > TALL else "scroll"
     body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{first}</tr></thead><tbody>{body}</tbody></table></div>'
+    return (
+        f'<div class="{box}"><table{kind}><thead><tr>{first}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
 
 
 def _shown(value: object) -> str:

@@ -87,6 +87,19 @@ font-size:.875rem}}
 @media print{{body{{background:none}}main{{max-width:none;padding:0}}figure{{box-shadow:none}}.scroll{{background:none}}
 .drawing::before{{content:none}}.drawing svg{{width:auto;max-width:100%}}}}"""
 
+REPORT = """nav{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin:0 0 1rem;font-size:.9375rem}
+a{color:var(--accent)}nav a{text-decoration:none}nav a:hover,nav a:focus-visible{text-decoration:underline}
+section section>h3,section section>h4{font-size:1.0625rem;margin:1.75rem 0 .25rem}
+.beside{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr));gap:0 2.5rem}
+.beside>section{min-width:0}.beside>section>h3{margin-top:.75rem}
+td{white-space:pre-line;vertical-align:top;overflow-wrap:break-word;max-width:26rem}
+th,td.number{white-space:nowrap}.tall{max-height:36rem;overflow-y:auto}
+.tall thead th{position:sticky;top:0;background:var(--ground)}.facts dd{font-size:1.25rem}.facts div{max-width:100%}
+@media (max-width:40rem){nav,section section>h3,section section>h4{margin-left:.5rem;margin-right:.5rem}
+.scroll{margin:0 .5rem}}
+@media print{nav{display:none}.scroll{overflow:visible}.tall{max-height:none}.beside{display:block}}"""
+"""What a page with contents has beside `STYLE`: a report."""
+
 SCRIPT = """
 for (const matrix of document.querySelectorAll('svg .matrix, svg .segments')) {
   const labels = [...matrix.querySelectorAll('.columns text[data-column]')];

@@ -27,8 +27,11 @@ class PageSection:
     facts   key figures by name: {"PER": "8.9 %"}
     steps   one figure as it fills up: a slider chooses the step; without scripts, all are shown
     table   the header and the rows
+    sortable  whether a script, where there is one, may sort and filter the table
     shaded  a table whose numbers are shaded by how good they are
     html    ready-made HTML, whose texts are escaped
+    beside  further sections, side by side: one for each of several models
+    below   further sections, with smaller headings
     """
 
     heading: str = ""
@@ -37,6 +40,9 @@ class PageSection:
     steps: Sequence[Card] = ()
     figures: Sequence[Scene | Trace | Card] = ()
     table: tuple[Sequence[str], Sequence[Sequence[object]]] | None = None
+    sortable: bool = False
     shaded: ShadedTable | None = None
     html: str = ""
     code: str = ""
+    beside: Sequence[PageSection] = ()
+    below: Sequence[PageSection] = ()

@@ -321,9 +321,9 @@ def printable(place: Path, output: str) -> str | None:
 
 
 LISTS = [
-    Attack("list", "hostile folders", "regard list runs many", prepare=hostile, check=printable),
-    Attack("list", "no folder", "regard list runs nothing"),
-    Attack("list", "a file", "regard list runs words.tsv"),
+    Attack("runs", "hostile folders", "regard runs many", prepare=hostile, check=printable),
+    Attack("runs", "no folder", "regard runs nothing"),
+    Attack("runs", "a file", "regard runs words.tsv"),
     Attack("list", "an unknown word", "regard list nosuchthing"),
 ]
 ATTACKS = [*CHATS, *GENERATED, *SCORES, *MATRICES, *LABS, *EXERCISES, *PUSHES, *STARTS, *OUTPUTS, *LISTS]
