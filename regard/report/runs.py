@@ -24,7 +24,8 @@ MOST_CURVES = 12
 """Maximum number of curves over each other."""
 IGNORED = ("name", "description", "format")
 """Keys of a spec that are no settings."""
-TASK = ("inputs", "outputs", "data")
+TASK = ("inputs", "outputs")
+"""Runs with the same of these are compared by their settings."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class RunSummary:
 
     @property
     def task(self) -> str:
-        """What it reads and writes, and of which data."""
+        """What it reads and writes."""
         return repr([one for one in self.settings.items() if one[0].split(".")[0] in TASK])
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,7 +97,7 @@ class RunTable:
 
     @property
     def differing(self) -> list[str]:
-        """The settings that are not the same in all runs of one task: with the same inputs, outputs and data."""
+        """The settings that are not the same in all runs of one task: with the same inputs and outputs."""
         tasks: dict[str, list[RunSummary]] = {}
         for run in self.runs:
             tasks.setdefault(run.task, []).append(run)
@@ -251,7 +252,9 @@ def _settings(run: Path) -> dict[str, Any]:
         written = parse_file(run / "spec.yaml").data
     except (OSError, ValueError):  # RegardError among them
         return {}
-    return dict(_flat(written)) if isinstance(written, Mapping) else {}
+    here = f"{run.absolute()}/"  # rows given in Python are in the folder
+    flat = _flat(written) if isinstance(written, Mapping) else ()
+    return {key: value.removeprefix(here) if isinstance(value, str) else value for key, value in flat}
 
 
 def _flat(value: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
