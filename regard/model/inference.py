@@ -58,10 +58,12 @@ class BatchInference:
     def encoded(self) -> Mapping[str, Memory]:
         if self.edits is None:
             return self.network.encode(self.batch)
+        from regard.model.edits.arcs import with_arcs
         from regard.model.edits.imposing import imposed
         from regard.model.edits.masking import masked
 
-        encoded = self.network.encode(masked(self.batch, self.edits, list(self.spec.inputs)))
+        batch = masked(self.batch, self.edits, list(self.spec.inputs))
+        encoded = with_arcs(self.edits, self.network, batch, self.decoder)
         truth = self.network.truth(self.output, self.batch, encoded)
         return imposed(self.edits, encoded, self.decoder, truth)
 

@@ -151,6 +151,8 @@ class Attention(nn.Module):
         mask = memory.mask if given.allowed is None else memory.mask.unsqueeze(1) & given.allowed
         weights = select(scores, mask, given)
         if memory.override is not None:
+            if memory.override.segments is not None:
+                weights = select.under_rules(weights, scores, mask, memory.override.segments, given.step)
             weights = memory.override.on(weights, given.step, renormalized=select.renormalized)
         if given.drawing is not None and select.draws:
             drawn = select.draw(weights, given.drawing)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,7 @@ class Imposed:
     kept      bool; False takes the weight of a position away, and the others share it in proportion; None: all are
               kept
     shuffled  int64; position s gets the model's own weight of position shuffled[s]; None: its own
+    segments  (B, R, 4) rules of segments: step (−1: every, −2: no rule), start, end, 1 if forced and 0 if forbidden
 
     Own weights are shuffled first, then replaced, then taken away.
     """
@@ -28,6 +29,7 @@ class Imposed:
     rows: Tensor
     kept: Tensor | None = None
     shuffled: Tensor | None = None
+    segments: Tensor | None = None
 
     def on(self, weights: Tensor, step: int | None, *, renormalized: bool = True) -> Tensor:
         """The weights (B, T, S), or (B, H, T, S) of several heads, as imposed.
@@ -55,11 +57,21 @@ class Imposed:
 
     def select(self, rows: Tensor) -> Imposed:
         """That of some rows of the batch, (B') int64."""
-        return self._each(lambda table: table.index_select(0, rows))
+
+        def pick(table: Tensor | None) -> Tensor | None:
+            return None if table is None else table.index_select(0, rows)
+
+        return Imposed(
+            self.rows.index_select(0, rows), pick(self.kept), pick(self.shuffled), pick(self.segments)
+        )
 
     def later(self, first: int) -> Imposed:
         """Without the output positions before `first`."""
-        return self._each(lambda table: table[:, min(first, table.shape[1] - 1) :])
+        first = min(first, self.rows.shape[1] - 1)
+        kept = None if self.kept is None else self.kept[:, first:]
+        return Imposed(
+            self.rows[:, first:], kept, None if self.shuffled is None else self.shuffled[:, first:]
+        )
 
     def gathered(self, places: Tensor) -> Imposed:
         """Over some positions of the memory, (B, R); a weight cannot be shuffled to a position that is left out."""
@@ -78,11 +90,6 @@ class Imposed:
         shuffled = None if self.shuffled is None else nn.functional.pad(self.shuffled + 1, (1, 0))
         kept = None if self.kept is None else nn.functional.pad(self.kept, (1, 0), value=True)
         return Imposed(nn.functional.pad(self.rows, (1, 0)), kept, shuffled)
-
-    def _each(self, change: object) -> Imposed:
-        assert callable(change)
-        parts = {one.name: getattr(self, one.name) for one in fields(self)}
-        return replace(self, **{name: change(table) for name, table in parts.items() if table is not None})
 
 
 def without(weights: Tensor, kept: Tensor, renormalized: bool = True) -> Tensor:

@@ -118,6 +118,8 @@ class Memory:
               what the cell carries beside it
     verbatim  (B, S) the key of the word at each position (`regard.data.batch.Verbatim`), if words can be
               copied
+    arcs      (B, S, S+1) bool, the heads that each position may have, if arcs are forced or forbidden; 0 is the
+              root symbol
     override  what is imposed on the attention weights, by output position
     """
 
@@ -132,6 +134,7 @@ class Memory:
     parts: Parts | None = None
     above: Tensor | None = None
     heads: HeadMarginals | None = None
+    arcs: Tensor | None = None
     override: Imposed | None = None
     points: Tensor | None = None
     verbatim: Tensor | None = None
@@ -154,6 +157,7 @@ class Memory:
             parts=None if self.parts is None else self.parts.select(rows),
             above=pick(self.above),
             heads=None if self.heads is None else self.heads.select(rows),
+            arcs=pick(self.arcs),
             override=None if self.override is None else self.override.select(rows),
             points=pick(self.points),
             verbatim=pick(self.verbatim),

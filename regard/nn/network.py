@@ -69,11 +69,16 @@ class Network(nn.Module):
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
-    def encode(self, batch: Batch) -> dict[str, Memory]:
-        """The memory of every input, by name."""
+    def encode(self, batch: Batch, arcs: Mapping[str, Tensor] | None = None) -> dict[str, Memory]:
+        """The memory of every input, by name.
+
+        arcs   (B, S, S+1) by input, the heads that an encoder may choose, where some are forced or forbidden
+        """
         encoded = {}
         for name, reader in self.readers.items():
             given = {"heads": batch[self.trees[name]].heads} if name in self.trees else {}
+            if arcs is not None and name in arcs:
+                given["arcs"] = arcs[name]
             memory: Memory = self.encoders[reader](batch[name], **given)
             copied = getattr(batch[name], "verbatim", None)
             encoded[name] = memory if copied is None else replace(memory, verbatim=copied.keys)

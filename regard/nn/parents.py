@@ -241,10 +241,12 @@ class Parents(nn.Module):
         heads: Tensor | None = None,
         *,
         counts: Tensor | None = None,
+        arcs: Tensor | None = None,
     ) -> tuple[Tensor, HeadMarginals]:
         """heads (B, N) int64, 0 for the root symbol; required if the selection is `given`.
 
         counts   the lengths on the CPU, if available
+        arcs     (B, N, N+1) bool, the heads that each word may have; default: all
         """
         rooted = torch.cat([self.root.expand(len(values), 1, -1), values], 1)  # (B, N+1, D)
         positions = torch.arange(rooted.shape[1], device=rooted.device)
@@ -256,6 +258,8 @@ class Parents(nn.Module):
         else:
             states = self.dropout(self._read(self.reader, rooted, lengths, counts))  # (B, N+1, 2·size)
             scores = self.attention.score(states[:, 1:], self.attention.score.keys(states))
+        if arcs is not None:
+            scores = scores.masked_fill(~arcs, -torch.inf)
         look = self.attention.look(scores, memory, given)
         words = (positions[1:] <= lengths[:, None]).unsqueeze(-1)  # (B, N, 1)
         weights = look.weights * words

@@ -14,12 +14,11 @@ from regard.data.media import Places
 from regard.errors import RegardError
 from regard.model.edits.edit import (
     WHERE,
-    ArcEdit,
     Edit,
-    MaskEdit,
     PermuteEdit,
     PinEdit,
     RegionEdit,
+    SegmentEdit,
     SpanEdit,
     StepEdit,
     TruthEdit,
@@ -29,8 +28,19 @@ from regard.model.edits.edit import (
 )
 from regard.nn.imposed import Imposed
 from regard.nn.memory import Memory
+from regard.nn.selections.segment_rules import EVERY, NO_RULE
 
-LOOKS = (WeightsEdit, PinEdit, ZeroEdit, UniformEdit, PermuteEdit, TruthEdit, RegionEdit, SpanEdit)
+LOOKS = (
+    WeightsEdit,
+    PinEdit,
+    ZeroEdit,
+    UniformEdit,
+    PermuteEdit,
+    TruthEdit,
+    RegionEdit,
+    SpanEdit,
+    SegmentEdit,
+)
 """The edits of attention weights."""
 
 
@@ -44,12 +54,6 @@ def imposed(
 
     truth   {input: (B, T, S)} the true attention, for `TruthEdit`
     """
-    for one in chain.from_iterable(edits):
-        if not isinstance(one, (*LOOKS, MaskEdit)):
-            raise RegardError(
-                f"this model has no {'tree' if isinstance(one, ArcEdit) else 'segments'} to edit.",
-                where=WHERE,
-            )
     looks = [[one for one in row if isinstance(one, LOOKS)] for row in edits]
     named: dict[str, list[list[Edit]]] = {}
     for number, row in enumerate(looks):
@@ -58,6 +62,8 @@ def imposed(
             named.setdefault(name, [[] for _ in edits])[number].append(one)
     found = dict(encoded)
     for name, rows in named.items():
+        if any(isinstance(one, SegmentEdit) for one in chain.from_iterable(rows)):
+            _check_segments(name, decoder)
         memory = decoder.looked_at(name, encoded[name])
         table = ImposedTable(name, memory, rows, decoder.looks, (truth or {}).get(name))
         found[name] = replace(encoded[name], override=table.build())
@@ -84,6 +90,15 @@ def input_of(edit: Edit, attended: Sequence[str]) -> str:
     return name
 
 
+def _check_segments(name: str, decoder: Any) -> None:
+    if decoder.reading is None or not decoder.reading.attention(name).select.ruled:
+        raise RegardError(
+            f"the attention to {name!r} selects no segments.",
+            where=WHERE,
+            fix="Edit weights: pin, zero, weights. Segments can be edited with select: segments.",
+        )
+
+
 class ImposedTable:
     """What the edits of B rows impose on one memory.
 
@@ -103,6 +118,7 @@ class ImposedTable:
         self.rows = torch.zeros(B, self.steps, S)
         self.kept = torch.ones(B, self.steps, S, dtype=torch.bool)
         self.shuffled = torch.arange(S).repeat(B, self.steps, 1)
+        self.segments: list[list[tuple[int, int, int, int]]] = [[] for _ in edits]
         self.added: dict[tuple[int, int | None], type[Edit]] = {}
 
     def build(self) -> Imposed:
@@ -115,7 +131,14 @@ class ImposedTable:
             self.rows.to(device, dtype),
             self.kept.to(device) if ZeroEdit in kinds else None,
             self.shuffled.to(device) if PermuteEdit in kinds else None,
+            self._rules().to(device) if SegmentEdit in kinds else None,
         )
+
+    def _rules(self) -> Tensor:
+        """(B, R, 4)"""
+        most = max(map(len, self.segments))
+        padded = [[*rules, *([(NO_RULE, 0, 0, 0)] * (most - len(rules)))] for rules in self.segments]
+        return torch.tensor(padded)
 
     def _steps(self) -> int:
         """One row for each step that an edit names, and one for all later ones; for glimpses one each."""
@@ -150,6 +173,10 @@ class ImposedTable:
                     )
             case PermuteEdit(seed=seed):
                 self._shuffle(number, range(self.steps) if step is None else [step], seed)
+            case SegmentEdit(start=start, end=end, how=how):
+                self._checked(number, [start, end - 1])
+                at = EVERY if step is None else step
+                self.segments[number].append((at, start, end, int(how == "force")))
             case TruthEdit():
                 self._impose_truth(number)
             case _:

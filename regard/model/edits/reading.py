@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from regard.errors import RegardError
-from regard.model.edits.edit import WHERE, Edit, MaskEdit, StepEdit, edit_of
+from regard.model.edits.edit import WHERE, ArcEdit, Edit, MaskEdit, StepEdit, edit_of
 from regard.model.edits.imposing import input_of
 from regard.model.edits.text import parsed
 
@@ -33,7 +33,7 @@ def read_edits(look: Any, decoder: Any) -> list[Edit]:
 def _named(edits: Sequence[Edit], decoder: Any) -> list[Edit]:
     """The edits of a text; those of the attention must be about an attended input."""
     for one in edits:
-        if not isinstance(one, MaskEdit):
+        if not isinstance(one, MaskEdit | ArcEdit):
             input_of(one, decoder.attended)
     return list(edits)
 

@@ -126,6 +126,11 @@ class Decoder(nn.Module):
         return None
 
     @property
+    def tree_over(self) -> str | None:
+        """The input whose words it joins to a dependency tree; None if it makes no such tree."""
+        return None
+
+    @property
     def attended(self) -> tuple[str, ...]:
         """The memories it attends to."""
         return () if self.reading is None else self.reading.names

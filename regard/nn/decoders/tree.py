@@ -187,14 +187,26 @@ class TreeDecoder(PositionDecoder):
         vectors: Tensor = self.dropout(torch.cat([root, memory.values], 1))
         return vectors
 
-    def distribution(self, vectors: Tensor, lengths: Tensor) -> ProjectiveTree | SpanningTree:
-        """The distribution over the trees of the first `lengths` words, from vectors (B, N+1, D)."""
-        scores = self.arcs.table(*self.arcs.sides(vectors)).squeeze(1)
-        return self._trees(at_least_single(scores), lengths)
+    @property
+    def tree_over(self) -> str | None:
+        return self.of
 
-    def _trees(self, scores: Tensor, lengths: Tensor) -> ProjectiveTree | SpanningTree:
+    def distribution(
+        self, vectors: Tensor, lengths: Tensor, arcs: Tensor | None = None
+    ) -> ProjectiveTree | SpanningTree:
+        """The distribution over the trees of the first `lengths` words, from vectors (B, N+1, D).
+
+        arcs   (B, N, N+1) bool, the heads that each word may have; default: all
+        """
+        scores = self.arcs.table(*self.arcs.sides(vectors)).squeeze(1)
+        return self._trees(at_least_single(scores), lengths, arcs)
+
+    def _trees(
+        self, scores: Tensor, lengths: Tensor, arcs: Tensor | None = None
+    ) -> ProjectiveTree | SpanningTree:
         kind = ProjectiveTree if self.structure == "projective" else SpanningTree
-        return kind(scores, self.single_root, lengths=lengths)
+        mask = None if arcs is None else nn.functional.pad(arcs.transpose(1, 2), (1, 0), value=True)
+        return kind(scores, self.single_root, lengths=lengths, mask=mask)
 
     def relation_scores(self, vectors: Tensor, heads: Tensor) -> Tensor | None:
         """log p(r | arc) (B, N, C) of the arcs from `heads` (B, N); None if the trees have no relations."""
@@ -241,10 +253,10 @@ class TreeDecoder(PositionDecoder):
     def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> ParsedTrees:
         memory = memories[self.of]
         vectors, lengths = self.vectors(memory), memory.mask.sum(-1)
-        trees = self.distribution(vectors, lengths)
+        trees = self.distribution(vectors, lengths, memory.arcs)
         # The best tree is computed on the CPU, where there are kernels for it; there are none on CUDA.
         scores = trees.potentials[0] if self.decode == "map" else trees.marginals
-        best = self._trees(scores.cpu(), lengths.cpu())
+        best = self._trees(scores.cpu(), lengths.cpu(), None if memory.arcs is None else memory.arcs.cpu())
         heads = best.heads(best.mode).clamp(min=0).to(memory.mask.device)  # (B, N)
         found = self._log_prob(trees, heads, memory.mask)
         logs = self.relation_scores(vectors, heads)

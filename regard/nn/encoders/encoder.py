@@ -140,6 +140,11 @@ class Encoder(nn.Module):
         """Make all later memories hold the last states of its layers (`Memory.last`), if it has them."""
         return LastStates(size=self.summary_size)
 
+    @property
+    def finds_heads(self) -> bool:
+        """Whether it computes a head for each position, so that its `forward` also takes `arcs`."""
+        return False
+
     @declared("names_positions")
     def position_names(
         self, collated: Any, pieces: Sequence[Sequence[str]] | None = None

@@ -205,10 +205,15 @@ class ParentedEncoder(Encoder):
     def hand_on(self) -> LastStates:
         return self.encoder.hand_on()
 
-    def forward(self, tokens: Tokens, heads: Tensor | None = None) -> Memory:
-        """heads (B, S) int64, 0 for the root symbol; required if the parents are given."""
+    @property
+    def finds_heads(self) -> bool:
+        return self.parents.reader is not None
+
+    def forward(self, tokens: Tokens, heads: Tensor | None = None, arcs: Tensor | None = None) -> Memory:
+        """heads (B, S) int64, 0 for the root symbol; required if the parents are given. arcs (B, S, S+1): the heads
+        that each word may have."""
         memory: Memory = self.encoder(tokens)
-        found, marginals = self.parents(memory.values, tokens.lengths, heads, counts=tokens.counts)
+        found, marginals = self.parents(memory.values, tokens.lengths, heads, counts=tokens.counts, arcs=arcs)
         return replace(memory, values=torch.cat([memory.values, found], -1), heads=marginals)
 
 

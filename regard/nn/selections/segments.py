@@ -43,6 +43,7 @@ class Segmental(Rescaled):
     unguided = "a segment that covers every position minimizes the guided-attention loss"
 
     structured = True
+    ruled = True
 
     def __init__(self, *, normalize: float = 2.0, decay: float = 0.005) -> None:
         super().__init__(normalize=normalize)
@@ -93,6 +94,20 @@ class Segmental(Rescaled):
             lengths=_extents(mask).expand(scores.shape[:2]),
             mask=by_query(mask),
         )
+
+    def under_rules(
+        self, weights: Tensor, scores: Tensor, mask: Tensor, rules: Tensor, step: int | None
+    ) -> Tensor:
+        from regard.nn.selections.segment_rules import ruled, rules_at
+
+        allowed, found = by_query(mask).expand(scores.shape), weights.clone()
+        for row in range(scores.shape[0]):
+            for query in range(scores.shape[1]):
+                if known := rules_at(rules, row, query if step is None else step):
+                    found[row, query] = ruled(
+                        scores[row, query], self.transitions, allowed[row, query], known
+                    ).to(found.dtype)
+        return found
 
     def traced(self, trace: Trace, name: str, best: Any, samples: Any) -> Segments:
         weights, truth = trace.attention[name], trace.truth.get(name)

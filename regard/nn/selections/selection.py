@@ -71,6 +71,7 @@ class Selection(nn.Module):
              writes too
     renormalized  whether a row without some of its positions is renormalized; False: its weights are probabilities of
              their own
+    ruled    whether segments of positions can be forced and forbidden: `under_rules`
     structured  whether a trace shows the structures behind the weights: `structure`, `traced`
     drawing  how a decoder is trained through its samples, if it draws
     """
@@ -85,6 +86,7 @@ class Selection(nn.Module):
     unguided: ClassVar[str] = ""
     draws: ClassVar[bool] = False
     renormalized: ClassVar[bool] = True
+    ruled: ClassVar[bool] = False
     structured: ClassVar[bool] = False
     drawing: SampledTraining = SampledTraining()
 
@@ -158,6 +160,13 @@ class Selection(nn.Module):
     def draw(self, weights: Tensor, rows: Tensor) -> Tensor:
         """The sampled weights of a selection that samples, in the given rows (B)."""
         return self.reading(weights)
+
+    @declared("ruled")
+    def under_rules(
+        self, weights: Tensor, scores: Tensor, mask: Tensor, rules: Tensor, step: int | None
+    ) -> Tensor:
+        """The weights (B, T, S) under rules (B, R, 4) of segments (`Imposed`); step as in `Given`."""
+        return weights
 
     @declared("structured")
     def structure(self, scores: Tensor, mask: Tensor) -> Any:
