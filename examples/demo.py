@@ -56,6 +56,7 @@ def main() -> None:
         console.print(f"{value:>10}  {name}")
     save(report(found, truth, imposed, facts), RUN / "demo.html")
     console.print(f"\nThe same as a page: [bold]{RUN / 'demo.html'}[/bold]")
+    console.print(f"To change where it looks, and watch it answer: [bold]regard studio {RUN}[/bold]")
 
 
 def pick(words: list[str]) -> list[str]:

@@ -6,7 +6,7 @@ that depends on its kind alone. A still figure does not write handles.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 __all__ = [
@@ -29,7 +29,7 @@ class Handle:
 
     def to_dict(self) -> dict[str, Any]:
         """The handle as JSON: its kind and its fields; weights have four decimals."""
-        return {"kind": self.kind} | {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
+        return {"kind": self.kind, **{name: _plain(value) for name, value in vars(self).items()}}
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 
 from rich.cells import cell_len
 
@@ -19,6 +19,7 @@ _BROAD = frozenset("mwMW@%<>—…")
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 
 
+@lru_cache(maxsize=4096)  # a figure asks for the label of a row or column at each of its cells
 def visible(piece: str) -> str:
     """A piece as a visible label: without joiners, blanks as a sign, a lone combining mark on a base."""
     piece = piece.strip(JOINER) or piece

@@ -61,18 +61,19 @@ class _Page:
             found["o"] = _round(mark.opacity)
         if mark.tip:
             found["tip"] = _printable(mark.tip)
-        if mark.tags:
-            found["tags"] = {name: _printable(value) for name, value in mark.tags}
-        if mark.at is not None:
+        if mark.at is not None:  # it says more than the tags
             found["at"] = mark.at.to_dict()
+        elif mark.tags:
+            found["tags"] = {name: _printable(value) for name, value in mark.tags}
         return found
 
     def _shape(self, mark: Mark) -> Json:
         match mark:
             case Rect():
-                box: Json = {"m": "rect"} | _box(mark)
-                box |= {"r": _round(mark.radius)} if mark.radius else {}
-                return box | self._paint(mark.fill, mark.stroke, mark.stroke_width)
+                box: Json = {"m": "rect", **_box(mark)}
+                if mark.radius:
+                    box["r"] = _round(mark.radius)
+                return self._paint(box, mark.fill, mark.stroke, mark.stroke_width)
             case Text():
                 return self._text(mark)
             case Shape():
@@ -81,10 +82,15 @@ class _Page:
                     for letter, numbers in mark.steps
                 )
                 dashes = {"dash": [_round(one) for one in mark.dashes]} if mark.dashes else {}
-                return {"m": "shape", "d": steps, **dashes} | self._paint(mark.fill, mark.stroke, mark.width)
+                return self._paint({"m": "shape", "d": steps, **dashes}, mark.fill, mark.stroke, mark.width)
             case Circle():
-                place = {"m": "circle", "x": _round(mark.x), "y": _round(mark.y), "r": _round(mark.radius)}
-                return place | self._paint(mark.fill, mark.stroke, mark.stroke_width)
+                place: Json = {
+                    "m": "circle",
+                    "x": _round(mark.x),
+                    "y": _round(mark.y),
+                    "r": _round(mark.radius),
+                }
+                return self._paint(place, mark.fill, mark.stroke, mark.stroke_width)
             case Image():
                 source = self.images.setdefault(mark.png, len(self.images))
                 sharp = {} if mark.smooth else {"sharp": 1}
@@ -106,7 +112,7 @@ class _Page:
             found |= {key: _round(given)} if given else {}
         for key, set_ in (("b", mark.bold), ("i", mark.italic), ("mono", mark.mono)):
             found |= {key: 1} if set_ else {}
-        return found | self._paint(mark.color, None, 0)
+        return self._paint(found, mark.color, None, 0)
 
     def _group(self, mark: Group) -> Json:
         found: Json = {"m": "group"}
@@ -115,10 +121,12 @@ class _Page:
         found |= {"k": mark.kind} if mark.kind else {}
         return found | {"marks": [self.mark(one) for one in mark.marks]}
 
-    def _paint(self, fill: Color | None, stroke: Color | None, width: float) -> Json:
-        found: Json = {} if fill is None else {"fill": self._color(fill)}
+    def _paint(self, found: Json, fill: Color | None, stroke: Color | None, width: float) -> Json:
+        if fill is not None:
+            found["fill"] = self._color(fill)
         if stroke is not None:
-            found |= {"stroke": self._color(stroke), "sw": _round(width)}
+            found["stroke"] = self._color(stroke)
+            found["sw"] = _round(width)
         return found
 
     def _color(self, color: Color) -> str:
@@ -129,7 +137,8 @@ class _Page:
                 name = f"o{color.shade.level}"
             case _:
                 name = color
-        self.colors.setdefault(name, [LIGHT.hex(color), DARK.hex(color)])
+        if name not in self.colors:
+            self.colors[name] = [LIGHT.hex(color), DARK.hex(color)]
         return name
 
 
@@ -139,10 +148,12 @@ def _box(mark: Rect | Image) -> Json:
 
 def _round(number: float) -> float:
     """To 0.01; a whole number stays short, and what is no number is 0."""
-    rounded = round(float(number), 2) if math.isfinite(number) else 0.0
-    return int(rounded) if rounded == int(rounded) else rounded
+    if not math.isfinite(number):
+        return 0
+    rounded = round(float(number), 2)
+    return int(rounded) if rounded.is_integer() else rounded
 
 
 def _printable(text: str) -> str:
     """Without control characters and direction overrides; the line breaks of tips stay."""
-    return "\n".join(map(printable, text.split("\n")))
+    return printable(text, "\n")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,8 +25,10 @@ _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 PIECE = 1 << 17
 """Bytes read at a time if there is a watcher."""
 REPLACEMENT = "\ufffd"
-_TURNING = frozenset([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+_TURNING = "\u202a-\u202e\u2066-\u2069"
 """Direction marks that affect other text: embeddings, overrides and isolates, and their closing marks."""
+_NO_CHARACTERS = "".join(chr(plane << 16 | 0xFFFE) + chr(plane << 16 | 0xFFFF) for plane in range(17))
+_FORBIDDEN = re.compile(f"[\x00-\x1f\x7f-\x9f{_TURNING}\ud800-\udfff{_NO_CHARACTERS}]")
 LINES = "\n\t"
 
 
@@ -37,20 +40,9 @@ def printable(text: str, keep: str = "") -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(
-        REPLACEMENT if _forbidden(character) and character not in keep else character for character in text
-    )
-
-
-def _forbidden(character: str) -> bool:
-    code = ord(character)
-    return (
-        code < 32
-        or 0x7F <= code <= 0x9F
-        or code in _TURNING
-        or 0xD800 <= code <= 0xDFFF
-        or code & 0xFFFE == 0xFFFE
-    )
+    if not keep:
+        return _FORBIDDEN.sub(REPLACEMENT, text)
+    return _FORBIDDEN.sub(lambda found: found[0] if found[0] in keep else REPLACEMENT, text)
 
 
 def say(text: str, *, error: bool = False) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -49,6 +50,29 @@ def test_the_command_serves_until_ctrl_c(folders: dict[str, Path]) -> None:
     assert running.returncode == 0 and "Traceback" not in err
     with pytest.raises(httpx.ConnectError):
         httpx.get(url)
+
+
+def test_without_its_folder_everything_else_is_whole(tmp_path: Path) -> None:
+    package = Path(regard.__file__).parent
+    shutil.copytree(
+        package, tmp_path / "regard", ignore=shutil.ignore_patterns("kernels-*", "studio", "__pycache__")
+    )
+    script = (
+        "import sys; sys.meta_path[:] = [one for one in sys.meta_path "
+        "if not getattr(one, '__module__', '').startswith('__editable__')]\n"
+        "import regard; from regard.cli import main; assert 'studio' not in dir(regard)\n"
+        "sys.argv = ['regard', *sys.argv[1:]]; main()"
+    )
+    for words, status in (["--help"], 0), (["studio", "x"], 2):
+        done = subprocess.run(
+            [sys.executable, "-c", script, *words],
+            env={**os.environ, "PYTHONPATH": str(tmp_path), "COLUMNS": "80"},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == status, done.stderr
+        assert ("No such command" in done.stderr) if status else ("studio" not in done.stdout)
 
 
 def test_a_taken_port_is_told_and_the_next_free_one_is_found() -> None:
