@@ -22,7 +22,7 @@ from regard.model.tracing import with_heads, with_nodes, with_seen, with_self_lo
 from regard.nn.decoders import BatchView
 from regard.nn.memory import Memory
 from regard.nn.network import Network
-from regard.nn.search import Ensemble, Limits, Request, Search, Stepper
+from regard.nn.search import Ensemble, Limits, Request, Search, SearchTree, Stepper
 from regard.nn.search import score as score_targets
 from regard.nn.search.stepper import not_finite
 from regard.spec import SearchSpec, Spec
@@ -55,15 +55,22 @@ class BatchInference:
         return self.network.decoders[self.output]
 
     @cached_property
+    def read(self) -> Batch:
+        """The batch as the encoders read it."""
+        if self.edits is None:
+            return self.batch
+        from regard.model.edits.masking import masked
+
+        return masked(self.batch, self.edits, list(self.spec.inputs))
+
+    @cached_property
     def encoded(self) -> Mapping[str, Memory]:
         if self.edits is None:
             return self.network.encode(self.batch)
         from regard.model.edits.arcs import with_arcs
         from regard.model.edits.imposing import imposed
-        from regard.model.edits.masking import masked
 
-        batch = masked(self.batch, self.edits, list(self.spec.inputs))
-        encoded = with_arcs(self.edits, self.network, batch, self.decoder)
+        encoded = with_arcs(self.edits, self.network, self.read, self.decoder)
         truth = self.network.truth(self.output, self.batch, encoded)
         return imposed(self.edits, encoded, self.decoder, truth)
 
@@ -80,11 +87,13 @@ class BatchInference:
         prefix: str | None = None,
         others: Sequence[BatchInference] = (),
         keys: Sequence[int] | None = None,
+        trees: list[SearchTree] | None = None,
     ) -> Any:
         """The result of the decoder: a text by search, anything else in one step.
 
-        keys   a number for each row that, with the seed, determines its samples; default: the row's number in
-               the data
+        keys    a number for each row that, with the seed, determines its samples; default: the row's number in
+                the data
+        trees   where to put the tree of the search, for a batch of one row
         """
         if not self.decoder.stepwise:
             if others or prefix is not None:
@@ -96,7 +105,12 @@ class BatchInference:
         seed = self.spec.training.seed
         keys = self.batch.rows if keys is None else keys
         search = make_search(self.spec.search, keys, seed=seed, prefix=forced)
-        return search(self.together(others))
+        stepper = self.together(others)
+        if trees is None:
+            return search(stepper)
+        found, tree = search.traced(stepper)
+        trees.append(tree)
+        return found
 
     def given(self, others: Sequence[BatchInference] = ()) -> Any:
         """The targets of the batch in the form of the decoder's result."""
@@ -126,7 +140,7 @@ class BatchInference:
 
         given   whether the results are the targets of the batch
         """
-        view = self._view(trace, given)
+        view = self.view(trace, given)
         predictions: list[Prediction] = self.decoder.predictions(found, self.column, view)
         for row, answer in enumerate(predictions, 1):
             if not answer.score < math.inf:
@@ -147,7 +161,7 @@ class BatchInference:
             row = int((~(scores < math.inf)).flatten(1 if scores.dim() > 1 else 0).nonzero()[0, 0]) + 1
             raise not_finite(f"{self.output}, row {row} of the batch")
 
-    def _view(self, trace: bool, given: bool) -> BatchView:
+    def view(self, trace: bool = True, given: bool = False) -> BatchView:
         """The batch in readable form."""
         written = None
         if given and self.batch.texts is not None and self.column.is_text:

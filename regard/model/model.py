@@ -35,6 +35,7 @@ from regard.trace.prediction import Prediction
 if TYPE_CHECKING:
     from regard.model.edits import Edit
     from regard.model.override import Override
+    from regard.model.recording import Recorder, Recording
 
 PREDICT_ROWS = 64
 DEFAULT_BATCH_COST = 4000
@@ -68,6 +69,7 @@ class PredictOptions(SearchOptions, total=False):
     prefix: str | None
     ensemble: Sequence[Model]
     look: Overrides | None
+    record: str | Sequence[str]
 
 
 def check_several(answers: Sequence[Prediction], output: str) -> None:
@@ -110,6 +112,7 @@ class Model(AnyModel):
         prefix: str | None = None,
         ensemble: Sequence[Model] = (),
         look: Overrides | None = None,
+        record: str | Sequence[str] = (),
         **search: Unpack[SearchOptions],
     ) -> Prediction | list[Prediction]:
         """Predict the output of one input, or of several inputs in their order.
@@ -125,6 +128,8 @@ class Model(AnyModel):
         ensemble      additional models of the ensemble
         look          an override of the attention, for one input: a text, or a list of edits (`regard.model.edits`);
                       for several inputs, a list of edits for each
+        record        what a trace holds beside the attention: "states" (gates and states of recurrent cells),
+                      "beam" (the tree of the search), "times"; or a part of it, see `regard.model.recording`
         search        how a text is searched: `method`, `beam`, `length_penalty`, `n_best`, `min_length`,
                       `max_length`, `temperature`, `top_k`, `top_p`, `replace_unknown`, and the options of your own
                       search, as in the spec's `search`; default: from the spec. `n_best` is the number of answers
@@ -153,8 +158,9 @@ class Model(AnyModel):
             others = [(other, other._encoded([other.row(value) for value in several])) for other in ensemble]
             draws = model.spec.search.method.part.draws
             keys = sample_keys(rows.raw(number) for number in range(len(several))) if draws else []
+            recording = _recording(record, trace=trace, models=1 + len(ensemble))
             found = []
-            for batch in rows.batches(batch_rows):
+            for batch in rows.batches(batch_rows if recording is None else 1):
                 answers = model.answer(
                     batch,
                     output=output,
@@ -164,6 +170,7 @@ class Model(AnyModel):
                     ensemble=[(other, data.batch(batch.rows)) for other, data in others],
                     edits=None if edits is None else [edits[row] for row in batch.rows],
                     keys=[keys[row] for row in batch.rows] if keys else None,
+                    recording=recording,
                 )
                 found.append((batch.rows, answers))
         answers = in_order(found)
@@ -179,13 +186,13 @@ class Model(AnyModel):
     @overload
     def score(  # type: ignore[overload-overlap]
         self, inputs: Input, targets: Target, *, output: str | None = None, samples: int = 0,
-        look: Overrides | None = None,
+        look: Overrides | None = None, record: str | Sequence[str] = (),
     ) -> Prediction: ...  # fmt: skip
 
     @overload
     def score(
         self, inputs: Iterable[Input], targets: Iterable[Target], *, output: str | None = None,
-        samples: int = 0, look: Overrides | None = None,
+        samples: int = 0, look: Overrides | None = None, record: str | Sequence[str] = (),
     ) -> list[Prediction]: ...  # fmt: skip
 
     def score(
@@ -196,12 +203,14 @@ class Model(AnyModel):
         output: str | None = None,
         samples: int = 0,
         look: Overrides | None = None,
+        record: str | Sequence[str] = (),
     ) -> Prediction | list[Prediction]:
         """Given outputs as predictions: their log-probabilities, and the attention of the model.
 
         output        the name of the output, if the model has several
         samples       as in `predict`
         look          as in `predict`, for one pair
+        record        as in `predict`; nothing is searched, so there is no "beam"
         """
         several, single = one_or_several(inputs, [self.columns[name] for name in self.spec.inputs])
         alone = isinstance(targets, str | int | float | np.generic)
@@ -223,6 +232,7 @@ class Model(AnyModel):
                 Row({**self.row(value), column.field: column.written(target)}, file="pair", line=number)
                 for number, (value, target) in enumerate(zip(several, wanted, strict=True), 1)
             ]
+            recording = _recording(record)
             answers = in_order(
                 (
                     batch.rows,
@@ -232,9 +242,10 @@ class Model(AnyModel):
                         structures=True,
                         samples=samples,
                         edits=None if edits is None else [edits[row] for row in batch.rows],
+                        recording=recording,
                     ),
                 )
-                for batch in self._encoded(rows, [name]).batches(PREDICT_ROWS)
+                for batch in self._encoded(rows, [name]).batches(1 if recording else PREDICT_ROWS)
             )
         return answers[0] if single else answers
 
@@ -248,14 +259,21 @@ class Model(AnyModel):
         samples: int = 0,
         ensemble: Sequence[tuple[Model, Batch]] = (),
         edits: Sequence[Sequence[Edit]] | None = None,
+        recording: Recording | None = None,
     ) -> list[Prediction]:
         """As `score`, for a batch with targets; `structures`: add structures and inputs to the traces;
-        `edits`: those of each row."""
+        `edits`: those of each row; `recording`: for a batch of one row."""
         with answering(self, *(other for other, _ in ensemble)):
             inference = self._inference(batch, output, edits)
+            recorder = _recorder(inference, recording)
             found = inference.given([other._inference(part, output) for other, part in ensemble])
             answers = inference.answers(found, given=True)
-            return inference.structured(inference.seen(answers), found, samples) if structures else answers
+            if not structures:
+                return answers
+            answers = inference.seen(answers)
+            if recorder is not None:
+                return recorder.structured(answers, found, samples)
+            return inference.structured(answers, found, samples)
 
     @torch.inference_mode()
     def answer(
@@ -269,17 +287,22 @@ class Model(AnyModel):
         ensemble: Sequence[tuple[Model, Batch]] = (),
         edits: Sequence[Sequence[Edit]] | None = None,
         keys: Sequence[int] | None = None,
+        recording: Recording | None = None,
     ) -> list[Prediction]:
         """Predictions for the rows of a batch.
 
-        edits  the edits of each row (`edits` reads them)
-        keys   a number for each row that, with the seed, determines its samples; default: the row's number in
-               the data
+        edits      the edits of each row (`edits` reads them)
+        keys       a number for each row that, with the seed, determines its samples; default: the row's number in
+                   the data
+        recording  what to record of a batch of one row
         """
         name = self.output_name(output)
         with answering(self, *(other for other, _ in ensemble)):
             inference = self._inference(batch, name, edits)
-            found = inference.find(prefix, [other._inference(part, name) for other, part in ensemble], keys)
+            recorder = _recorder(inference, recording)
+            others = [other._inference(part, name) for other, part in ensemble]
+            find = inference.find if recorder is None else recorder.find
+            found = find(prefix, others, keys)
             answers = inference.answers(found, trace=trace)
             count = self.spec.search.n_best
             if count > 1 and not self.network.decoders[name].stepwise:
@@ -287,6 +310,8 @@ class Model(AnyModel):
             if not trace:
                 return answers
             answers = inference.seen(answers)
+            if recorder is not None:
+                return recorder.structured(answers, found, samples)
             return answers if ensemble else inference.structured(answers, found, samples)
 
     def _inference(
@@ -416,6 +441,28 @@ class Model(AnyModel):
         return RegardError(
             "this model reads no input: it continues a text.", where=where, fix=Message("Use  ", instead)
         )
+
+
+def _recording(record: str | Sequence[str], *, trace: bool = True, models: int = 1) -> Recording | None:
+    """What to record; None: nothing."""
+    if not record:
+        return None
+    if not trace or models > 1:
+        raise RegardError(
+            f"record works with a trace and no ensemble; received trace={trace} and {models} models.",
+            where="record",
+        )
+    from regard.model.recording import read_recording
+
+    return read_recording(record)
+
+
+def _recorder(inference: BatchInference, recording: Recording | None) -> Recorder | None:
+    if recording is None:
+        return None
+    from regard.model.recording import Recorder
+
+    return Recorder(inference, recording)
 
 
 def class_of(spec: Spec) -> type[AnyModel]:

@@ -74,15 +74,16 @@ class Network(nn.Module):
 
         arcs   (B, S, S+1) by input, the heads that an encoder may choose, where some are forced or forbidden
         """
-        encoded = {}
-        for name, reader in self.readers.items():
-            given = {"heads": batch[self.trees[name]].heads} if name in self.trees else {}
-            if arcs is not None and name in arcs:
-                given["arcs"] = arcs[name]
-            memory: Memory = self.encoders[reader](batch[name], **given)
-            copied = getattr(batch[name], "verbatim", None)
-            encoded[name] = memory if copied is None else replace(memory, verbatim=copied.keys)
-        return encoded
+        return {name: self.encode_one(name, batch, (arcs or {}).get(name)) for name in self.readers}
+
+    def encode_one(self, name: str, batch: Batch, arcs: Tensor | None = None) -> Memory:
+        """The memory of one input; `arcs` of this input, as in `encode`."""
+        given = {"heads": batch[self.trees[name]].heads} if name in self.trees else {}
+        if arcs is not None:
+            given["arcs"] = arcs
+        memory: Memory = self.reader(name)(batch[name], **given)
+        copied = getattr(batch[name], "verbatim", None)
+        return memory if copied is None else replace(memory, verbatim=copied.keys)
 
     def reader(self, name: str) -> Any:
         """The encoder of an input, its own or a shared one."""

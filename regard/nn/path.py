@@ -22,7 +22,7 @@ A recording replays calls without Python; whether it may is a question of its ow
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -198,9 +198,10 @@ def faster(call: str, device: torch.device, *given: Any, **more: Any) -> Any:
 
 
 class _Switch(threading.local):
-    """Number of open `without_fast_paths` contexts of a thread."""
+    """Number of open `without_fast_paths` contexts of a thread, and the objects that compute plainly in it."""
 
     open = 0
+    plain: frozenset[int] = frozenset()
 
 
 _switch = _Switch()
@@ -218,6 +219,17 @@ def without_fast_paths() -> Iterator[None]:
         yield
     finally:
         _switch.open -= 1
+
+
+@contextmanager
+def plainly(things: Iterable[Any]) -> Iterator[None]:
+    """Compute these objects with their own methods, in this thread; everything else stays fast."""
+    before = _switch.plain
+    _switch.plain = before | frozenset(map(id, things))
+    try:
+        yield
+    finally:
+        _switch.plain = before
 
 
 def off() -> bool:
@@ -259,7 +271,7 @@ class Replaces:
         if torch.compiler.is_compiling():  # a compiler cannot trace the rest
             return kind
         own = vars(thing)
-        if not own.keys().isdisjoint(known) or hooked(own):
+        if not own.keys().isdisjoint(known) or hooked(own) or id(thing) in _switch.plain:
             return None
         return kind if not self.children or _simple_inside(own) else None
 

@@ -17,6 +17,7 @@ from regard.nn.cells.cell import TorchRecurrence
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.path import faster
+from regard.nn.watching import record_of
 from regard.parts import Mistakes, Options
 from regard.private import transforms_active
 
@@ -148,6 +149,8 @@ class RecurrentLayer(nn.Module):
             return self.run(inputs, packing, whole=whole)
         turned = packing.turned()
         outputs, last = self.run(inputs.index_select(0, turned), packing, whole=whole)
+        if (record := record_of(self.cell(0))) is not None:
+            record.turn(packing)
         return outputs.index_select(0, turned), last
 
     def run(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
@@ -182,9 +185,11 @@ class RecurrentLayer(nn.Module):
             state = self.first[direction].expand(len(packing.longest), -1)
             reached = []
             for low, high in packing.steps if direction == 0 else packing.steps[::-1]:
-                advanced = cell.advance(projected[low:high], state[: high - low])
+                advanced = cell.stepped(projected[low:high], state[: high - low])
                 state = torch.cat([advanced, state[high - low :]])
                 reached.append(cell.output(advanced))
+            if (record := record_of(cell)) is not None:
+                record.place(packing, backward=direction == 1)
             outputs.append(torch.cat(reached if direction == 0 else reached[::-1]))
             lasts.append(state)
         states = torch.stack(lasts, 1).index_select(0, packing.back)
@@ -227,12 +232,12 @@ class Stack(nn.Module):
     def forward(self, projected: Tensor, states: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
         """The first layer's projected input (…, G) and all states → the output (…, size) and the new states."""
         cell = self.cell(0)
-        state = cell.advance(projected, states[0])
+        state = cell.stepped(projected, states[0])
         output, advanced = cell.output(state), [state]
         for index in range(1, len(self.cells)):
             cell = self.cell(index)
             below = self.dropout(output)
-            state = cell.advance(cell.project(below), states[index])
+            state = cell.stepped(cell.project(below), states[index])
             output = cell.output(state) + below if self.residual else cell.output(state)
             advanced.append(state)
         return output, tuple(advanced)
@@ -261,8 +266,10 @@ class Stack(nn.Module):
             return run_cells([cell], inputs, packing, first.unsqueeze(0), training=self.training)[0]
         projected, state, reached = cell.project(inputs), first, []
         for low, high in packing.steps:
-            state = cell.advance(projected[low:high], state[: high - low])
+            state = cell.stepped(projected[low:high], state[: high - low])
             reached.append(cell.output(state))
+        if (record := record_of(cell)) is not None:
+            record.place(packing, backward=False)
         return torch.cat(reached)
 
 
@@ -289,3 +296,33 @@ def handed_on(memory: Memory, stack: Stack) -> tuple[Tensor, ...]:
     """`bridge: copy`: the last states of the encoder's layers, one (B, 1, state) for each."""
     size = stack.cell(0).state_size
     return tuple(one[:, None, :size] for one in memory.last or (memory.summary,))
+
+
+PLACES = ("layers", "cells", "stack", "cell", "layer")
+"""Names of attributes that tell nothing about a cell."""
+
+
+def named_cells(module: nn.Module) -> dict[str, Cell]:
+    """The recurrent cells inside a module, by the way to them: "2.forward" of its second layer, "" of its only cell."""
+    found: dict[str, Cell] = {}
+    for path, part in module.named_modules():
+        if isinstance(part, Cell):
+            name = ".".join(_written_path(module, path.split(".") if path else []))
+            found[f"{name} ({path})" if name in found else name] = part
+    return found
+
+
+def _written_path(module: nn.Module, path: Sequence[str]) -> Iterator[str]:
+    """The names on the way to a cell; of lists with several parts, the number from 1."""
+    reader = owner = module
+    for name in path:
+        below = owner.get_submodule(name)
+        if isinstance(owner, nn.ModuleList):
+            if isinstance(reader, RecurrentLayer) and isinstance(below, Cell):
+                if len(owner) == 2 or reader.backward:
+                    yield "backward" if name == "1" or reader.backward else "forward"
+            elif len(owner) > 1:
+                yield str(int(name) + 1)
+        elif name not in PLACES:
+            yield name
+        reader, owner = owner, below

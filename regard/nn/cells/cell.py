@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from regard import parts
 from regard.errors import RegardError
 from regard.nn.letters import Letters
+from regard.nn.watching import record_of
 from regard.parts import find, one_of
 from regard.parts.contract import base, declared, optional, required
 
@@ -164,6 +165,21 @@ class Cell(nn.Module):
         """(…, gates·size), (…, state_size) → (…, state_size)."""
         raise NotImplementedError
 
+    def stepped(self, projected: Tensor, state: Tensor) -> Tensor:
+        """As `advance`; what the cell shows of the step is kept if someone watches it (`regard.nn.watching`)."""
+        advanced = self.advance(projected, state)
+        record = record_of(self)
+        if record is not None:
+            record.add(self.shown(projected, state, advanced))
+        return advanced
+
+    @optional("at every step of a cell whose states are recorded")
+    def shown(self, projected: Tensor, state: Tensor, advanced: Tensor) -> dict[str, Tensor]:
+        """What a trace shows of a step, (…, D) by name, from the arguments of `advance` and its result: the gates of
+        the cell. By default the vectors of the new state: "hidden", and "cell" if it carries another."""
+        names = ["hidden", *(f"cell {number}" if number > 1 else "cell" for number in range(1, self.states))]
+        return dict(zip(names, advanced.split(self.size, -1), strict=True))
+
     @optional("after every step, where the state is more than what others see")
     def output(self, state: Tensor) -> Tensor:
         """(…, state_size) → (…, size), the part of the state that others see."""
@@ -179,7 +195,7 @@ class Cell(nn.Module):
         return None
 
     def forward(self, inputs: Tensor, state: Tensor) -> Tensor:
-        return self.advance(self.project(inputs), state)
+        return self.stepped(self.project(inputs), state)
 
 
 def dense_or_packed(run: Callable[..., tuple[Tensor, Tensor]]) -> TorchRecurrence:

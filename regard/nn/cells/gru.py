@@ -103,6 +103,13 @@ class GRUCell(Cell):
         found: Tensor | None = faster("gru.advance", state.device, self, projected, state)
         if found is not None:
             return found
+        _, update, new = self._gates(projected, state)
+        if self.update == "torch":
+            return torch.lerp(new, state, update)
+        return torch.lerp(state, new, update)
+
+    def _gates(self, projected: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """r, z and n of a step."""
         split, squash = 2 * self.size, ACTIVATIONS[self.activation]
         if self.reset == "before":
             recurrent = nn.functional.linear(state, self.weight_hh[:split], self.bias_hh[:split])
@@ -113,9 +120,11 @@ class GRUCell(Cell):
             recurrent = nn.functional.linear(state, self.weight_hh, self.bias_hh)
             reset, update = torch.sigmoid(projected[..., :split] + recurrent[..., :split]).chunk(2, -1)
             new = squash(projected[..., split:] + reset * recurrent[..., split:])
-        if self.update == "torch":
-            return torch.lerp(new, state, update)
-        return torch.lerp(state, new, update)
+        return reset, update, new
+
+    def shown(self, projected: Tensor, state: Tensor, advanced: Tensor) -> dict[str, Tensor]:
+        reset, update, new = self._gates(projected, state)
+        return {"reset": reset, "update": update, "candidate": new, "hidden": advanced}
 
 
 WRITTEN = Replaces(GRUCell)

@@ -45,7 +45,12 @@ class JordanCell(Cell):
         return gate_letters("h", mark) | linear("write", f"V_h{mark}", f"d_h{mark}")
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
-        squash = ACTIVATIONS[self.activation]
-        hidden = squash(projected + nn.functional.linear(state, self.weight_hh, self.bias_hh))
-        written: Tensor = squash(self.write(hidden))
+        written: Tensor = ACTIVATIONS[self.activation](self.write(self._hidden(projected, state)))
         return written
+
+    def _hidden(self, projected: Tensor, state: Tensor) -> Tensor:
+        recurrent = nn.functional.linear(state, self.weight_hh, self.bias_hh)
+        return ACTIVATIONS[self.activation](projected + recurrent)
+
+    def shown(self, projected: Tensor, state: Tensor, advanced: Tensor) -> dict[str, Tensor]:
+        return {"hidden": self._hidden(projected, state), "output": advanced}

@@ -59,13 +59,22 @@ class LSTMCell(Cell):
         found: Tensor | None = faster("lstm.advance", state.device, self, projected, state)
         if found is not None:
             return found
-        hidden, carry = state.chunk(2, -1)
-        recurrent = nn.functional.linear(hidden, self.weight_hh, self.bias_hh)
-        preactivations = projected + recurrent
-        entry, forget, new, exit_ = preactivations.chunk(4, -1)
+        entry, forget, new, exit_ = self._gates(projected, state)
+        carry = forget * state[..., self.size :] + entry * new
+        return torch.cat([exit_ * ACTIVATIONS[self.activation](carry), carry], -1)
+
+    def _gates(self, projected: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """i, f, g and o of a step."""
+        recurrent = nn.functional.linear(state[..., : self.size], self.weight_hh, self.bias_hh)
+        entry, forget, new, exit_ = (projected + recurrent).chunk(4, -1)
         squash = ACTIVATIONS[self.activation]
-        carry = torch.sigmoid(forget) * carry + torch.sigmoid(entry) * squash(new)
-        return torch.cat([torch.sigmoid(exit_) * squash(carry), carry], -1)
+        return torch.sigmoid(entry), torch.sigmoid(forget), squash(new), torch.sigmoid(exit_)
+
+    def shown(self, projected: Tensor, state: Tensor, advanced: Tensor) -> dict[str, Tensor]:
+        entry, forget, new, exit_ = self._gates(projected, state)
+        hidden, carry = advanced.chunk(2, -1)
+        gates = {"input": entry, "forget": forget, "output": exit_, "candidate": new}
+        return {**gates, "cell": carry, "hidden": hidden}
 
 
 def recurrence(inputs: Tensor, sizes: Tensor | None, first: Tensor, *common: Any) -> tuple[Tensor, Tensor]:

@@ -47,8 +47,14 @@ class MultiplicativeCell(Cell):
         return gate_letters("mh", mark)
 
     def advance(self, projected: Tensor, state: Tensor) -> Tensor:
-        size = self.size
-        factors = nn.functional.linear(state, self.weight_hh[:size], self.bias_hh[:size])
-        chosen = projected[..., :size] * factors
+        size, chosen = self.size, self._factors(projected, state)
         recurrent = nn.functional.linear(chosen, self.weight_hh[size:], self.bias_hh[size:])
         return ACTIVATIONS[self.activation](projected[..., size:] + recurrent)
+
+    def _factors(self, projected: Tensor, state: Tensor) -> Tensor:
+        """m of a step."""
+        factors = nn.functional.linear(state, self.weight_hh[: self.size], self.bias_hh[: self.size])
+        return projected[..., : self.size] * factors
+
+    def shown(self, projected: Tensor, state: Tensor, advanced: Tensor) -> dict[str, Tensor]:
+        return {"factors": self._factors(projected, state), "hidden": advanced}

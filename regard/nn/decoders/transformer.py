@@ -57,6 +57,7 @@ from regard.nn.transformer_layers import (
     TransformerOptions,
     check_heads,
 )
+from regard.nn.watching import heads_kept
 from regard.parts import Dropout, Mistakes, Plan, register
 from regard.trace import LayerHeads
 from regard.trace.prediction import Prediction
@@ -339,15 +340,21 @@ class TransformerDecoder(StepwiseDecoder):
         found: dict[str, tuple[str, Tensor]] = {}
         for number, layer in enumerate(self._layers(), 1):
             seen = layer.first.enter(x)
-            own = layer.itself.weights(seen, layer.itself.prepare(seen)[0])
-            found[f"decoder layer {number} over the output so far"] = ("", own)
+            itself, name_of = (
+                f"decoder layer {number} over the output so far",
+                f"decoder layer {number} over {{}}",
+            )
+            if heads_kept(itself):
+                found[itself] = ("", layer.itself.weights(seen, layer.itself.prepare(seen)[0]))
             prepared = layer.over.prepare_all({over: memories[over].values for over in self.names})
             x = layer.first(x, layer.itself(seen, layer.itself.prepare(seen)))
             asked = layer.second.enter(x)
-            looks = layer.over.weights(asked, prepared[0], mask[:, None, None])
-            looks = looks if imposed is None else imposed.on(looks, None)
-            for name, weights in self._by_name(looks, memories).items():
-                found[f"decoder layer {number} over {name}"] = (name, weights)
+            kept = [name for name in self.names if heads_kept(name_of.format(name))]
+            if kept or imposed is not None:
+                looks = layer.over.weights(asked, prepared[0], mask[:, None, None])
+                looks = looks if imposed is None else imposed.on(looks, None)
+                by_name = self._by_name(looks, memories)
+                found.update({name_of.format(name): (name, by_name[name]) for name in kept})
             if imposed is None:
                 read = layer.over(asked, prepared, mask[:, None, None])
             else:

@@ -51,6 +51,7 @@ from regard.nn.transformer_layers import (
     TransformerOptions,
     check_heads,
 )
+from regard.nn.watching import heads_kept
 from regard.parts import Mistakes, Plan, register
 
 
@@ -196,6 +197,8 @@ class TransformerEncoder(TextEncoder):
         x, mask = self._start(collated)
         found = {}
         for number, layer in enumerate(self.layers, 1):
-            found[f"encoder layer {number}"] = layer.looks(x, mask)  # type: ignore[operator]
+            name = f"encoder layer {number}"
+            if heads_kept(name):
+                found[name] = layer.looks(x, mask)  # type: ignore[operator]
             x = layer(x, mask)
         return found

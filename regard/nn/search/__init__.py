@@ -6,6 +6,7 @@ from regard.nn.search.score import score
 from regard.nn.search.search import Request, Search
 from regard.nn.search.stepper import Ensemble, Limits, Stepper
 from regard.nn.search.token_by_token import TokenChoice, token_by_token
+from regard.nn.search.tree import SearchTree
 from regard.nn.stepping import Stepwise
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Request",
     "Sample",
     "Search",
+    "SearchTree",
     "Stepper",
     "Stepwise",
     "TokenChoice",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Self
 
@@ -24,6 +24,7 @@ from regard.nn.search.stepper import (
     check_outputs,
     check_scores,
 )
+from regard.nn.search.tree import Ending, SearchTree, tree_of_beam
 from regard.parts import Depth, register
 
 
@@ -93,8 +94,25 @@ class Beam(Search):
         found: Hypotheses | None = faster("search.beam", stepper.lengths.device, self, stepper, bounds)
         return self.step_by_step(stepper, bounds) if found is None else found
 
-    @torch.no_grad()
+    def traced(self, stepper: Stepper) -> tuple[Hypotheses, SearchTree]:
+        bounds = self.limits.of(stepper)
+        endings: list[Ending] = []
+        paths, finished = self._searched(stepper, bounds, endings)
+        tree = tree_of_beam(paths, finished, endings, self.best, int(bounds.last[0]))
+        return paths.follow(finished, self.best), tree
+
     def step_by_step(self, stepper: Stepper, bounds: Bounds) -> Hypotheses:
+        paths, finished = self._searched(stepper, bounds)
+        return paths.follow(finished, self.best)
+
+    @torch.no_grad()
+    def _searched(
+        self, stepper: Stepper, bounds: Bounds, endings: list[Ending] | None = None
+    ) -> tuple[BackPointers, Finished]:
+        """The steps of the beam, and the finished hypotheses.
+
+        endings   where to note every hypothesis that ends, of a single source
+        """
         state, paths = stepper.start(), BackPointers(stepper.end)
         unfinished = Unfinished.all(len(stepper.lengths), stepper.lengths.device)
         words = torch.full((len(unfinished), 1), stepper.begin, device=stepper.lengths.device)
@@ -112,6 +130,8 @@ class Beam(Search):
                 dead = ~normalizer.isfinite()  # prefixes that no token can continue
                 gained = gained.masked_fill(dead, -torch.inf)
                 best = best.masked_fill(dead.unsqueeze(-1), -torch.inf)
+            if endings is not None:
+                endings += self._endings(best, words, gained, bounds, t)
             live, parents, words, finished, done = self.advance(
                 best, words, gained, finished, done, bounds, t
             )
@@ -133,7 +153,18 @@ class Beam(Search):
             state = state.reorder(parents)
         finished = Finished.joined([*finals, (unfinished.rows, finished)])
         check_outputs(finished.totals[:, 0])
-        return paths.follow(finished, self.best)
+        return paths, finished
+
+    def _endings(
+        self, best: Tensor, words: Tensor, gained: Tensor, bounds: Bounds, step: int
+    ) -> Iterator[Ending]:
+        """The hypotheses about the first source that end at a step."""
+        scores, slots, tokens = (
+            one[0].tolist() for one in best_continuations(best, words, gained, 2 * self.size)
+        )
+        for score, slot, token in list(zip(scores, slots, tokens, strict=True))[: self.size]:
+            if token == bounds.end and score > -torch.inf:
+                yield step, slot, score
 
     def advance(
         self,

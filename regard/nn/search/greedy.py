@@ -11,6 +11,7 @@ from regard.nn.search.hypotheses import Hypotheses, Unfinished
 from regard.nn.search.search import Request, Search
 from regard.nn.search.stepper import Limits, Stepper, top
 from regard.nn.search.token_by_token import written
+from regard.nn.search.tree import SearchTree, tree_of_hypotheses
 from regard.parts import register
 
 
@@ -26,6 +27,10 @@ class Greedy(Search):
     @classmethod
     def make(cls, options: Any, request: Request) -> Self:
         return cls(limits=request.limits)
+
+    def traced(self, stepper: Stepper) -> tuple[Hypotheses, SearchTree]:
+        found = self(stepper)
+        return found, tree_of_hypotheses(found, int(self.limits.of(stepper).last[0]))
 
     def __call__(self, stepper: Stepper) -> Hypotheses:
         return written(stepper, MostProbable(), self.limits.of(stepper))

@@ -16,6 +16,7 @@ from regard.nn.search.hypotheses import Hypotheses, Unfinished
 from regard.nn.search.search import Request, Search
 from regard.nn.search.stepper import Limits, Stepper
 from regard.nn.search.token_by_token import written
+from regard.nn.search.tree import SearchTree, tree_of_hypotheses
 from regard.parts import Positive, Share, register
 
 
@@ -79,6 +80,10 @@ class Sample(Search):
     @classmethod
     def named(cls, options: Any) -> str:
         return f"sampling at temperature {options.temperature:g}"
+
+    def traced(self, stepper: Stepper) -> tuple[Hypotheses, SearchTree]:
+        found = self(stepper)
+        return found, tree_of_hypotheses(found, int(self.limits.of(stepper).last[0]))
 
     def __call__(self, stepper: Stepper) -> Hypotheses:
         bounds = self.limits.of(stepper)

@@ -12,6 +12,7 @@ from torch import Tensor
 from regard.nn.search.hypotheses import Hypotheses, Unfinished
 from regard.nn.search.stepper import Limits, Stepper
 from regard.nn.search.token_by_token import token_by_token
+from regard.nn.search.tree import SearchTree, tree_of_hypotheses
 from regard.parts import Options as PartOptions
 from regard.parts.contract import base, optional, required
 
@@ -79,6 +80,12 @@ class Search(ABC):
     def __call__(self, stepper: Stepper) -> Hypotheses:
         """Write the outputs of all sources: `stepper.start()` is the first state, `stepper.step(tokens, state)` one
         step. `self.write(stepper, choose)` does it for a rule that chooses each next token."""
+
+    @optional("to record the hypotheses of one source")
+    def traced(self, stepper: Stepper) -> tuple[Hypotheses, SearchTree]:
+        """The outputs of a single source, and all hypotheses as a tree. By default the tree of the outputs."""
+        found = self(stepper)
+        return found, tree_of_hypotheses(found)
 
     def write(self, stepper: Stepper, choose: Callable[[Tensor], Tensor]) -> Hypotheses:
         """One output for each source, within the limits of the request.
