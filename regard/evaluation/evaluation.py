@@ -22,6 +22,8 @@ from regard.metrics import (
 )
 from regard.parts import nearest
 
+MOST_LABELS = 24
+"""Labels of a confusion matrix that is still readable."""
 PLACE = "place"
 """Group by the place in the answer, not by a column."""
 
@@ -74,6 +76,26 @@ class Evaluation:
         for name, score in self.scores.items():
             lines.append(f"  {name} {score.value:.4g}{self.beside(name, '   ')}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """The notebook view: the scores with their baselines, and the confusion of labels."""
+        from regard.inspect import confusion, notebook_table, notebook_title
+
+        rows = [
+            [name, score.value, self.beside(name).strip(" ()"), score.n, score.signature]
+            for name, score in self.scores.items()
+        ]
+        parts = [
+            notebook_title("Evaluation", f"{self.split}: {self.measured}".removeprefix(": ")),
+            notebook_table(("metric", "value", "baseline", "n", "how it is computed"), rows),
+        ]
+        for output, found in self.labels.items():
+            if 1 < len(found.labels) <= MOST_LABELS:
+                title = output if len(self.labels) > 1 else ""
+                parts.append(
+                    confusion(found.confusion.astype(float), found.labels, title=title)._repr_html_()
+                )
+        return "".join(parts)
 
     def beside(self, name: str, before: str = " ") -> str:
         """The baseline of a score, by what it is: ` (majority baseline 0.52)`; empty if it has none."""

@@ -104,6 +104,10 @@ class Announcer:
             highlight=False,
         )
 
+    def written(self, what: str, path: Path) -> None:
+        """Where something beside the model was written."""
+        self.console.print(f"the {what} is in [bold]{escape(str(path))}[/bold]", highlight=False)
+
     def _kept(self, result: Result) -> str:
         """The evaluation that chose the weights, with the value of the metric that decided."""
         metric = self.spec.training.metric

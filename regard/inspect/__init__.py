@@ -37,6 +37,7 @@ from regard.inspect.highlight import highlight, pieces, shaded
 from regard.inspect.inputs import draw_input
 from regard.inspect.layout import Block
 from regard.inspect.lengths import lengths_figure
+from regard.inspect.notebook import notebook_table, notebook_title
 from regard.inspect.page import page, prediction_fragment, trace_page
 from regard.inspect.panels import panels_of
 from regard.inspect.ranking import beam, labels
@@ -95,6 +96,8 @@ __all__ = [
     "hops",
     "labels",
     "lengths_figure",
+    "notebook_table",
+    "notebook_title",
     "page",
     "panels",
     "pieces",

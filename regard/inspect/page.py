@@ -17,7 +17,7 @@ from regard.inspect.drawings.drawing import drawing_for, drawn
 from regard.inspect.figure import figure
 from regard.inspect.heads import heads_figure
 from regard.inspect.narrowing import with_short_words
-from regard.inspect.page_style import REPORT, SCRIPT, STYLE
+from regard.inspect.page_style import REPORT, SCRIPT, STYLE, TABLES
 from regard.inspect.ranking import beam, labels
 from regard.inspect.samples import samples
 from regard.inspect.scene import Scene
@@ -40,16 +40,14 @@ def page(
     subtitle: str = "",
     heading: bool = True,
     contents: bool = False,
-    script: str = SCRIPT,
-    module: str = "",
+    script: bool = True,
     sealed: bool = False,
 ) -> str:
     """The page as HTML.
 
     heading    whether the title is shown at the top of the page; a single figure has its own title
     contents   whether a line of links to the sections follows the title
-    script     the script of the page; "" for none
-    module     an ES module after it
+    script     False: without scripts
     sealed     forbid everything that is not in the page: other scripts, connections, images of the network
     """
     laid = [_laid_out(section) for section in sections]
@@ -58,9 +56,10 @@ def page(
     top += _contents(sections) if contents else ""
     body = "\n".join(_section(one, f"s{number}" if contents else "") for number, one in enumerate(laid, 1))
     style = f"{STYLE}\n{REPORT}" if contents else STYLE
-    policy = f"\n{_policy([one for one in (script, module) if one])}" if sealed else ""
-    scripts = f"\n<script>{script}</script>" if script else ""
-    scripts += f'\n<script type="module">{module}</script>' if module else ""
+    sortable = TABLES if 'class="sortable"' in body else ""
+    written = SCRIPT + sortable if script else ""
+    policy = f"\n{_policy([written] if written else [])}" if sealed else ""
+    scripts = f"\n<script>{written}</script>" if written else ""
     return f"""<!doctype html>
 <html lang="en">
 <head>

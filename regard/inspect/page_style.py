@@ -95,9 +95,15 @@ section section>h3,section section>h4{font-size:1.0625rem;margin:1.75rem 0 .25re
 td{white-space:pre-line;vertical-align:top;overflow-wrap:break-word;max-width:26rem}
 th,td.number{white-space:nowrap}.tall{max-height:36rem;overflow-y:auto}
 .tall thead th{position:sticky;top:0;background:var(--ground)}.facts dd{font-size:1.25rem}.facts div{max-width:100%}
-@media (max-width:40rem){nav,section section>h3,section section>h4{margin-left:.5rem;margin-right:.5rem}
+th button{all:unset;cursor:pointer;white-space:nowrap}th button:focus-visible{outline:2px solid var(--accent)}
+th button::after{content:" ↕";opacity:.4}th[aria-sort=ascending] button::after{content:" ↑";opacity:1}
+th[aria-sort=descending] button::after{content:" ↓";opacity:1}
+.filter{display:flex;gap:.75rem;align-items:baseline;color:var(--muted);font-size:.9375rem;margin:.5rem 0}
+.filter input{font:inherit;color:var(--ink);background:var(--paper);border:1px solid var(--muted);border-radius:.5rem;
+padding:.25rem .6rem;min-width:0;width:16rem}
+@media (max-width:40rem){nav,.filter,section section>h3,section section>h4{margin-left:.5rem;margin-right:.5rem}
 .scroll{margin:0 .5rem}}
-@media print{nav{display:none}.scroll{overflow:visible}.tall{max-height:none}.beside{display:block}}"""
+@media print{nav,.filter{display:none}.scroll{overflow:visible}.tall{max-height:none}.beside{display:block}}"""
 """What a page with contents has beside `STYLE`: a report."""
 
 SCRIPT = """
@@ -131,3 +137,45 @@ for (const steps of document.querySelectorAll('.steps')) {
   show();
 }
 """
+
+TABLES = """
+for (const table of document.querySelectorAll('table.sortable')) {
+  const body = table.tBodies[0], rows = [...body.rows], heads = [...table.tHead.rows[0].cells];
+  const value = (row, place) => {
+    const text = row.cells[place].textContent.trim(), plain = text.replaceAll(',', '').replace('−', '-');
+    return text !== '' && !isNaN(plain) ? +plain : text.toLowerCase();
+  };
+  const before = (a, b) => typeof a === typeof b
+    ? (typeof a === 'number' ? a - b : a.localeCompare(b)) : typeof a === 'number' ? -1 : 1;
+  heads.forEach((head, place) => {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.textContent = head.textContent;
+    head.replaceChildren(button);
+    button.addEventListener('click', () => {
+      const down = head.getAttribute('aria-sort') === 'ascending';
+      heads.forEach((one) => one.removeAttribute('aria-sort'));
+      head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
+      rows.sort((a, b) => (down ? -1 : 1) * before(value(a, place), value(b, place)));
+      body.append(...rows);
+    });
+  });
+  const label = document.createElement('label'), input = document.createElement('input');
+  const told = document.createElement('output');
+  input.type = 'search';
+  label.className = 'filter';
+  label.append('filter', input, told);
+  input.addEventListener('input', () => {
+    const words = input.value.toLowerCase().split(/\\s+/).filter(Boolean);
+    let shown = 0;
+    for (const row of rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+      shown += row.hidden ? 0 : 1;
+    }
+    told.textContent = words.length ? shown + ' of ' + rows.length : '';
+  });
+  if (rows.length > 1) table.parentElement.before(label);
+}
+"""
+"""Makes tables sortable by their heads, and their rows filtered by words."""

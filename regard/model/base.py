@@ -209,6 +209,36 @@ class AnyModel:
             lines.append(f"  in {self.folder}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        """The notebook view: what it reads and writes, its size, its scores, and the curve of its training."""
+        from regard.inspect import notebook_table, notebook_title
+
+        name = self.spec.name or (self.folder.name if self.folder else "model")
+        note = f"{count_parameters(self.network):,} parameters on {self.device}"
+        columns = [
+            [
+                "reads" if role == "inputs" else "writes",
+                name,
+                part.type,
+                getattr(self.columns[name], "size", ""),
+            ]
+            for role in ("inputs", "outputs")
+            for name, part in getattr(self.spec, role).items()
+        ]
+        scores = [
+            [split, name, score["value"], score.get("n", "")]
+            for split, found in self.metrics.get("scores", {}).items()
+            for name, score in found.items()
+        ]
+        parts = [
+            notebook_title(name, note),
+            notebook_table(("", "column", "type", "vocabulary"), columns),
+            notebook_table(("split", "metric", "value", "n"), scores),
+        ]
+        if self.folder is not None:
+            parts.append(notebook_title("", f"in {self.folder}"))
+        return "".join(parts)
+
     def monitored(self) -> Self:
         """The model as it is measured during training: with the fastest search, if it searches."""
         return self

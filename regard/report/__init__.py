@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from regard.report.context import Context, ReportedRun
-from regard.report.report import Report, report, report_of_training
+from regard.report.report import Report, report, report_of_training, write_after_training
 from regard.report.runs import RunSummary, RunTable, runs
 from regard.report.sections import SECTIONS, Section
 
@@ -29,6 +29,7 @@ __all__ = [
     "report",
     "report_of_training",
     "runs",
+    "write_after_training",
 ]
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from regard.data import Dataset
 from regard.evaluation import Evaluation, measure, open_dataset, usual_split
+from regard.metrics import RowMetric, metric
+from regard.metrics.significance import ConfidenceInterval, interval_of
 from regard.model import AnyModel, Model
 from regard.questions import Strange, strangeness
 from regard.report.data import DataSummary, summary_of_datasets, summary_of_spec
@@ -58,6 +60,7 @@ class ReportedRun:
         self.model, self.name, self.wanted = model, name, wanted
         self.folder: Path | None = model.folder
         self._evaluations, self._datasets = dict(evaluations or {}), dict(datasets or {})
+        self._intervals: dict[str, ConfidenceInterval | None] = {}
         self._progress = progress
 
     @property
@@ -84,6 +87,18 @@ class ReportedRun:
         if self.split in self._evaluations:
             return self._evaluations[self.split]
         return measure(self.model, splits=[self.split])
+
+    def interval(self, name: str) -> ConfidenceInterval | None:
+        """The interval of a score by bootstrap of the rows; None if the metric is no function of sums over rows."""
+        if name not in self._intervals:
+            self._intervals[name] = self._resampled(name)
+        return self._intervals[name]
+
+    def _resampled(self, name: str) -> ConfidenceInterval | None:
+        lines, measured = self.evaluation.statistics(name), metric(name.rpartition(".")[2])
+        if lines is None or not len(lines) or not isinstance(measured, RowMetric):
+            return None
+        return interval_of(measured, lines)
 
     @cached_property
     def dataset(self) -> Dataset:

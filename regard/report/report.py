@@ -15,6 +15,8 @@ from regard.model import AnyModel, load
 from regard.report.context import FIGURES, ROWS, Context, Progress, ReportedRun, Wanted
 from regard.report.sections import SECTIONS, Section
 from regard.storage.files import write_text
+from regard.storage.manifest import REPORT_FILE, claim
+from regard.training import process_rank
 
 if TYPE_CHECKING:
     from regard.fitting.experiment import Experiment
@@ -52,7 +54,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         return frame_of_page(
-            page(self.title, self.sections, subtitle=self.subtitle, contents=True, script="")
+            page(self.title, self.sections, subtitle=self.subtitle, contents=True, script=False)
         )
 
 
@@ -102,6 +104,20 @@ def report_of_training(experiment: Experiment, *, sections: Sequence[Section] = 
         datasets=experiment.datasets,
     )
     return made(Context([run], wanted), [one for one in sections if one.brief])
+
+
+def write_after_training(experiment: Experiment) -> Path | None:
+    """Write RUN/report.html; a failure is one line of warning, because the training has ended well."""
+    if process_rank() > 0:
+        return None
+    path: Path = experiment.run / REPORT_FILE
+    try:
+        found = report_of_training(experiment)
+        claim(experiment.run, [REPORT_FILE])
+        return found.save(path)
+    except Exception as error:
+        experiment.announcer.warn(f"the report was not written: {str(error).partition(chr(10))[0]}")
+        return None
 
 
 def made(context: Context, sections: Sequence[Section]) -> Report:

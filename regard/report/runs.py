@@ -148,7 +148,7 @@ class RunTable:
         return "\n".join([f"{len(self.runs)} runs", *(f"  {run.folder}: {told(run)}" for run in self.runs)])
 
     def _repr_html_(self) -> str:
-        return frame_of_page(page("Runs", self._sections(), contents=True, script=""))
+        return frame_of_page(page("Runs", self._sections(), contents=True, script=False))
 
     def _sections(self) -> list[PageSection]:
         sections = [PageSection("Scores and settings", table=self.rows(), sortable=True)]

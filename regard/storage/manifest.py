@@ -31,6 +31,8 @@ RUN_FILES = (
     "state/kept/step-[0-9]*.safetensors",
     STATE_FILE,
 )
+REPORT_FILE = "report.html"
+"""Claimed when it is written, at the end of a training: a page of this name may be the user's own."""
 DATA_FILES = tuple(f"{name}{number}.jsonl" for name in ("pairs", "dev", "test") for number in ("", "-[0-9]*"))
 FOLDERS = ("state/kept", "state")
 
@@ -92,7 +94,7 @@ def read(folder: Path) -> Manifest:
             where=str(path),
             fix="Choose another folder.",
         ) from None
-    known, possible = (*RUN_FILES, *DATA_FILES, *logger_files()), folders()
+    known, possible = (*RUN_FILES, REPORT_FILE, *DATA_FILES, *logger_files()), folders()
     return Manifest(
         tuple(entry for entry in files if _is_among(entry, known)),
         tuple(name for name in made if name in possible),

@@ -222,3 +222,26 @@ def test_mistakes_have_remedies(place: Path, tmp_path: Path) -> None:
 def test_a_notebook_shows_it_without_scripts(place: Path) -> None:
     shown = report(place / "a", figures=0, device="cpu")._repr_html_()
     assert shown.startswith("<iframe sandbox srcdoc=") and "&lt;script" not in shown
+
+
+def test_train_writes_a_short_report_that_never_fails_it(
+    place: Path, regard: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(place)
+    run = tmp_path / "c"
+    code, out, err = regard("train", "my.yaml", "-o", str(run), "--device", "cpu")
+    assert code == 0 and f"the report is in {run / 'report.html'}" in out.replace("\n", ""), err
+    text = (run / "report.html").read_text()
+    scores = json.loads((run / "metrics.json").read_text())["scores"]["test"]
+    rows = {row[0]: row for row in _cells(text).rows if row}
+    assert all(rows[name][1] == f"{score['value']:.4f}" for name, score in scores.items())
+    assert "Answers, the strangest first" not in text and "Examples" in text
+    assert "report.html" in (run / "manifest.json").read_text()
+
+    code, _, err = regard("train", "my.yaml", "-o", str(run), "--overwrite", "--no-report", "--device", "cpu")
+    assert code == 0 and not (run / "report.html").exists(), err
+
+    (run / "report.html").write_text("mine")
+    code, out, _ = regard("train", "--resume", str(run), "--set", "training.steps=5", "--device", "cpu")
+    assert code == 0 and "the report was not written" in out
+    assert (run / "report.html").read_text() == "mine"

@@ -103,6 +103,10 @@ class TrainCommand(Command):
         device: Device = None,
         seed: Seed = None,
         bad_rows: BadRows = None,
+        report: Annotated[
+            bool,
+            typer.Option("--report/--no-report", help="At the end, write a short report: RUN/report.html."),
+        ] = True,
         quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     ) -> None:
         from regard.cli.command import COMMAND_LINE
@@ -137,6 +141,12 @@ class TrainCommand(Command):
                 front=COMMAND_LINE,
             )
         experiment.train()
+        if report:
+            from regard.report import write_after_training
+
+            path = write_after_training(experiment)
+            if path is not None:
+                experiment.announcer.written("report", path)
 
 
 def _check_resumed(run: Path, *, columns: bool, folder: bool) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from regard.evaluation.evaluation import MOST_LABELS
 from regard.inspect import Card, PageSection, confusion
 from regard.report.context import Context, ReportedRun
 from regard.report.sections.section import Section
-
-MOST = 24
-"""Labels of a confusion matrix that is still readable."""
 
 
 class ConfusionSection(Section):
@@ -22,7 +20,7 @@ class ConfusionSection(Section):
         cards = [
             Card(confusion(one.confusion.astype(np.float64), one.labels), output if len(labels) > 1 else "")
             for output, one in labels.items()
-            if 1 < len(one.labels) <= MOST
+            if 1 < len(one.labels) <= MOST_LABELS
         ]
         rows = [
             [

@@ -9,6 +9,7 @@ from regard.report.sections.section import Section
 
 class LengthSection(Section):
     title = "Scores by length"
+    brief = False
 
     def of(self, context: Context) -> PageSection | None:
         found = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from regard.inspect import PageSection
 from regard.report.context import Context, ReportedRun
-from regard.report.measuring import interval
 from regard.report.sections.section import Section
 
 MOST = 4
@@ -17,7 +16,7 @@ class OverviewSection(Section):
     def of_run(self, run: ReportedRun, context: Context) -> PageSection:
         facts = {}
         for name, score in list(run.evaluation.scores.items())[:MOST]:
-            found = interval(run.evaluation, name)
+            found = run.interval(name)
             facts[name] = f"{score.value:.4g}"
             if found is not None and found.low == found.low:
                 facts[name] += f" ({found.low:.3g} to {found.high:.3g})"

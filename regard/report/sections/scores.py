@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from regard.errors import RegardError
-from regard.evaluation import Evaluation, comparisons
+from regard.evaluation import comparisons
 from regard.inspect import PageSection
 from regard.metrics.significance import bounds
-from regard.report.context import Context
-from regard.report.measuring import interval
+from regard.report.context import Context, ReportedRun
 from regard.report.sections.section import Section, filled
 
 
@@ -20,7 +19,7 @@ class ScoreSection(Section):
         for name in names:
             for run in context.runs:
                 if name in run.evaluation.scores:
-                    told = _line(run.evaluation, name)
+                    told = _line(run, name)
                     rows.append([name, *([run.name] if several else []), *told])
         head = [
             "metric",
@@ -37,9 +36,9 @@ class ScoreSection(Section):
         return PageSection(self.title, text, table=filled(head, rows), below=parts)
 
 
-def _line(evaluation: Evaluation, name: str) -> list[object]:
-    score, found = evaluation.scores[name], interval(evaluation, name)
-    baseline = evaluation.beside(name).strip(" ()")
+def _line(run: ReportedRun, name: str) -> list[object]:
+    score, found = run.evaluation.scores[name], run.interval(name)
+    baseline = run.evaluation.beside(name).strip(" ()")
     between = "" if found is None else bounds(found.low, found.high, " to ")
     return [f"{score.value:.4f}", between, score.n, baseline, score.signature]
 
