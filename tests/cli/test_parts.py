@@ -70,7 +70,6 @@ def test_a_part_is_shown_with_its_options_and_equations(command: Command) -> Non
         (["parts", "cel"], "there is no kind of part 'cel'.\n       Did you mean cell?"),
         (["parts", "cell", "gur"], "there is no cell 'gur'.\n       Did you mean gru?"),
         (["prts"], "no system of the zoo has 'prts'.\n       Did you mean parts?"),
-        (["runs", "here", "there"], "expected one folder, received 'here' and 'there'"),
     ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest(
