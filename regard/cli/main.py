@@ -92,6 +92,11 @@ def explained(error: BaseException) -> RegardError | None:
             "there is not enough memory for this.",
             fix="Close other programs, or use shorter inputs, fewer at a time, a smaller beam or a smaller model.",
         )
+    if isinstance(error, ImportError) and "segment from shared object" in str(error):
+        return RegardError(
+            f"a library could not be loaded: {error}.",
+            fix="This process may not use enough memory: raise the limit (ulimit -v), or close other programs.",
+        )
     if isinstance(error, RecursionError):
         return RegardError("something in this input is nested too deeply.", fix="Reduce the nesting.")
     if isinstance(error, UnicodeError):

@@ -206,6 +206,19 @@ def cannot_write(path: Path, error: OSError) -> RegardError:
     return RegardError(f"the file could not be written: {error.strerror or error}.", where=str(path), fix=fix)
 
 
+class Folder:
+    """A folder as it is now, to find out later whether its path still leads to it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.status = path, path.stat()
+
+    def stands(self) -> bool:
+        try:
+            return os.path.samestat(self.status, self.path.stat())
+        except OSError:
+            return False
+
+
 class Lock:
     """An exclusive lock on a folder, held from its creation until `release`."""
 

@@ -17,7 +17,7 @@ from regard.data.batch import Batch
 from regard.data.batches import Batches
 from regard.errors import RegardError, ShellCommand
 from regard.spec.sections import TrainingSpec
-from regard.storage.files import sweep
+from regard.storage.files import Folder, sweep
 from regard.storage.manifest import folders, refuse_links
 from regard.structures.kernels.cpu.parallel import without_onednn
 from regard.training.judge import Evaluate, Judge
@@ -162,6 +162,7 @@ class Training:
             step=position.step,
             loggers=options.loggers,
         )
+        self.folder = Folder(self.run) if main else None
         self.callbacks = self.callbacks if main else ()
         self.report = Report(self.state, self.log, self.progress, self.callbacks)
         self.judge = Judge(self.state, evaluate, save_model, self.run, options.metric)
@@ -237,6 +238,7 @@ class Training:
         return signal, bool(overdue)
 
     def _evaluate(self) -> None:
+        self._check_folder()
         self.report.refresh()  # the time of an evaluation must not count as time of the updates before it
         self.state.check_finite()
         metrics, improved = self.judge.judge()
@@ -251,6 +253,7 @@ class Training:
 
     def _checkpoint(self) -> None:
         """Save a checkpoint after checking every figure, so that the last checkpoint is always good."""
+        self._check_folder()
         self.report.catch_up()
         self.state.check_finite()
         self.report.lap()
@@ -266,6 +269,16 @@ class Training:
         self.run = self.judge.run = run
         self.state.move(run)
         self.log.move(run)
+        self.folder = None if self.folder is None else Folder(run)
+
+    def _check_folder(self) -> None:
+        """Refuse to write into a new folder of the same name, which would hold one half of the run."""
+        if self.folder is not None and not self.folder.stands():
+            raise RegardError(
+                "the folder of this run was moved, replaced or deleted during the training, which stops here.",
+                where=str(self.run),
+                fix="Put it back and resume the run, or train again.",
+            )
 
     def _reason_to_stop(self) -> str | None:
         position, options = self.state.position, self.options

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,26 @@ def test_a_training_that_fails_keeps_the_weights_that_it_has_saved(project: Path
         with pytest.raises(ZeroDivisionError):
             start().train()
     regard.load("run", device="cpu")
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_run_whose_folder_is_moved_stops_instead_of_making_a_second_half(
+    tmp_path: Path, again: bool
+) -> None:
+    """again: a folder with the same name takes its place."""
+
+    class Mover:
+        def on_evaluation(self, figures: dict[str, Any]) -> None:
+            (tmp_path / "run").rename(tmp_path / "moved")
+            if again:
+                (tmp_path / "run").mkdir()
+
+    told = ["training.evaluate_every=2", "training.steps=8"]
+    with pytest.raises(RegardError, match="moved, replaced or deleted"):
+        regard.fit(
+            pairs(40), run=tmp_path / "run", overrides=told, device="cpu", quiet=True, callbacks=[Mover()]
+        )
+    assert [*tmp_path.glob("run/*")] == [] and (tmp_path / "moved" / "spec.yaml").is_file()
 
 
 def test_a_device_that_does_not_exist_is_refused_before_the_data_are_read(project: Path) -> None:
