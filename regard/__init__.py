@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from regard.fitting.fitting import fit
     from regard.model import LanguageModel, Model, load
     from regard.parts import register
+    from regard.questions.faithfulness import faithful
     from regard.spec import Spec
     from regard.trace import Trace
     from regard.trace.prediction import Prediction
@@ -31,6 +32,7 @@ _HOMES = {
     "RegardError": "regard.errors",
     "Spec": "regard.spec",
     "Trace": "regard.trace",
+    "faithful": "regard.questions.faithfulness",
     "fit": "regard.fitting.fitting",
     "load": "regard.model",
     "register": "regard.parts",
@@ -43,6 +45,7 @@ __all__ = [
     "Spec",
     "Trace",
     "__version__",
+    "faithful",
     "fit",
     "load",
     "register",

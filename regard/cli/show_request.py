@@ -74,12 +74,19 @@ class ShowRequest:
         # The true regions of a row belong to the words of the true output, not to the predicted ones.
         return replace(found, trace=replace(found.trace, truth={}))
 
+    def given(self, model: Model) -> Any:
+        """The input, as `model.predict` takes it."""
+        if self.row is not None:
+            dataset = open_dataset(model, (), [self.split or usual_split(model.spec)[0]])
+            return {name: dataset.text(self.row, name) for name in model.spec.inputs}
+        apart = len(model.spec.inputs) > 1 and self.text is not None and not isinstance(self.text, str)
+        return as_inputs(model, self.text if apart and self.text else [self.line])[0]
+
     def by(self, model: Model, output: str | None = None, *, own: bool = False) -> Prediction:
         """The prediction of a model with its trace; for a row, of its `own` output or of the true one."""
         if self.row is not None:
             return self._row(model, model.output_name(output, HOW_OF), own=own)
-        apart = len(model.spec.inputs) > 1 and self.text is not None and not isinstance(self.text, str)
-        given = as_inputs(model, self.text if apart and self.text else [self.line])[0]
+        given = self.given(model)
         if output is None or output == next(iter(model.spec.outputs)):
             unknown = UnknownUnits(model)
             unknown.look_at([given])

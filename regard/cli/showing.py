@@ -27,9 +27,10 @@ def show_trace(
     grid: bool = False,
     output: Path | None,
     how: Loading,
+    faithful: bool = False,
 ) -> None:
     """Show the figure of each output, or of the output `of`, in the terminal or as a file. Attention to images is
-    smoothed, or drawn as a grid."""
+    smoothed, or drawn as a grid. `faithful`: with signs on weights without effect, and a table of the pieces."""
     from regard.inspect import before_and_after, figure, save, side_by_side
 
     model = load_any(run, how)
@@ -55,6 +56,11 @@ def show_trace(
         if request.samples:
             check_sampled(found)
         _check_shown(found.trace, grid=grid)
+        if faithful:
+            from regard.cli.faithfulness import examined_answer
+
+            found, told = examined_answer(model, request.given(model), found, name)
+            assert found.trace is not None
         scenes = [figure(found.trace, style=style)]
         if request.look is not None:
             before = request.untold(model, name)
@@ -72,6 +78,8 @@ def show_trace(
                 screen.print(scene)
             if not math.isnan(found.score):
                 screen.print(f"log p {found.score:.3f}", highlight=False)
+            if faithful:
+                screen.print(told)
 
 
 def _check_text_alone(request: ShowRequest, *, grid: bool) -> None:

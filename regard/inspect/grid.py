@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.handles import PieceHandle, WordHandle
-from regard.inspect.layout import Block
+from regard.inspect.layout import Block, idle_sign
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Tags, Text
 from regard.inspect.writing import is_special, text_width, visible
@@ -189,6 +189,11 @@ def _cell(matrix: Matrix, row: int, column: int, x: float, y: float, sizes: _Siz
             Text(x + sizes.cell / 2, y + sizes.cell / 2 + size * 0.36, short, size=round(size, 1), anchor="middle",
                  color="muted" if matrix.is_weak(row, column) else Over(shade))
         )  # fmt: skip
+    if matrix.is_idle(row, column):
+        roomy = sizes.cell >= 24  # beside the number, else over the cell
+        reach = 3.0 if roomy else sizes.cell / 3
+        aside = sizes.cell - reach - 3 if roomy else sizes.cell / 2
+        marks += idle_sign(x + aside, y + sizes.cell - aside, reach, Over(shade))
     return marks
 
 

@@ -13,7 +13,7 @@ from regard.errors import RegardError
 from regard.inspect.attention_rows import attention_rows
 from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.grid import draw_matrix
-from regard.inspect.layout import Block, below, beside, color_scale, frame
+from regard.inspect.layout import IDLE, Block, below, beside, color_scale, frame
 from regard.inspect.scene import Scene
 from regard.inspect.titles import reading
 from regard.inspect.writing import visible
@@ -45,6 +45,7 @@ def matrices(trace: Trace, *, live: bool = True) -> list[Matrix]:
             outlined=found.outlined,
             over=name if live else "",
             pieces=live and name not in trace.glimpses,
+            idle=trace.idle(name, found.weights),
         )
         for name, found in looks.items()
     ]
@@ -116,7 +117,8 @@ def _signs(shown: Sequence[Matrix]) -> dict[str, Any]:
     """The legend entries of outlined and empty cells."""
     known = [matrix.outlined for matrix in shown if matrix.truth is not None]
     zeros = any(matrix.has_zeros for matrix in shown)
-    return {"truth": True, "outlined": known[0], "zeros": zeros} if known else {"zeros": zeros}
+    signs: dict[str, Any] = {"zeros": zeros, "idle": any(matrix.idle is not None for matrix in shown)}
+    return {"truth": True, "outlined": known[0], **signs} if known else signs
 
 
 def _single(figure: Trace | Matrix) -> Matrix:
@@ -146,8 +148,10 @@ def describe(trace: Trace) -> str:
         if not len(pieces):
             continue
         best = found.weights.argmax(axis=1) if len(found.weights) else []
+        idle = trace.idle(name, found.weights)
         looks = "; ".join(
-            f"{visible(piece)} looks at {visible(pieces[s])} ({found.weights[t, s]:.2f})"
+            f"{visible(piece)} looks at {visible(pieces[s])} ({found.weights[t, s]:.2f}"
+            f"{f', {IDLE}' if idle is not None and idle[t, s] else ''})"
             for t, (piece, s) in enumerate(zip(found.names, best, strict=True))
         )
         parts.append(f"Attention over {name}: {looks or 'nothing was written'}.")

@@ -12,7 +12,7 @@ from regard.errors import RegardError
 from regard.inspect.attention_rows import attention_rows
 from regard.inspect.drawings.words import WeightedWords
 from regard.inspect.handles import PieceHandle, WeightHandle
-from regard.inspect.layout import Block, below, color_scale, frame
+from regard.inspect.layout import IDLE, Block, below, color_scale, frame, idle_sign
 from regard.inspect.palette import Over, Shade
 from regard.inspect.scene import Group, Mark, Rect, Scene, Text
 from regard.inspect.titles import answer
@@ -65,6 +65,7 @@ def _word(words: WeightedWords, place: int, x: float, y: float, width: float) ->
     word, shade = words.words[place], Shade(words.share(place))
     weight = float(words.weights[place])
     tip = f"{visible(word)}  {weight:.3f}" if np.isfinite(weight) else visible(word)
+    tip += f"\n{IDLE}" if words.is_idle(place) else ""
     tags = (("place", str(place)), ("value", f"{weight:.6g}"))
     marks: list[Mark] = []
     if not words.bars:
@@ -75,6 +76,8 @@ def _word(words: WeightedWords, place: int, x: float, y: float, width: float) ->
         marks.append(Rect(x + 2, line, drawn, 3, fill="accent", radius=1.5, tip=tip, tags=tags))
     color = Over(shade) if not words.bars else "muted" if is_special(word) else "ink"
     marks.append(Text(x + width / 2, y + SIZE + 1.5, visible(word), size=SIZE, anchor="middle", color=color))
+    if words.is_idle(place):
+        marks += idle_sign(x + width - 6, y + 6, 2.5, color)
     if words.notes:
         note = words.notes[place]
         marks.append(Text(x + width / 2, y + SIZE + 22, note, size=11, anchor="middle", color="muted"))
@@ -98,15 +101,23 @@ def highlight(trace: Trace, *, title: str | None = None) -> Scene:
             weights,
             title=glimpse or (name if len(trace.attention) > 1 else ""),
             handles=tuple(WeightHandle(name, step, s, float(one)) for s, one in enumerate(weights)),
+            idle=_idle(trace, name, weights),
         )
         for name, step, glimpse, weights in _shades(trace)
     ]
     limit = max(float(words.weights.max(initial=0.0)) for words in shown) or 1.0
     blocks = [draw_words(replace(words, limit=limit)) for words in shown]
-    legend = color_scale(name="weight", limit=round(limit, 3))
+    idle = any(words.idle is not None for words in shown)
+    legend = color_scale(name="weight", limit=round(limit, 3), idle=idle)
     return frame(
         below([*blocks, legend]), title=answer(trace) if title is None else title, description=_spoken(trace)
     )
+
+
+def _idle(trace: Trace, name: str, weights: Array) -> Array | None:
+    """(S,) which weights of an answer are without effect; None if it is not known."""
+    found = trace.idle(name, weights[None, :])
+    return None if found is None else found[0]
 
 
 def _shades(trace: Trace) -> Iterator[tuple[str, int, str, Array]]:
@@ -157,8 +168,10 @@ def shaded(words: Sequence[str], weights: Array, *, title: str = "", limit: floa
 def _spoken(trace: Trace) -> str:
     parts = []
     for name, _, glimpse, weights in _shades(trace):
+        idle = _idle(trace, name, weights)
         first = [
-            f"{visible(trace.input[name][int(s)])} ({weights[s]:.2f})"
+            f"{visible(trace.input[name][int(s)])} ({weights[s]:.2f}"
+            f"{f', {IDLE}' if idle is not None and idle[s] else ''})"
             for s in np.argsort(-weights, kind="stable")[:5]
         ]
         parts.append(f"Most attended in {glimpse or name}: {', '.join(first)}.")

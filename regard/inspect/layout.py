@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from regard.inspect.palette import LEVELS, Shade
-from regard.inspect.scene import Group, Mark, Rect, Scene, Text
+from regard.inspect.palette import LEVELS, Color, Shade
+from regard.inspect.scene import Group, Mark, Rect, Scene, Shape, Text
 from regard.inspect.writing import running_width, text_width, wrap
 
 __all__ = ["Block", "below", "beside", "flowing", "frame"]
@@ -20,6 +20,8 @@ NARROWEST = 320.0
 
 EMPTY = "exactly 0"
 """Meaning of an empty cell."""
+IDLE = "no effect on log p"
+"""Meaning of the sign × on a weight: without the position, log p changes by less than 0.01."""
 
 WIDEST = 1180.0
 """Maximum total width of blocks side by side."""
@@ -124,11 +126,13 @@ def color_scale(
     outline: str = "truth",
     end: str | None = None,
     zeros: bool = False,
+    idle: bool = False,
 ) -> Block:
     """The legend of a sequential scale, and of the outline of truth if there is one.
 
     end     text at the end of the scale; default: the limit
     zeros   whether there are weights of exactly 0, drawn as empty cells
+    idle    whether weights without effect have a sign
     """
     size, high, steps = 11.0, 8.0, 40
     caption = f"{name} 0"
@@ -154,4 +158,18 @@ def color_scale(
         marks.append(Rect(x + 1, 0, 10, 10, stroke=outline, stroke_width=1.75, radius=2))
         marks.append(Text(x + 17, 9, outlined, size=size, color="muted"))
         x += 17 + text_width(outlined, size)
+    if idle:
+        x += 18
+        marks += idle_sign(x + 6, 5, 4.0, "ink")
+        marks.append(Text(x + 17, 9, IDLE, size=size, color="muted"))
+        x += 17 + text_width(IDLE, size)
     return Block(tuple(marks), x, 11.0)
+
+
+def idle_sign(x: float, y: float, reach: float, color: Color) -> list[Mark]:
+    """A × around (x, y): a weight without effect."""
+    return [
+        Shape((("M", (x - reach, y - turn * reach)), ("L", (x + reach, y + turn * reach))), stroke=color, width=1.5,
+              tags=(("idle", "1"),))
+        for turn in (1, -1)
+    ]  # fmt: skip

@@ -62,6 +62,7 @@ def narrowed(trace: Trace) -> Trace:
         attention=folded(dict(trace.attention)),
         copied=folded(dict(trace.copied)),
         truth=folded(dict(trace.truth)),
+        effects={name: one for name, one in trace.effects.items() if name not in long},
         structures={name: one for name, one in trace.structures.items() if name not in long},
         glimpses={name: one for name, one in trace.glimpses.items() if name not in long},
         heads={name: one for name, one in trace.heads.items() if one.over not in long},

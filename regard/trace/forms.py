@@ -61,7 +61,7 @@ def know(what: str, name: str, inputs: Inputs) -> None:
         raise RegardError(f"the trace has {what} over {name!r}, not one of its inputs ({known}).")
 
 
-def weights(what: str) -> Form:
+def weights(what: str, *, rare: bool = False) -> Form:
     """(T, S) for some of the inputs: output pieces by positions."""
 
     def check(value: Mapping[str, Any], inputs: Inputs, output: Any) -> None:
@@ -81,7 +81,7 @@ def weights(what: str) -> Form:
             for name, rows in value.items()
         }
 
-    return Form(arrays, _lists, read, check)
+    return Form(arrays, _lists, read, check, rare=rare)
 
 
 def by_input(what: str, read: Callable[[Mapping[str, Any]], Any] | None = None) -> Form:

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from regard.inspect.scene import Scene
 
 
+IDLE_WEIGHT, IDLE_EFFECT = 0.2, 0.01
+"""A weight from the first on is without effect if log p changes by less than the second."""
 SEQUENCES = ("text", "tags", "tree", "bits")
 """Kinds of outputs that are sequences of pieces. All others are one answer for the whole input."""
 
@@ -76,6 +78,8 @@ class Trace:
                 positions
     tapes       where the heads of an external memory wrote and read at each step of an input
     overridden  the inputs whose attention was overridden; their `truth` is the override
+    effects     (T, S) by how much log p of each output piece falls if a position is removed from the input, for the
+                inputs for which it was asked (`regard.questions.faithfulness`)
     states      (N, D) gates, cell and hidden states over N steps or positions, by name ("decoder.update",
                 "encoder.source.forward.cell"), if they were recorded
     beam        the hypotheses of the search as a tree, if they were recorded
@@ -110,6 +114,9 @@ class Trace:
     tapes: Mapping[str, Tape] = field(
         default_factory=dict, metadata=by_input("a tape", Tape.from_dict).metadata
     )
+    effects: Mapping[str, Array] = field(
+        default_factory=dict, metadata=weights("effects", rare=True).metadata
+    )
     states: Mapping[str, Array] = field(default_factory=dict, metadata=STATES.metadata)
     beam: BeamTree | None = field(default=None, metadata=optional(BeamTree.from_dict).metadata)
     times: Mapping[str, float] = field(default_factory=dict, metadata=TIMES.metadata)
@@ -128,6 +135,18 @@ class Trace:
         if self.kind == "number" or not len(self.output) or len(self.scores) != len(self.output):
             return None  # the score of a number is a density
         return np.exp(self.scores)
+
+    def idle(self, name: str, weights: Array | None = None) -> Array | None:
+        """(T, S) whether a weight of at least `IDLE_WEIGHT` is without effect: without its position, log p of the piece
+        changes by less than `IDLE_EFFECT`. None if effects are not known.
+
+        weights   (R, S) those of glimpses, instead of the attention
+        """
+        if name not in self.effects:
+            return None
+        given = self.attention[name] if weights is None else weights
+        small = np.abs(self.effects[name]) < IDLE_EFFECT  # one row for all glimpses of an answer
+        return (given >= IDLE_WEIGHT) & small if len(small) in (1, len(given)) else None
 
     @property
     def single(self) -> bool:

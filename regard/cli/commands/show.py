@@ -115,6 +115,14 @@ class ShowCommand(Command):
                 help="Show N right and N wrong answers of --split, with their attention.",
             ),
         ] = 0,
+        faithful: Annotated[
+            bool,
+            typer.Option(
+                "--faithful",
+                help="Also tell what each piece depends on: × marks a weight of at least 0.2 whose position can be "
+                "removed without a change of log p.",
+            ),
+        ] = False,
         output: Output = None,
         beam: Beam = None,
         overwrite: Overwrite = False,
@@ -139,10 +147,18 @@ class ShowCommand(Command):
         request = ShowRequest(text or None, target, row, split, samples, look)
         with outputs(_files(run, output, of), overwrite=overwrite):
             if not by_head:
-                show_trace(run, request, of=of, grid=grid, output=output, how=how)
+                _check_faithful(faithful, look=look)
+                show_trace(run, request, of=of, grid=grid, output=output, how=how, faithful=faithful)
             else:
                 _check_heads(grid=grid)
                 show_heads(run, request, layer or None, of=of, output=output, how=how)
+
+
+def _check_faithful(faithful: bool, *, look: str | None) -> None:
+    if faithful and look is not None:
+        raise RegardError(
+            "--faithful examines the model's own attention.", where="--faithful", fix="Leave out --look."
+        )
 
 
 def _check_heads(*, grid: bool) -> None:

@@ -290,6 +290,23 @@ class Column(ABC):
         """The content of one row for a figure, if the value is not a text."""
         return None
 
+    @optional("to remove positions of an input: `regard faithful`")
+    def reduced(
+        self, encoded: Array, kept: Array, *, words: bool = False, fill: bool = False
+    ) -> Array | None:
+        """The encoding without the attention positions at which `kept` is False; None if it has no such form.
+
+        kept    (S,) bool, (rows, columns) for a grid; at least one position is kept
+        words   the positions are the words of a column whose positions are otherwise sentences
+        fill    put the unknown unit, or the mean, in their place instead of leaving them out
+        """
+        return None
+
+    @optional("with `reduced`, for a column that `reads_texts`")
+    def reduced_text(self, text: str, kept: Array, *, words: bool = False, fill: bool = False) -> str:
+        """The text that `reduced` encodes."""
+        return text
+
     def cost(self, encoded: Array) -> int:
         """The cost of a row; the cost of a batch is the number of rows × the highest cost."""
         return int(np.size(encoded))

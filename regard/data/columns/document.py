@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import torch
 
-from regard.data.batch import Sentences, Tokens
+from regard.data.batch import UNKNOWN, Sentences, Tokens
 from regard.data.columns.column import Column
 from regard.data.columns.sentence_rule import sentences_by_rule
 from regard.data.columns.text import Case, NormalForm, Split, TextColumn, VocabularySize
@@ -219,6 +219,41 @@ class DocumentColumn(Column):
             buckets.append(Tokens(torch.from_numpy(ids), counts))
         places = np.argsort(np.concatenate(order), kind="stable")
         return Sentences(tuple(buckets), torch.from_numpy(places), torch.from_numpy(np.diff(before)))
+
+    def reduced(
+        self, encoded: Array, kept: Array, *, words: bool = False, fill: bool = False
+    ) -> Array | None:
+        flags = self._kept_words(sentence_lengths(encoded), kept, words)
+        if flags is None:
+            return None
+        found: list[int] = []
+        for sentence, marks in zip(split_sentences(encoded), flags, strict=True):
+            left = [
+                word if mark else UNKNOWN for word, mark in zip(sentence, marks, strict=True) if mark or fill
+            ]
+            found += [*left, BREAK] if left else []
+        return np.array(found, dtype=encoded.dtype)
+
+    def reduced_text(self, text: str, kept: Array, *, words: bool = False, fill: bool = False) -> str:
+        pieces, unknown = self.pieces(text), self.words.cutter.unknown
+        flags = self._kept_words([len(sentence) for sentence in pieces], kept, words) or []
+        left = [
+            [word if mark else unknown for word, mark in zip(sentence, marks, strict=True) if mark or fill]
+            for sentence, marks in zip(pieces, flags, strict=True)
+        ]
+        return self.joined_sentences([self.words.join(sentence) for sentence in left if sentence])
+
+    def joined_sentences(self, sentences: Sequence[str]) -> str:
+        """The text of some sentences: the inverse of `sentences`."""
+        return "".join(f"{sentence}{LISTED}" for sentence in sentences)
+
+    @staticmethod
+    def _kept_words(counts: Sequence[int] | Array, kept: Array, words: bool) -> list[list[bool]] | None:
+        """For each sentence, which of its words are kept; None if there are not so many positions."""
+        if len(kept) != (int(np.sum(counts)) if words else len(counts)):
+            return None
+        flat = kept if words else np.repeat(kept, counts)
+        return [part.tolist() for part in np.split(flat, np.cumsum(counts)[:-1])]
 
     def divide(self, words: Array) -> list[Array]:
         """The sentences of each bucket, from the number of words of each, (N,)."""

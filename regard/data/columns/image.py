@@ -69,6 +69,18 @@ class ImageColumn(PixelsColumn):
         pixels = collated.pixels[row].permute(1, 2, 0).numpy()  # (H, W, C)
         return SeenImage(np.broadcast_to(pixels, (*self.canvas, 3)))
 
+    def reduced(
+        self, encoded: Array, kept: Array, *, words: bool = False, fill: bool = False
+    ) -> Array | None:
+        """The image, with the cells of the grid that are not kept in its mean color; an image has no gaps."""
+        if kept.ndim != 2:
+            return None
+        height, width = encoded.shape[:2]
+        down = np.arange(height) * kept.shape[0] // height
+        across = np.arange(width) * kept.shape[1] // width
+        mean = np.rint(encoded.mean(axis=(0, 1))).astype(encoded.dtype)
+        return np.where(kept[down][:, across, None], encoded, mean)
+
     def cost(self, encoded: Array) -> int:
         return self.patches
 

@@ -265,6 +265,16 @@ class SeriesColumn(Column):
     def seen(self, collated: Any, row: int) -> SeenSeries:
         return SeenSeries(collated.values[row, : int(collated.lengths[row])].cpu().numpy())
 
+    def reduced(
+        self, encoded: Array, kept: Array, *, words: bool = False, fill: bool = False
+    ) -> Array | None:
+        """The series without the vectors of positions that are not kept, or with their mean. Positions divide the
+        series evenly."""
+        if kept.ndim != 1 or len(kept) > len(encoded):
+            return None
+        vectors = kept[np.arange(len(encoded)) * len(kept) // len(encoded)]
+        return np.where(vectors[:, None], encoded, encoded.mean(0)) if fill else encoded[vectors]
+
     def cost(self, encoded: Array) -> int:
         """Number of vectors."""
         return len(encoded)

@@ -77,6 +77,9 @@ class StoryColumn(DocumentColumn):
     def decode(self, ids: Sequence[int]) -> str:
         return " ".join(f"{self.words.decode(sentence)}{self.mark}" for sentence in split_sentences(ids))
 
+    def joined_sentences(self, sentences: Sequence[str]) -> str:
+        return " ".join(f"{sentence}{self.mark}" for sentence in sentences)
+
     def divide(self, words: Array) -> list[Array]:
         """A single bucket: sentences of stories are short, and several small products cost more than padding."""
         return [np.arange(len(words))] if len(words) else []

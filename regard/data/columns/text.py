@@ -327,6 +327,19 @@ class TextColumn(Column):
             for ids, length, text in rows
         ]
 
+    def reduced(
+        self, encoded: Array, kept: Array, *, words: bool = False, fill: bool = False
+    ) -> Array | None:
+        if len(kept) != len(encoded) or self.brackets:
+            return None
+        return np.where(kept, encoded, UNKNOWN).astype(encoded.dtype) if fill else encoded[kept]
+
+    def reduced_text(self, text: str, kept: Array, *, words: bool = False, fill: bool = False) -> str:
+        # A repeated text keeps what its first reading keeps.
+        pairs = zip(self.pieces(text), kept.tolist(), strict=False)
+        unknown = self.cutter.unknown
+        return self.join([piece if one else unknown for piece, one in pairs if one or fill])
+
     def options(self) -> dict[str, Any]:
         return {
             "field": self.field,

@@ -105,6 +105,17 @@ class VideoColumn(PixelsColumn):
         frames = collated.frames[row, : int(collated.lengths[row])].permute(0, 2, 3, 1).cpu().numpy()
         return SeenVideo(np.broadcast_to(frames, (*frames.shape[:3], 3)))
 
+    def reduced(
+        self, encoded: Array, kept: Array, *, words: bool = False, fill: bool = False
+    ) -> Array | None:
+        """The video without the frames that are not kept, or with their mean color."""
+        if kept.shape != (len(encoded),):
+            return None
+        if not fill:
+            return encoded[kept]
+        mean = np.rint(encoded.mean(axis=(0, 1, 2))).astype(encoded.dtype)
+        return np.where(kept[:, None, None, None], encoded, mean)
+
     def cost(self, encoded: Array) -> int:
         """Number of patches in all frames."""
         return len(encoded) * self.patches

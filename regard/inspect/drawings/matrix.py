@@ -13,7 +13,7 @@ from rich.text import Text
 
 from regard.inspect.drawings.drawing import Drawing
 from regard.inspect.handles import WeightHandle
-from regard.inspect.layout import EMPTY
+from regard.inspect.layout import EMPTY, IDLE
 from regard.inspect.terminal.ink import Ink, fit, in_lines
 from regard.inspect.writing import clusters, is_special, runs_right_to_left, visible
 from regard.parts import register
@@ -43,6 +43,7 @@ class Matrix(Drawing):
     counts   (R, C) or None: the number of items behind each value; a value of few items is faded
     over     the attended input whose weights the values are; "": they are no weights of a position
     pieces   whether the rows are pieces of the output
+    idle     (R, C) or None: weights without effect, which get a sign (`Trace.idle`)
     """
 
     rank: ClassVar[int] = 10
@@ -65,6 +66,11 @@ class Matrix(Drawing):
     counts: Array | None = None
     over: str = ""
     pieces: bool = False
+    idle: Array | None = None
+
+    def is_idle(self, row: int, column: int) -> bool:
+        """Whether the weight of a cell is without effect."""
+        return self.idle is not None and bool(self.idle[row, column])
 
     def handle(self, row: int, column: int) -> WeightHandle | None:
         """What a cell stands for in a live figure."""
@@ -114,6 +120,7 @@ class Matrix(Drawing):
         elif value and number == self.digits.format(0.0):
             number = f"{value:.1g}"
         told = f"{visible(self.rows[row])} ← {visible(self.columns[column])}  {number}"
+        told += f"\n{IDLE}" if self.is_idle(row, column) else ""
         return f"{told}\n{self.outlined}" if self.is_true(row, column) else told
 
     def terminal(self, width: int, ink: Ink) -> Iterator[Text]:
@@ -178,6 +185,8 @@ def scale_notes(matrix: Matrix, width: int, ink: Ink, *, tenths: bool, zeros: bo
         parts.append(Text(f"blank: {EMPTY}", style=ink.style("muted")))
     if matrix.truth is not None:
         parts.append(Text(f"[ ] {matrix.outlined}", style=ink.style("muted")))
+    if matrix.idle is not None:
+        parts.append(Text(f"× {IDLE}", style=ink.style("muted")))
     return in_lines(parts, width)
 
 
@@ -190,7 +199,7 @@ def _plan(matrix: Matrix, width: int, ink: Ink) -> _Plan:
     widest = max(cell_len(visible(column)) for column in matrix.columns)
     number = max(
         len(_number(matrix, row, c)) for row in range(len(matrix.rows)) for c in range(len(matrix.columns))
-    )
+    ) + (matrix.idle is not None)
     # From the widest to the narrowest: horizontal labels, then numbers in the cells, then color or digits.
     tightest = 2 if ink.color else 2 + brackets // 2
     choices = [(max(widest, number + brackets) + 1, True), (number + brackets + 1, True), (tightest, False)]
@@ -263,11 +272,12 @@ def _cell_text(matrix: Matrix, row: int, column: int, plan: _Plan, ink: Ink) -> 
     share = matrix.share(row, column)
     if math.isnan(float(matrix.values[row, column])):
         return ""
+    sign = "×" if matrix.is_idle(row, column) else ""
     if share < FAINT and not matrix.numbers:
-        return small_sign(matrix, row, column, ink)
+        return small_sign(matrix, row, column, ink) + sign
     if plan.numbers:
-        return _number(matrix, row, column)
-    return "" if ink.color else str(min(9, int(10 * share)))
+        return _number(matrix, row, column) + sign
+    return ("" if ink.color else str(min(9, int(10 * share)))) + sign
 
 
 def small_sign(matrix: Matrix, row: int, column: int, ink: Ink) -> str:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from regard.inspect.drawings.drawing import Drawing
 from regard.inspect.handles import Handle
+from regard.inspect.layout import IDLE
 from regard.inspect.terminal.ink import Ink, fit, in_lines
 from regard.inspect.writing import shorten_words, visible
 from regard.parts import register
@@ -28,6 +29,7 @@ class WeightedWords(Drawing):
     bars   show the weight as a bar below the word, not as a shade: for probabilities, most of which are large, so that
            high ones do not stand out
     handles  what each word stands for in a live figure; or none
+    idle     (S,) or None: words whose weight is without effect, which get a sign (`Trace.idle`)
     """
 
     rank: ClassVar[int] = 30
@@ -39,6 +41,11 @@ class WeightedWords(Drawing):
     title: str = ""
     bars: bool = False
     handles: tuple[Handle | None, ...] = ()
+    idle: Array | None = None
+
+    def is_idle(self, place: int) -> bool:
+        """Whether the weight of a word is without effect."""
+        return self.idle is not None and bool(self.idle[place])
 
     def share(self, place: int) -> float:
         value = float(self.weights[place])
@@ -67,6 +74,7 @@ def _lines(words: WeightedWords, width: int, ink: Ink) -> Iterator[Text]:
         label = visible(word)
         if tenths and share >= FAINT:
             label += f"[{min(9, int(10 * share))}]"
+        label += "×" if words.is_idle(place) else ""
         note = words.notes[place] if words.notes else ""
         size = min(width, max(cell_len(label), cell_len(note)) + (2 if ink.color and not words.bars else 0))
         if line and line.cell_len + 1 + size > width:
@@ -105,4 +113,6 @@ def _legend(shown: Sequence[WeightedWords], width: int, ink: Ink) -> Iterator[Te
             continue
         largest = ", the largest" if float(words.weights.max()) >= words.limit else ""
         told.append(f"[1] … [9] weight in tenths of {words.limit:.3g}{largest}")
+    if any(words.idle is not None for words in weighted):
+        told.append(f"× {IDLE}")
     yield from in_lines([Text(one, style=ink.style("muted")) for one in dict.fromkeys(told)], width)
