@@ -42,6 +42,7 @@ def answer(
     bad_rows: str | None = None,
     n_best: int = 1,
     of: str | None = None,
+    watch: bool = False,
 ) -> None:
     from regard.cli.rewriting import replace_fields, replacing_reader
 
@@ -60,8 +61,15 @@ def answer(
                 where="--of",
                 fix="Leave it out.",
             )
+        _check_watch(watch, f"{reader.about} is written back as a whole")
         replace_fields(model, file, reader, output, bad_rows=bad_rows, ensemble=ensemble)
         return
+    _check_watch(watch and bool(ensemble), "an ensemble is not supported")
+    watcher = None
+    if watch:
+        from regard.cli.watching import Watcher
+
+        watcher = Watcher(model, names)
     given = as_inputs(model, texts)
     hint_at_file(model, texts)
     bad = BadInputs.of(bad_rows)
@@ -80,6 +88,8 @@ def answer(
             for name in names if usable else ():
                 with bad.advised():
                     answers = model.predict(usable, output=name, trace=trace, ensemble=ensemble)
+                if watcher is not None:
+                    watcher.look_at(usable, answers, name)
                 if n_best > 1 and len(names) == 1:
                     check_several(answers, name)
                 for one, found in zip(usable, answers, strict=True):
@@ -92,6 +102,13 @@ def answer(
             count(len(chunk))
     unknown.tell()
     bad.report()
+    if watcher is not None:
+        watcher.tell()
+
+
+def _check_watch(watch: bool, reason: str) -> None:
+    if watch:
+        raise RegardError(f"answers cannot be watched: {reason}.", where="--watch", fix="Leave out --watch.")
 
 
 @contextmanager

@@ -22,8 +22,8 @@ from regard.questions.faithfulness import Faithfulness, Measured, faithful
 from regard.questions.faithfulness.drawing import faithfulness_figure, names_of
 from regard.questions.faithfulness.faithful import Normalize
 from regard.questions.faithfulness.intervals import Interval
+from regard.questions.faithfulness.kinds import ATTENTION, CHANGES, CORRELATIONS, HIGHER, WARNING
 from regard.questions.faithfulness.removal import Progress, Remove
-from regard.questions.faithfulness.result import ATTENTION, CHANGES, CORRELATIONS, HIGHER, WARNING
 from regard.questions.faithfulness.signs import with_effects
 from regard.reporting.console import DataProgress, safe_console
 from regard.reporting.terminal import tell
@@ -41,6 +41,7 @@ class FaithfulRequest:
     draws: int
     seed: int
     of: str | None
+    quick: bool = False
 
     def __post_init__(self) -> None:
         for option, value, known in (
@@ -77,6 +78,7 @@ def measure_faithfulness(
                     normalize=request.normalize,
                     draws=request.draws,
                     seed=request.seed,
+                    quick=request.quick,
                     name=run.name or str(run),
                     progress=_telling(run),
                 )
@@ -197,7 +199,7 @@ def _print_correlations(found: dict[str, Faithfulness], console: Any) -> None:
         + ", ".join(f"{line.measure} {line.value}" for line in one.table if line.measure in CORRELATIONS)
         for name, one in found.items()
     ]
-    if told:
+    if any(line.measure in CORRELATIONS for one in found.values() for line in one.table):
         console.print(escape("\n".join(told)), style="dim", highlight=False)
         console.print(escape(WARNING), style="yellow", highlight=False)
 
@@ -223,7 +225,7 @@ def examined_answer(model: Model, given: Any, answer: Prediction, output: str) -
     if answer.trace is None or not answer.trace.attention:
         raise RegardError("this output attends to no input.", where="--faithful", fix="Leave out --faithful.")
     targets = [answer.text] if model.network.decoders[output].stepwise else None
-    found = faithful(model, [given], output=output, targets=targets, normalize="none")
+    found = faithful(model, [given], output=output, targets=targets, quick=True)
     answer = with_effects(model, given, answer, output=output)
     table = Table(box=None, header_style="bold", pad_edge=False)
     several = len({piece.input for piece in found.pieces}) > 1

@@ -50,17 +50,16 @@ def show_trace(
             fix=f"--of {names[0]}",
         )
     for name in names:
-        found = request.by(model, name)
+        found, told = request.by(model, name), None
+        if faithful:
+            from regard.cli.faithfulness import examined_answer
+
+            found, told = examined_answer(model, request.given(model), found, name)
         if found.trace is None:
             continue
         if request.samples:
             check_sampled(found)
         _check_shown(found.trace, grid=grid)
-        if faithful:
-            from regard.cli.faithfulness import examined_answer
-
-            found, told = examined_answer(model, request.given(model), found, name)
-            assert found.trace is not None
         scenes = [figure(found.trace, style=style)]
         if request.look is not None:
             before = request.untold(model, name)
@@ -78,7 +77,7 @@ def show_trace(
                 screen.print(scene)
             if not math.isnan(found.score):
                 screen.print(f"log p {found.score:.3f}", highlight=False)
-            if faithful:
+            if told is not None:
                 screen.print(told)
 
 

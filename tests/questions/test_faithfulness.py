@@ -149,8 +149,12 @@ def test_removing_one_word_tells_polarity_and_harm(model: Model, found: Faithful
             assert piece.effect == pytest.approx(lost[piece.position, piece.step], abs=1e-5)
             assert piece.values["raises"]["attention"] == (lost[piece.position, piece.step] > 0)
             assert piece.values["raises"]["random"] == pytest.approx((lost[:, piece.step] > 0).mean())
-            worst = lost[:, piece.step].argmax() == piece.position
-            assert piece.values["most harmful"]["attention"] == worst
+            costs = [math.exp(full[piece.step]) * (1 - math.exp(-one)) for one in lost[:, piece.step]]
+            if max(costs) < 0.05:
+                assert "most harmful" not in piece.values
+            else:
+                worst = costs[piece.position] >= max(costs) - 0.05
+                assert piece.values["most harmful"]["attention"] == worst
 
 
 @pytest.mark.parametrize("seed", [0, 4])

@@ -66,6 +66,13 @@ class FaithfulCommand(Command):
         draws: Annotated[
             int, typer.Option("--draws", min=1, metavar="N", help="Random orders for each answer.")
         ] = 5,
+        quick: Annotated[
+            bool,
+            typer.Option(
+                "--quick",
+                help="Leave out the comparators, soft measures, normalized AOPC and replaced attention.",
+            ),
+        ] = False,
         of: Of = None,
         output: Annotated[
             Optional[Path],  # noqa: UP045
@@ -84,7 +91,9 @@ class FaithfulCommand(Command):
     ) -> None:
         from regard.cli.faithfulness import FaithfulRequest, measure_faithfulness
 
-        request = FaithfulRequest(rows, split, remove, normalize, draws, 1 if seed is None else seed, of)
+        request = FaithfulRequest(
+            rows, split, remove, normalize, draws, 1 if seed is None else seed, of, quick
+        )
         how = Loading(spec_changes(overrides, beam=beam, seed=seed), device)
         with outputs({"--output": output}, overwrite=overwrite):
             measure_faithfulness(runs, request, output, how)

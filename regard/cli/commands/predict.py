@@ -103,6 +103,13 @@ class PredictCommand(Command):
                 "probabilities.",
             ),
         ] = 1,
+        watch: Annotated[
+            bool,
+            typer.Option(
+                "--watch",
+                help="Warn of answers that do not depend on their input: other inputs of dev make them as probable.",
+            ),
+        ] = False,
         beam: Beam = None,
         others: With = None,
         overwrite: Overwrite = False,
@@ -128,6 +135,10 @@ class PredictCommand(Command):
         if column is not None or new_column is not None:
             from regard.cli.rewriting import add_column
 
+            if watch:
+                raise RegardError(
+                    "a table is written without watching.", where="--watch", fix="Leave out --watch."
+                )
             table, column, new_column = _whole_table(
                 file, column, new_column, several=json_file is not None or n_best > 1
             )
@@ -157,6 +168,7 @@ class PredictCommand(Command):
                 bad_rows=bad_rows,
                 n_best=n_best,
                 of=of,
+                watch=watch,
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,10 @@ from regard.inspect.layout import below, frame
 from regard.inspect.scene import Group, Mark, Rect, Text, polyline
 from regard.inspect.writing import text_width
 from regard.questions.faithfulness.intervals import Interval
-from regard.questions.faithfulness.result import ATTENTION, HIGHER, RANDOM, Faithfulness
+from regard.questions.faithfulness.kinds import ATTENTION, HIGHER, RANDOM
+
+if TYPE_CHECKING:
+    from regard.questions.faithfulness.result import Faithfulness
 
 WIDTH = 350.0
 HIGH, STEP = 11.0, 17.0

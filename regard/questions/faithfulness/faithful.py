@@ -11,7 +11,8 @@ from regard.data.ragged import Array
 from regard.errors import RegardError
 from regard.model import Model
 from regard.questions.faithfulness.gradients import gradient_times_input
-from regard.questions.faithfulness.measures import comprehensiveness, kendall, sufficiency
+from regard.questions.faithfulness.kinds import ATTENTION, GRADIENT, LEAVE, RANDOM
+from regard.questions.faithfulness.measures import comprehensiveness, kendall, most_harmful, sufficiency
 from regard.questions.faithfulness.normalized import (
     EXACT,
     all_sets,
@@ -24,7 +25,7 @@ from regard.questions.faithfulness.normalized import (
 from regard.questions.faithfulness.ranking import BINS, bin_sets, each_alone, order_by, random_orders
 from regard.questions.faithfulness.removal import Progress, Removal, Remove
 from regard.questions.faithfulness.replaced import replaced_attention
-from regard.questions.faithfulness.result import ATTENTION, RANDOM, Faithfulness, Piece
+from regard.questions.faithfulness.result import Faithfulness, Piece
 from regard.questions.faithfulness.rows import Examined, Looked
 from regard.questions.faithfulness.soft import (
     Soft,
@@ -33,7 +34,6 @@ from regard.questions.faithfulness.soft import (
     soft_sufficiency,
 )
 
-LEAVE, GRADIENT = "leave-one-out", "gradient"
 DRAWS = 5
 """Random orders for each answer."""
 Normalize = Literal["short", "all", "none"]
@@ -50,6 +50,7 @@ def faithful(
     draws: int = DRAWS,
     bins: Sequence[float] = BINS,
     seed: int = 1,
+    quick: bool = False,
     name: str = "",
     progress: Progress | None = None,
 ) -> Faithfulness:
@@ -64,6 +65,7 @@ def faithful(
     normalize   normalized AOPC for "short" inputs (up to 8 positions, exact), "all" (longer ones by beam) or "none"
     draws       random orders for each answer
     bins        shares of the positions to remove and to keep
+    quick       only comprehensiveness, sufficiency, polarity and harm, of the attention and of random orders
     name        of the model, for tables; default: its folder or spec
     progress    called with the number of computed variants and of those known to be needed
 
@@ -80,7 +82,7 @@ def faithful(
             fix="Choose a model with attention, and longer inputs.",
         )
     found = _Found(removal, looked, np.random.default_rng(seed), draws, bins)
-    found.measure(normalize, seed)
+    found.measure("none" if quick else normalize, seed, quick=quick)
     remarks = list(found.remarks)
     rows = examined.total
     if remove is None and removal.remove == "zero":
@@ -91,6 +93,7 @@ def faithful(
         "draws": draws,
         "bins": list(bins),
         "seed": seed,
+        "quick": quick,
     }
     named = name or model.spec.name or (model.folder.name if model.folder else "model")
     pieces = list(found.pieces())
@@ -126,18 +129,15 @@ class _Found:
         self.effects: dict[tuple[int, str], Array] = {}
         self.remarks: list[str] = []
 
-    def measure(self, normalize: Normalize, seed: int) -> None:
+    def measure(self, normalize: Normalize, seed: int, *, quick: bool = False) -> None:
         examined = self.removal.examined
         self.removal.need((one, kept) for one in self.looked for kept in each_alone(one.positions))
         for one in self.looked:
             alone = [one.scores - self.removal[one, kept] for kept in each_alone(one.positions)]
             self.effects[one.row, one.input] = np.stack(alone, 1)  # (T, S)
-        gradients = gradient_times_input(examined, self.looked)
-        importance = {
-            ATTENTION: {(one.row, one.input): one.weights for one in self.looked},
-            LEAVE: self.effects,
-            GRADIENT: gradients,
-        }
+        importance = {ATTENTION: {(one.row, one.input): one.weights for one in self.looked}}
+        if not quick:
+            importance |= {LEAVE: self.effects, GRADIENT: gradient_times_input(examined, self.looked)}
         orders = {
             key: {method: order_by(tables[key], self.generator) for method, tables in importance.items()}
             for key in self.values
@@ -147,7 +147,9 @@ class _Found:
             for one in self.looked
         }
         self._hard(orders, chance)
-        self._polarity(gradients)
+        self._polarity(importance)
+        if quick:
+            return
         self._normalized(orders, chance, normalize)
         self._soft(seed)
         for key, changes in replaced_attention(
@@ -191,9 +193,9 @@ class _Found:
                 ]
                 self._put(key, measure, RANDOM, np.mean(drawn, axis=0))
 
-    def _polarity(self, gradients: Mapping[Any, Array]) -> None:
-        """Whether the most attended position raises log p, whether it is the one whose removal costs most, and the
-        rank correlations."""
+    def _polarity(self, importance: Mapping[str, Mapping[Any, Array]]) -> None:
+        """Whether the most attended position raises log p, whether no other removal costs more, and the rank
+        correlations."""
         for one in self.looked:
             key = (one.row, one.input)
             effects = self.effects[key]
@@ -201,11 +203,13 @@ class _Found:
             steps = np.arange(one.steps)
             self._put(key, "raises", ATTENTION, effects[steps, top] > 0)
             self._put(key, "raises", RANDOM, (effects > 0).mean(1))
-            self._put(key, "most harmful", ATTENTION, effects.argmax(1) == top)
-            self._put(key, "most harmful", RANDOM, np.full(one.steps, 1.0 / one.positions))
-            for measure, other in (("τ leave-one-out", effects), ("τ gradient", gradients[key])):
-                values = [kendall(weights, row) for weights, row in zip(one.weights, other, strict=True)]
-                self._put(key, measure, ATTENTION, np.array(values))
+            harmful = most_harmful(one.scores, effects)
+            self._put(key, "most harmful", ATTENTION, harmful[steps, top])
+            self._put(key, "most harmful", RANDOM, harmful.mean(1))
+            for measure, method in (("τ leave-one-out", LEAVE), ("τ gradient", GRADIENT)):
+                if method in importance:
+                    rows = zip(one.weights, importance[method][key], strict=True)
+                    self._put(key, measure, ATTENTION, np.array([kendall(*pair) for pair in rows]))
 
     def _normalized(
         self, orders: Mapping[Any, Mapping[str, Array]], chance: Mapping[Any, Array], normalize: Normalize

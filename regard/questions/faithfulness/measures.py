@@ -20,6 +20,8 @@ import numpy as np
 from regard.data.ragged import Array
 from regard.questions.faithfulness.ranking import BINS, only_top, sizes, without_top
 
+TIE = 0.05
+"""Probability within which two removals are equally harmful."""
 Given = Callable[[Array], Array]
 """(S,) kept positions → (T,) log p of the pieces."""
 
@@ -41,6 +43,18 @@ def sufficiency(full: float, given: Given, order: Array, step: int, bins: Sequen
     """The mean loss of probability of piece `step` when only the first of the order are kept."""
     lost = [np.exp(full) - np.exp(given(only_top(order, count))[step]) for count in sizes(len(order), bins)]
     return float(np.mean(lost))
+
+
+def most_harmful(scores: Array, effects: Array) -> Array:
+    """(T, S) 1 for the positions whose removal costs most of p(y_t), up to `TIE`: if two removals destroy a piece,
+    their order says nothing. NaN for a piece that no single removal costs `TIE`.
+
+    scores    (T,) log p of the pieces
+    effects   (T, S) by how much it falls when a position is removed
+    """
+    lost = np.exp(scores)[:, None] * (1.0 - np.exp(-effects))
+    worst = lost.max(1, keepdims=True)
+    return np.where(worst >= TIE, (lost >= worst - TIE).astype(np.float64), np.nan)
 
 
 def kendall(first: Array, second: Array) -> float:

@@ -14,29 +14,11 @@ import numpy as np
 
 from regard.data.ragged import Array
 from regard.questions.faithfulness.intervals import Interval, mean_interval, resampled_rows
+from regard.questions.faithfulness.kinds import ATTENTION, HIGHER, RANDOM
 from regard.storage.files import write_text
 
 if TYPE_CHECKING:
     from regard.inspect import Scene
-
-ATTENTION, RANDOM = "attention", "random"
-HIGHER = {
-    "comprehensiveness": True,
-    "sufficiency": False,
-    "soft comprehensiveness": True,
-    "soft sufficiency": True,
-    "normalized AOPC": True,
-    "raises": True,
-    "most harmful": True,
-}
-"""The measures that are compared with random, and whether more is better."""
-CHANGES = ("uniform TVD", "uniform JSD", "permuted TVD", "permuted JSD")
-"""How much the output changes when other weights replace the attention."""
-CORRELATIONS = ("τ leave-one-out", "τ gradient")
-WARNING = (
-    "Rank correlation (Kendall's τ) between attention and another ranking says whether the two agree, not which of "
-    "them is right; it is low for long tails of unimportant positions. Do not rank models by it."
-)
 
 
 @dataclass(frozen=True)
