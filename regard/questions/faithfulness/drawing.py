@@ -73,8 +73,8 @@ def _lines(
 def _block(measure: str, rows: Sequence[tuple[str, str, Interval]], room: float) -> Block:
     number = text_width("0.000", 11) + 8
     full = WIDTH - room - number
-    top = max(1.0, *(value.high for _, _, value in rows if value.high == value.high))
-    low = min(0.0, *(value.value for _, _, value in rows), *(v.low for _, _, v in rows if v.low == v.low))
+    found = [one for _, _, value in rows for one in (value.value, value.low, value.high) if one == one]
+    top, low = max([1.0, *found]), min([0.0, *found])
     zero = room + full * (0 - low) / (top - low)
 
     def across(value: float) -> float:
