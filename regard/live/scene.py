@@ -61,10 +61,10 @@ class _Page:
             found["o"] = _round(mark.opacity)
         if mark.tip:
             found["tip"] = _printable(mark.tip)
-        if mark.at is not None:  # it says more than the tags
-            found["at"] = mark.at.to_dict()
-        elif mark.tags:
+        if mark.tags:
             found["tags"] = {name: _printable(value) for name, value in mark.tags}
+        if mark.at is not None:
+            found["at"] = mark.at.to_dict()
         return found
 
     def _shape(self, mark: Mark) -> Json:

@@ -33,7 +33,7 @@ def compared_json(
     try:
         from regard.questions import diverging
     except ImportError:
-        return result | {"divergence": None}
+        return result | {"divergence": {}}
     found = diverging(runs[0].model, runs[1].model, value)
     result["divergence"] = found.to_dict()
     if (scene := getattr(found, "plot", None)) is not None:

@@ -40,7 +40,9 @@ class Looking:
 
     @cached_property
     def output(self) -> str:
-        name: str = self.run.model.output_name(self.asked.output)
+        """The output that was asked for, or the first."""
+        model = self.run.model
+        name: str = model.output_name(self.asked.output or next(iter(model.spec.outputs)))
         return name
 
     @cached_property
