@@ -12,7 +12,7 @@ short because a figure has thousands of marks. A key is left out where it has it
 | image | `x y w h src` (place in `images` of the scene) `sharp` |
 | group | `marks dx dy k` (kind) |
 
-All have `fill`, `stroke` (names in `colors` of the scene), `sw` (stroke width), `o` (opacity), `tip`, `tags` and `at`.
+All have `fill`, `stroke` (names in `colors` of the scene), `sw` (stroke width), `o` (opacity), `tip`, `at` or `tags`.
 """
 
 from __future__ import annotations

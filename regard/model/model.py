@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack, overload
 
@@ -30,7 +31,7 @@ from regard.spec import Spec
 from regard.spec.document import Change
 from regard.spec.sections import QUICKEST
 from regard.storage.hub import fetched
-from regard.trace.prediction import Prediction
+from regard.trace.prediction import Again, Prediction
 
 if TYPE_CHECKING:
     from regard.model.edits import Edit
@@ -181,6 +182,12 @@ class Model(AnyModel):
             check_sampled(answers[0])
         if (search.get("n_best") or 1) > 1:
             check_several(answers, self.output_name(output))
+        if trace and not ensemble:
+            options = {"output": output, "prefix": prefix, **search}
+            answers = [
+                replace(answer, again=Again(self, value, options))
+                for answer, value in zip(answers, several, strict=True)
+            ]
         return answers[0] if single else answers
 
     @overload

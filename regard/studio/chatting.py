@@ -8,7 +8,8 @@ from typing import Any
 from regard.cli.chatting import check_dialog, dialog_inputs
 from regard.data.turns import SPEAKER, Turn, plain
 from regard.errors import RegardError
-from regard.studio.answering import look_json, shown
+from regard.live.answer import shown
+from regard.studio.answering import look_json
 from regard.studio.looking import Looking
 from regard.studio.requests import Chat, Look, Said
 from regard.studio.runs import Run

@@ -7,8 +7,8 @@ from typing import Any
 
 from regard.errors import RegardError
 from regard.live import scene_json
+from regard.live.answer import finite, shown
 from regard.reporting.terminal import LINES, printable
-from regard.studio.answering import finite, shown
 from regard.studio.requests import Continue, Look
 from regard.studio.runs import Run
 

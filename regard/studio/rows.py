@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from regard.studio.answering import shown
+from regard.live.answer import shown
 from regard.studio.jobs import Progress
 from regard.studio.requests import Rows
 from regard.studio.runs import Run

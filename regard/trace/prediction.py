@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import ref
 
+from regard.errors import RegardError
 from regard.trace import Trace
 from regard.trace.traced import from_json, to_json
-from regard.trace.views import views
+from regard.trace.views import explored, views
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,29 @@ class Alternative:
 
     text: str
     score: float
+
+
+class Again:
+    """Asks a model once more about one input, as long as the model is in memory. A copy by pickle knows no model."""
+
+    def __init__(self, model: Any, inputs: Any, options: Mapping[str, Any]) -> None:
+        self._model, self._inputs, self._options = ref(model), inputs, dict(options)
+
+    def __call__(self, edits: Sequence[Any] = ()) -> Prediction:
+        """The prediction with these edits of the attention (`regard.model.edits`)."""
+        model = self._model()
+        if model is None:
+            raise RegardError("the model of this prediction is not in memory any more.", fix="Predict again.")
+        given = {"look": list(edits)} if edits else {}
+        found: Prediction = model.predict(self._inputs, **self._options, **given)
+        return found
+
+    def __reduce__(self) -> Any:
+        return _nothing, ()
+
+
+def _nothing() -> None:
+    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +55,7 @@ class Prediction:
     trace           the attention of the model, if it was requested
     alternatives    the n-best list, best first, this answer included; of a label, the most probable labels
     probabilities   of each label, if the output is a label
+    again           predicts once more for the same input, with edits; None if the model is not known
     """
 
     value: Any
@@ -38,6 +64,7 @@ class Prediction:
     trace: Trace | None = None
     alternatives: Sequence[Alternative] = field(default_factory=list)
     probabilities: Mapping[str, float] = field(default_factory=dict)
+    again: Again | None = field(default=None, repr=False)
 
     def with_likely(self, count: int) -> Prediction:
         """This answer with the most probable labels as alternatives, at most `count` of them."""
@@ -54,6 +81,11 @@ class Prediction:
 
     def _repr_html_(self) -> str:
         return views().prediction(self)
+
+    def explore(self) -> Any:
+        """The answer and its figures, alive in a notebook. The model answers edits of the attention, while it is in
+        memory. Needs anywidget."""
+        return explored(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON lines, without empty ones."""

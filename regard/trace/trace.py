@@ -35,7 +35,7 @@ from regard.trace.seen import Seen
 from regard.trace.structure import TracedStructure
 from regard.trace.tape import Tape
 from regard.trace.traced import Array
-from regard.trace.views import Panel, views
+from regard.trace.views import Panel, explored, views
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -165,6 +165,10 @@ class Trace:
         """Everything that can be drawn of this trace, the default figure first. A panel is drawn when its scene or its
         steps are asked for."""
         return views().panels(self)
+
+    def explore(self) -> Any:
+        """The figure and its panels, alive in a notebook: hover, step through, move by keyboard. Needs anywidget."""
+        return explored(self)
 
     def html(self, title: str | None = None) -> str:
         """A web page with the figure, complete in one file."""

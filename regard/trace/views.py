@@ -72,6 +72,7 @@ class Views:
 
 
 _installed: list[Views] = []
+_explorers: list[Callable[[Prediction | Trace], Any]] = []
 
 
 def install(found: Views) -> None:
@@ -84,3 +85,14 @@ def views() -> Views:
     if not _installed:
         parts.names("drawing")
     return _installed[0]
+
+
+def install_explorer(found: Callable[[Prediction | Trace], Any]) -> None:
+    """Called by the room that makes figures alive, when it is imported."""
+    _explorers[:] = [found]
+
+
+def explored(what: Prediction | Trace) -> Any:
+    """The live view of a prediction or a trace, for a notebook."""
+    views()
+    return _explorers[0](what)

@@ -13,9 +13,15 @@ interface Compared {
   divergence: Record<string, unknown> & { scene?: Scene };
 }
 
+/** Whether two runs take the same inputs. */
+export function comparable(run: Run, other: Run): boolean {
+  const names = (one: Run) => one.inputs.map(input => input.name).sort().join("\n");
+  return other.name !== run.name && !other.error && !run.error && other.kind !== "continues" && names(run) === names(other);
+}
+
 export function Compare({ run, runs, seen }: { run: Run; runs: Run[]; seen: Seen }) {
   const { view, change } = seen;
-  const others = runs.filter(one => one.name !== run.name && !one.error);
+  const others = runs.filter(one => comparable(run, one));
   const other = others.find(one => one.name === view.other) ?? others[0];
   const ready = other && run.inputs.every(one => view.inputs[one.name]);
   const found = useAnswer<Compared>("/api/compare", ready ? { runs: [run.name, other.name], inputs: view.inputs, edits: view.edits } : null, 15);
@@ -27,6 +33,7 @@ export function Compare({ run, runs, seen }: { run: Run; runs: Run[]; seen: Seen
         {others.map(one => <option key={one.name}>{one.name}</option>)}</select></label></p>
       <Problem trouble={found.trouble} />
       <Working {...found} />
+      {found.busy && !answer && <p class="rg-muted rg-empty" role="status">Looking …</p>}
       {answer && <>
         <div class="rg-pair" aria-busy={found.busy}>
           {[run.name, other!.name].map((name, n) => (

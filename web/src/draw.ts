@@ -78,6 +78,8 @@ export function draw(scene: Scene): Drawn {
     made.setAttribute("role", mark.at ? "button" : "img");
     made.setAttribute("aria-label", words.replaceAll("\n", ", ") || mark.at?.kind || "");
     if (mark.at) made.classList.add(`at-${mark.at.kind}`);
+    if (mark.at?.kind === "weight" || mark.at?.kind === "word") made.setAttribute("data-column", String(mark.at.position));
+    if (mark.at?.kind === "weight") made.setAttribute("data-value", String(mark.at.value));
     reached.push({ element: made, at: mark.at, tip });
   }
 

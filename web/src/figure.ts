@@ -124,7 +124,9 @@ export function figure(root: Element, scene: Scene, on?: On): Live {
   // Assistive technology clicks without a pointer.
   box.addEventListener("click", event => {
     const one = reachedAt(event.target);
-    if (on && one?.at && event.detail === 0) on(one.at, { do: "open", x: event.clientX, y: event.clientY });
+    if (!on || !one?.at || event.detail !== 0) return;
+    const where = one.element.getBoundingClientRect();
+    on(one.at, { do: "open", x: where.x + where.width / 2, y: where.bottom });
   });
   const letGo = on ? hands(scroller, reachedAt, on, (words, near) => tell(words, near)) : () => undefined;
 

@@ -11,7 +11,7 @@ import { Inputs } from "./inputs";
 import { Output } from "./output";
 import { Problem, Working } from "./parts";
 import { Questions, type Question } from "./questions";
-import type { Handle } from "./scene";
+import type { Handle, Scene } from "./scene";
 import { Opening, Stage, type Opened } from "./stage";
 import { Taking } from "./taking";
 import { asked, type Seen } from "./view";
@@ -23,7 +23,7 @@ export function Look({ run, seen }: { run: Run; seen: Seen }) {
   const answer = ready ? found.answer : undefined;
   const [opened, open] = useState<Opened>();
   const [question, setQuestion] = useState<Question>();
-  const dragging = useRef<string | undefined>(undefined);
+  const dragging = useRef<{ key: string; from: Scene } | undefined>(undefined), rest = useRef(0);
   const pieces = answer?.pieces.map(one => one.text) ?? [];
 
   const deeds: Deeds = {
@@ -32,11 +32,12 @@ export function Look({ run, seen }: { run: Run; seen: Seen }) {
     edited: at => without(view.edits, at).length < view.edits.length,
     weigh: (at, value) => {
       if (at.kind !== "weight" || !answer?.scene) return;
-      // A drag is one change, however often it tries.
-      const key = `${at.input} ${at.step} ${at.position}`, first = dragging.current !== key;
-      dragging.current = key;
-      setTimeout(() => { dragging.current = undefined; }, 600);
-      change({ edits: added(view.edits, weighed(answer.scene, at.input, at.step, at.position, value)) }, first);
+      // A drag is one change, however often it tries; the other weights are those from its start.
+      const key = `${at.input} ${at.step} ${at.position}`, first = dragging.current?.key !== key;
+      if (first) dragging.current = { key, from: answer.scene };
+      clearTimeout(rest.current);
+      rest.current = window.setTimeout(() => { dragging.current = undefined; }, 800);
+      change({ edits: added(view.edits, weighed(dragging.current!.from, at.input, at.step, at.position, value)) }, first);
     },
     prefix: words => change({ prefix: spelled(words, answer), edits: view.edits }),
     word: (input, position, text) => {
@@ -76,6 +77,7 @@ export function Look({ run, seen }: { run: Run; seen: Seen }) {
           </aside>
         </div>
       )}
+      {ready && !answer && found.busy && <p class="rg-muted rg-empty" role="status">Looking …</p>}
       {!ready && !found.trouble && <p class="rg-muted rg-empty">Type an input, or pick one from the data.</p>}
       <Opening opened={opened} deeds={deeds} close={() => open(undefined)} />
     </>

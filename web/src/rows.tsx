@@ -25,6 +25,7 @@ export function Rows({ run, choose }: { run: Run; choose(row: number, split: str
       </p>
       <Working {...found} />
       <Problem trouble={found.trouble} />
+      {found.busy && !found.answer && !found.of && <p class="rg-muted" role="status">Reading …</p>}
       <ul aria-busy={found.busy}>
         {found.answer?.rows.map(row => (
           <li key={row.row}><button type="button" onClick={() => choose(row.row, split)}>

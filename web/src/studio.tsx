@@ -4,7 +4,7 @@ import { render } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { runs as askRuns, Told, type Run, type Trouble } from "./api";
 import { Chat } from "./chat";
-import { Compare } from "./compare";
+import { comparable, Compare } from "./compare";
 import { Continue } from "./continuing";
 import { Look } from "./look";
 import { Problem, Tabs } from "./parts";
@@ -38,7 +38,7 @@ function Open({ root, all }: { root: Element; all: Run[] }) {
     const found: { name: Mode; title: string }[] = [];
     if (run.kind === "dialog") found.push({ name: "chat", title: "Chat" });
     found.push({ name: "look", title: "Look" });
-    if (all.length > 1 && run.kind !== "continues") found.push({ name: "compare", title: "Compare" });
+    if (all.some(other => comparable(run, other))) found.push({ name: "compare", title: "Compare" });
     return found;
   }, [run, all]);
   const mode = modes.some(one => one.name === view.mode) ? view.mode : modes[0]!.name;

@@ -1,0 +1,1 @@
+"""Loaded with the drawings: gives traces and predictions their live view."""
