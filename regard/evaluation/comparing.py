@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from regard.errors import Option, RegardError
+from regard.errors import FILE, Message, Option, RegardError
 from regard.evaluation.evaluation import Evaluation
 from regard.metrics import Comparison, compare
 
@@ -33,7 +33,9 @@ def comparisons(
                 raise RegardError(
                     f"{first} and {other} were not measured on the same references of {output!r}.",
                     where=Option("compare"),
-                    fix="Compare runs that read the same data, or name it with --data.",
+                    fix=Message(
+                        "Compare runs that read the same data, or name it: `", Option("data", FILE), "`."
+                    ),
                 )
             result = compare(
                 measured,

@@ -39,7 +39,6 @@ from regard.inspect.layout import Block
 from regard.inspect.lengths import lengths_figure
 from regard.inspect.notebook import notebook_table, notebook_title
 from regard.inspect.page import page, prediction_fragment, trace_page
-from regard.inspect.panels import panels_of
 from regard.inspect.ranking import beam, labels
 from regard.inspect.samples import samples
 from regard.inspect.saving import save
@@ -48,6 +47,7 @@ from regard.inspect.scene import install as install_renderers
 from regard.inspect.section import Card, PageSection
 from regard.inspect.svg import svg
 from regard.inspect.terminal import Ink, render
+from regard.inspect.trace_panels import panels_of
 from regard.trace.views import Views
 from regard.trace.views import install as install_views
 

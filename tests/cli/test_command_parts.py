@@ -18,7 +18,9 @@ from regard.parts import names, part, register, registry
 from regard.testing import failures
 
 COLUMNS = 80
-FOLDERS = [Path(sys.modules["regard"].__path__[0]) / room / "commands" for room in ("cli", "course")]
+FOLDERS = [
+    Path(sys.modules["regard"].__path__[0]) / room / "commands" for room in ("cli", "course", "studio")
+]
 IMPORTED = """
 import contextlib, io, json, sys
 from regard.cli import main

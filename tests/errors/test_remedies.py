@@ -30,8 +30,8 @@ from regard.spec import Spec
 from regard.spec.document import Document, nested
 
 PACKAGE = Path(__file__).parents[2] / "regard"
-ABOVE = ("cli", "course")
-"""Rooms that belong to the command line."""
+ABOVE = ("cli", "course", "report", "studio")
+"""Rooms that print commands: the command line, and the pages that say which command makes them again."""
 STYLES = PACKAGE / "inspect" / "page_style.py"
 """A style sheet, in which `--` begins a variable."""
 OPTION = re.compile(r"(?:^|[\s`(])--[a-z][a-z-]*\b(?!:)")

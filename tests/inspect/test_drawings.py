@@ -213,7 +213,8 @@ def test_each_field_of_a_trace_is_described_once() -> None:
     """Every field is written under its own name and read back from it."""
     trace = Trace({"a": WORDS}, ["er"])
     written = trace.to_dict()
-    assert set(written) == {one.name for one in fields(Trace)}
+    usual = {one.name for one in fields(Trace) if not one.metadata["form"].rare}
+    assert set(written) == usual >= {"input", "output", "attention", "gates", "structures"}
     for name in set(written) - {"input", "output"}:
         less = {key: value for key, value in written.items() if key != name}
         assert Trace.from_dict(less).to_dict() == written

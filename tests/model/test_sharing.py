@@ -158,7 +158,7 @@ def test_runs_are_listed_with_their_scores(
     monkeypatch.setenv("COLUMNS", "200")
 
     def listed(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["regard", "list", *arguments])
+        monkeypatch.setattr(sys, "argv", ["regard", *arguments])
         capsys.readouterr()
         try:
             main()
@@ -172,7 +172,7 @@ def test_runs_are_listed_with_their_scores(
     assert code == 0 and str(run) in out and "test: token_error " in out and " 6 " in out
     code, _, err = listed("runs", str(tmp_path))
     assert code == 2 and "there is no run here" in err
-    code, out, _ = listed()
+    code, out, _ = listed("list")
     assert code == 0
     groups = [
         line for line in out.splitlines() if "→" in line and not line.startswith(" ") and "g2p" not in line

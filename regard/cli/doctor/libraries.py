@@ -26,6 +26,8 @@ PURPOSES = {
     "zst": "files that are compressed with Zstandard",
     "tensorboard": "the logger tensorboard",
     "wandb": "the logger wandb",
+    "studio": "the local page of `regard studio`",
+    "notebook": "figures in a notebook that answer a hand",
     "bench": "comparisons in bench/",
 }
 """What each extra is for. `dev` is for those who work on regard itself."""
