@@ -93,7 +93,8 @@ section section>h3,section section>h4{font-size:1.0625rem;margin:1.75rem 0 .25re
 .beside{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr));gap:0 2.5rem}
 .beside>section{min-width:0}.beside>section>h3{margin-top:.75rem}
 td{white-space:pre-line;vertical-align:top;overflow-wrap:break-word;max-width:26rem}
-th,td.number{white-space:nowrap}.tall{max-height:36rem;overflow-y:auto}
+th,td.number{white-space:nowrap}.sortable td:last-child{min-width:min(20rem,70vw)}
+.tall{max-height:36rem;overflow-y:auto}
 .tall thead th{position:sticky;top:0;background:var(--ground)}.facts dd{font-size:1.25rem}.facts div{max-width:100%}
 th button{all:unset;cursor:pointer;white-space:nowrap}th button:focus-visible{outline:2px solid var(--accent)}
 th button::after{content:" ↕";opacity:.4}th[aria-sort=ascending] button::after{content:" ↑";opacity:1}

@@ -243,15 +243,29 @@ def _wrong_looks(structure: Any) -> float | None:
 
 
 class UnusualLength(Sign):
-    """The logarithm of the length of a text over that of the longest input; a right answer may be of any length."""
+    """The logarithm of the length of a text over that of its nearest reference, or of the longest input."""
 
     name, least, both = "length", 0.4, True
 
     def of(self, answered: Answered) -> Finding | None:
-        trace = answered.trace
-        if trace.kind != "text":
+        if answered.trace.kind != "text":
             return None
-        written = len(answered.pieces)
+        return self._of_true(answered) if answered.references else self._of_read(answered)
+
+    def _of_true(self, answered: Answered) -> Finding:
+        written = len(answered.prediction.text) + 1
+        ratios = [float(np.log(written / (len(text) + 1))) for text in answered.references]
+        value = min(ratios, key=abs)
+        count = len(answered.pieces)
+
+        def reason(usual: float) -> str:
+            what = "longer" if value > usual else "shorter"
+            return f"the output is much {what} than the true one: {count} pieces"
+
+        return Finding(value, reason)
+
+    def _of_read(self, answered: Answered) -> Finding:
+        trace, written = answered.trace, len(answered.pieces)
         read = max((len(pieces) for name, pieces in trace.input.items() if name not in trace.seen), default=0)
         value = float(np.log((written + 1) / (read + 1)))
 
@@ -260,7 +274,7 @@ class UnusualLength(Sign):
             what = "longer" if value > usual else "shorter"
             return f"the output is much {what} than usual: {written} pieces, where {expected} are usual"
 
-        return Finding(value, reason, counts=not answered.right)
+        return Finding(value, reason)
 
 
 class Common(Sign):

@@ -89,11 +89,13 @@ def test_a_position_read_again_and_again(model: Written) -> None:
 def test_a_repeating_output(model: Written) -> None:
     told = _order(model, _looking(WORDS[7], "lkjih" + "ih" * 8))
     assert "the output repeats itself: 'i' 'h' 9 times" in told
+    assert "the output is much longer than the true one: 21 pieces" in told
+    told = _order(model, _looking(WORDS[7], "lkjih" + "ih" * 8), [{"source": word} for word in WORDS])
     assert "the output is much longer than usual: 21 pieces, where 5 are usual" in told
 
 
 def test_a_short_output_and_an_empty_one(model: Written) -> None:
-    assert "much shorter than usual: 0 pieces" in _order(model, _looking(WORDS[7], ""))
+    assert "much shorter than the true one: 0 pieces" in _order(model, _looking(WORDS[7], ""))
 
 
 def test_an_unlikely_answer(model: Written) -> None:

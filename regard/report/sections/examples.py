@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from regard.data.contents import is_data
 from regard.errors import RegardError
 from regard.inspect import Card, PageSection, Scene, figure
 from regard.inspect import compare as side_by_side
@@ -94,14 +95,14 @@ def _compared(answers: dict[str, Prediction]) -> Scene | None:
     if len(traces) < len(answers) or any(_drawn(trace) is None for _, trace in traces):
         return None
     try:
-        return side_by_side(traces)
+        return side_by_side(traces, across=1)
     except RegardError:  # one of them has no attention there
         return None
 
 
 def _asked(run: ReportedRun, row: int) -> str:
-    values = (run.dataset.text(row, name) for name in run.spec.inputs)
-    return " · ".join(shown(value) for value in values)
+    values = [run.dataset.text(row, name) for name in run.spec.inputs]
+    return " · ".join(shown(value) for value in values if not is_data(value)) or f"row {row + 1}"
 
 
 def _true(run: ReportedRun, row: int) -> str:

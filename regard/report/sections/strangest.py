@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from regard.data.contents import is_data
 from regard.inspect import PageSection
 from regard.report.context import Context, ReportedRun
 from regard.report.sections.section import Section, shown
@@ -14,11 +17,19 @@ class StrangestSection(Section):
     title = "Answers, the strangest first"
     brief = False
 
+    def of(self, context: Context) -> PageSection | None:
+        """Tables are too wide to stand side by side."""
+        found = super().of(context)
+        return found if found is None or not found.beside else replace(found, beside=(), below=found.beside)
+
     def of_run(self, run: ReportedRun, context: Context) -> PageSection | None:
         if not run.answers:
             return None
         found = run.strange[: SEVERAL if context.several else None]
-        inputs, known = list(run.spec.inputs), any(one.references for one in run.strange)
+        known = any(one.references for one in run.strange)
+        inputs = [
+            name for name in run.spec.inputs if not all(is_data(one.inputs.get(name, "")) for one in found)
+        ]
         rows: list[list[object]] = []
         for one in found:
             given = [shown(one.inputs.get(name, "")) for name in inputs]
