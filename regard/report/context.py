@@ -121,7 +121,7 @@ class ReportedRun:
             self.dataset,
             output=output,
             most=self.wanted.rows,
-            progress=self._told("strange answers"),
+            progress=self.told("strange answers"),
         )
 
     def prediction(self, row: int) -> Prediction:
@@ -136,9 +136,10 @@ class ReportedRun:
         """The rows of all splits."""
         if self._evaluations:
             return summary_of_datasets(self.model, self._datasets)
-        return summary_of_spec(self.model, self._told("data"))
+        return summary_of_spec(self.model, self.told("data"))
 
-    def _told(self, what: str) -> Callable[[int, int], None] | None:
+    def told(self, what: str) -> Callable[[int, int], None] | None:
+        """What a long question calls with its progress."""
         progress = self._progress
         return None if progress is None else lambda done, of: progress(f"{self.name}: {what}", done, of)
 

@@ -160,6 +160,7 @@ def test_the_sections_of_one_run_and_the_command_that_makes_it_again(place: Path
         "Scores by length",
         "Answers, the strangest first",
         "Examples",
+        "Faithfulness of the attention",
         "Data",
         "The model",
         "Environment",

@@ -76,8 +76,8 @@ def _has_parents(spec: Spec, name: str) -> bool:
     return getattr(owner, "parents", None) is not None
 
 
-@pytest.mark.parametrize("name", zoo.names())
-def test_every_system_trains_measures_itself_and_can_be_looked_into(name: str, tmp_path: Path) -> None:
+def small(name: str) -> list[str]:
+    """Settings with which a system trains for a few steps on a few rows."""
     spec = zoo.find(name)
     provider = spec.data.provider
     source = f"{provider.kind} {provider.type}"
@@ -91,6 +91,12 @@ def test_every_system_trains_measures_itself_and_can_be_looked_into(name: str, t
     if source != "world points":  # a tour cannot be truncated
         overrides.append("search.max_length=8")
     overrides += TEXT_SIZES if name.startswith("entailment") else SIZES.get(source, TEXT_SIZES)
+    return overrides
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_every_system_trains_measures_itself_and_can_be_looked_into(name: str, tmp_path: Path) -> None:
+    spec, overrides = zoo.find(name), small(name)
     experiment = Experiment.start(name, run=tmp_path / "run", overrides=overrides, device="cpu", quiet=True)
     model = experiment.train()
     scores = json.loads((tmp_path / "run" / "metrics.json").read_text())["scores"]
