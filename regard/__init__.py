@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from regard.fitting.fitting import fit
     from regard.model import LanguageModel, Model, load
     from regard.parts import register
+    from regard.questions.diverging import diverging
     from regard.questions.faithfulness import faithful
+    from regard.questions.like import like
+    from regard.questions.why import why
     from regard.spec import Spec
     from regard.trace import Trace
     from regard.trace.prediction import Prediction
@@ -32,10 +35,13 @@ _HOMES = {
     "RegardError": "regard.errors",
     "Spec": "regard.spec",
     "Trace": "regard.trace",
+    "diverging": "regard.questions.diverging",
     "faithful": "regard.questions.faithfulness",
     "fit": "regard.fitting.fitting",
+    "like": "regard.questions.like",
     "load": "regard.model",
     "register": "regard.parts",
+    "why": "regard.questions.why",
 }
 __all__ = [
     "LanguageModel",
@@ -45,10 +51,13 @@ __all__ = [
     "Spec",
     "Trace",
     "__version__",
+    "diverging",
     "faithful",
     "fit",
+    "like",
     "load",
     "register",
+    "why",
 ]
 
 

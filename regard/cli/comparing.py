@@ -99,11 +99,22 @@ def draw_side_by_side(
     if output is not None:
         save(draw(list(zip(titles, traces, strict=True)), across=across), output)
         say(str(output))
-        return
-    screen = safe_console()
-    for title, trace in zip(titles, traces, strict=True):
-        screen.print(title, style="bold", highlight=False, markup=False)
-        screen.print(figure(trace))
+    else:
+        screen = safe_console()
+        for title, trace in zip(titles, traces, strict=True):
+            screen.print(title, style="bold", highlight=False, markup=False)
+            screen.print(figure(trace))
+    if output is None and request.target is None:
+        _tell_divergences(models, titles, request.given(models[0]), of or common[0])
+
+
+def _tell_divergences(models: Sequence[Model], titles: Sequence[str], value: Any, output: str) -> None:
+    """Where the own answer of each later model first differs from that of the first."""
+    from regard.questions.diverging import diverging
+
+    for title, model in zip(titles[1:], models[1:], strict=True):
+        for line in diverging(models[0], model, value, output=output).told(titles[0], title):
+            say(line)
 
 
 def _traced(found: Prediction) -> Trace:

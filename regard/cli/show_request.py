@@ -11,6 +11,7 @@ from typing import Any
 from regard.cli.command import HOW_OF
 from regard.cli.inputs import as_inputs
 from regard.cli.unknown import UnknownUnits
+from regard.data import Dataset
 from regard.errors import RegardError
 from regard.evaluation import open_dataset, usual_split
 from regard.model import Model
@@ -77,7 +78,7 @@ class ShowRequest:
     def given(self, model: Model) -> Any:
         """The input, as `model.predict` takes it."""
         if self.row is not None:
-            dataset = open_dataset(model, (), [self.split or usual_split(model.spec)[0]])
+            dataset = self._dataset(model)
             return {name: dataset.text(self.row, name) for name in model.spec.inputs}
         apart = len(model.spec.inputs) > 1 and self.text is not None and not isinstance(self.text, str)
         return as_inputs(model, self.text if apart and self.text else [self.line])[0]
@@ -108,6 +109,17 @@ class ShowRequest:
         return told
 
     def _row(self, model: Model, output: str, *, own: bool) -> Prediction:
+        batch = self._dataset(model).batch([self.row or 0])
+        if model.network.decoders[output].stepwise and self.look is None and not own:
+            return model.score_batch(batch, output, structures=True, samples=self.samples)[0]
+        edits = None if self.look is None else model.edits([self._told()], output)
+        answer = model.answer(batch, output=output, samples=self.samples, edits=edits)[0]
+        if edits is not None:
+            check_reached(edits[0], answer, self.look)
+        return answer
+
+    def _dataset(self, model: Model) -> Dataset:
+        """The data of the split, which must have the row."""
         split = self.split or usual_split(model.spec)[0]
         dataset = open_dataset(model, (), [split])
         if self.row is None or not 0 <= self.row < len(dataset):
@@ -116,11 +128,4 @@ class ShowRequest:
                 where="--row",
                 fix=f"{split} has 0 to {len(dataset) - 1}.",
             )
-        batch = dataset.batch([self.row])
-        if model.network.decoders[output].stepwise and self.look is None and not own:
-            return model.score_batch(batch, output, structures=True, samples=self.samples)[0]
-        edits = None if self.look is None else model.edits([self._told()], output)
-        answer = model.answer(batch, output=output, samples=self.samples, edits=edits)[0]
-        if edits is not None:
-            check_reached(edits[0], answer, self.look)
-        return answer
+        return dataset

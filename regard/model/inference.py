@@ -84,13 +84,14 @@ class BatchInference:
 
     def find(
         self,
-        prefix: str | None = None,
+        prefix: str | Sequence[int] | None = None,
         others: Sequence[BatchInference] = (),
         keys: Sequence[int] | None = None,
         trees: list[SearchTree] | None = None,
     ) -> Any:
         """The result of the decoder: a text by search, anything else in one step.
 
+        prefix  the beginning of every output: a text, or the decoder's choices; END ends the output
         keys    a number for each row that, with the seed, determines its samples; default: the row's number in
                 the data
         trees   where to put the tree of the search, for a batch of one row
@@ -101,7 +102,9 @@ class BatchInference:
             found = self.decoder.predict(self.memories, truth=self.truth)
             self._check_finite(getattr(found, "scores", None))
             return found
-        forced = self._forced(prefix) if prefix else None
+        forced = None
+        if prefix:
+            forced = self._forced(prefix) if isinstance(prefix, str) else self._chosen(prefix)
         seed = self.spec.training.seed
         keys = self.batch.rows if keys is None else keys
         search = make_search(self.spec.search, keys, seed=seed, prefix=forced)
@@ -260,14 +263,19 @@ class BatchInference:
         reason = column.check_value(prefix)
         if reason is not None:
             raise RegardError(f"the prefix {reason}.", where="prefix")
-        ids, device = column.encode(prefix), next(self.network.parameters()).device
+        ids = column.encode(prefix)
         self.decoder.check_prefix(ids.tolist(), self.memories)
         for piece, number in zip(column.tokens(prefix), ids.tolist(), strict=True):
             if self.decoder.from_vocabulary and number == UNKNOWN:
                 raise RegardError(
                     f"the model cannot write {piece!r}: it is not in its vocabulary.", where="prefix"
                 )
-        known, rows = torch.as_tensor(ids, dtype=torch.int64, device=device), len(self.batch)
+        return self._chosen(ids.tolist())
+
+    def _chosen(self, choices: Sequence[int]) -> Tokens:
+        """The same choices for every output of the batch."""
+        device, rows = next(self.network.parameters()).device, len(self.batch)
+        known = torch.as_tensor(choices, dtype=torch.int64, device=device)
         return Tokens(known.expand(rows, -1), torch.full((rows,), len(known), device=device))
 
 

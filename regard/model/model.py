@@ -271,9 +271,9 @@ class Model(AnyModel):
         """As `score`, for a batch with targets; `structures`: add structures and inputs to the traces;
         `edits`: those of each row; `recording`: for a batch of one row."""
         with answering(self, *(other for other, _ in ensemble)):
-            inference = self._inference(batch, output, edits)
+            inference = self.inference(batch, output, edits)
             recorder = _recorder(inference, recording)
-            found = inference.given([other._inference(part, output) for other, part in ensemble])
+            found = inference.given([other.inference(part, output) for other, part in ensemble])
             answers = inference.answers(found, given=True)
             if not structures:
                 return answers
@@ -305,9 +305,9 @@ class Model(AnyModel):
         """
         name = self.output_name(output)
         with answering(self, *(other for other, _ in ensemble)):
-            inference = self._inference(batch, name, edits)
+            inference = self.inference(batch, name, edits)
             recorder = _recorder(inference, recording)
-            others = [other._inference(part, name) for other, part in ensemble]
+            others = [other.inference(part, name) for other, part in ensemble]
             find = inference.find if recorder is None else recorder.find
             found = find(prefix, others, keys)
             answers = inference.answers(found, trace=trace)
@@ -321,9 +321,10 @@ class Model(AnyModel):
                 return recorder.structured(answers, found, samples)
             return answers if ensemble else inference.structured(answers, found, samples)
 
-    def _inference(
+    def inference(
         self, batch: Batch, output: str, edits: Sequence[Sequence[Edit]] | None = None
     ) -> BatchInference:
+        """Inference on a batch for one output; `edits`: those of each row."""
         return BatchInference(
             self.spec, self.columns, self.network, batch.to(self.network.device), output, edits
         )

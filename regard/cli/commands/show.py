@@ -37,6 +37,8 @@ class ShowCommand(Command):
     regard show runs/parser-crf --row 3
     regard show runs/caption --gallery 4 -o captions.html
     regard show RUN TEXT --heads --layer 2
+    regard show runs/g2p knight --why K
+    regard show runs/g2p knight --like --step 1
     """
 
     heading = "Look inside"
@@ -91,6 +93,31 @@ class ShowCommand(Command):
                 "piece: '!3-*'. Also a JSON list of edits.",
             ),
         ] = None,
+        why: Annotated[
+            Optional[str],  # noqa: UP045
+            typer.Option(
+                "--why",
+                metavar="WORD",
+                help="Find the least change of attention after which the model writes WORD, and show the answer with "
+                "it. </s> is the end of the output.",
+            ),
+        ] = None,
+        like: Annotated[
+            bool,
+            typer.Option(
+                "--like",
+                help="List the training rows whose decoder states are nearest to those of the piece --step.",
+            ),
+        ] = False,
+        step: Annotated[
+            Optional[int],  # noqa: UP045
+            typer.Option(
+                "--step",
+                min=0,
+                metavar="N",
+                help="The output piece of --why or --like, counted from 0. Default: where the change is least, or 0.",
+            ),
+        ] = None,
         of: Of = None,
         grid: Annotated[
             bool, typer.Option("--grid", help="Draw attention over images by its cells, not smoothed.")
@@ -134,7 +161,7 @@ class ShowCommand(Command):
         output = None if output == Path("-") else output
         by_head = heads or bool(layer)
         if gallery:
-            chosen = bool(text or look or target is not None or row is not None)
+            chosen = bool(text or look or target is not None or row is not None or why is not None or like)
             _check_gallery(chosen=chosen, samples=samples, by_head=by_head)
             from regard.cli.gallery import show_gallery
 
@@ -145,8 +172,17 @@ class ShowCommand(Command):
         from regard.cli.showing import show_heads, show_trace
 
         request = ShowRequest(text or None, target, row, split, samples, look)
+        _check_questions(why=why, like=like, step=step, by_head=by_head, output=output)
         with outputs(_files(run, output, of), overwrite=overwrite):
-            if not by_head:
+            if why is not None:
+                from regard.cli.asking import show_why
+
+                show_why(run, request, why, step, of=of, grid=grid, output=output, how=how)
+            elif like:
+                from regard.cli.asking import show_like
+
+                show_like(run, request, step, of=of, how=how)
+            elif not by_head:
                 _check_faithful(faithful, look=look)
                 show_trace(run, request, of=of, grid=grid, output=output, how=how, faithful=faithful)
             else:
@@ -159,6 +195,26 @@ def _check_faithful(faithful: bool, *, look: str | None) -> None:
         raise RegardError(
             "--faithful examines the model's own attention.", where="--faithful", fix="Leave out --look."
         )
+
+
+def _check_questions(
+    *, why: str | None, like: bool, step: int | None, by_head: bool, output: Path | None
+) -> None:
+    """Refuse options that have no effect on a question."""
+    if why is not None and like:
+        raise RegardError(
+            "--why and --like are two questions.", where="--like", fix="Ask one after the other."
+        )
+    if by_head and (why is not None or like):
+        raise RegardError(
+            "--heads shows the model's own attention.", where="--heads", fix="Leave out --heads."
+        )
+    if step is not None and why is None and not like:
+        raise RegardError(
+            "--step is the piece of --why or --like.", where="--step", fix="Add --why WORD or --like."
+        )
+    if like and output is not None:
+        raise RegardError("--like prints lines, and draws nothing.", where="--output", fix="Leave out -o.")
 
 
 def _check_heads(*, grid: bool) -> None:

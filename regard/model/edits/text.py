@@ -26,6 +26,7 @@ from regard.model.edits.edit import (
     WHERE,
     ArcEdit,
     Edit,
+    How,
     MaskEdit,
     PermuteEdit,
     PinEdit,
@@ -112,7 +113,7 @@ def _single(form: str, given: Mapping[str, Any], step: int | None, name: str | N
         return PermuteEdit(input=name, step=step, seed=int(given["seed"] or 0))
     if form == "truth":
         return TruthEdit(input=name)
-    how = "forbid" if given.get("forbid") else "force"
+    how: How = "forbid" if given.get("forbid") else "force"
     if form == "arc":
         return ArcEdit(input=name, head=int(given["head"]), dependent=int(given["dependent"]), how=how)
     if form == "segment":

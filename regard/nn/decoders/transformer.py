@@ -287,13 +287,14 @@ class TransformerDecoder(StepwiseDecoder):
         for keys, values in prepared:
             nothing = keys.new_empty(len(mask), 1, keys.shape[1], 0, keys.shape[3])
             written.append((nothing, values.new_empty(nothing.shape)))
-        return TransformerState(prepared, mask, _imposed(memories, self.names), tuple(written))
+        return TransformerState(prepared, mask, tuple(written))
 
     def step(self, tokens: Tensor, state: TransformerState, memories: Mapping[str, Memory]) -> Step:
         x = self._embed(tokens, torch.full_like(tokens, state.position))  # (B, K, D)
+        imposed = _imposed(memories, self.names)
         written, looks = [], x.new_zeros(0)
         for layer, before, prepared in zip(self._layers(), state.written, state.memory, strict=True):
-            x, now, looks = layer.step(x, before, prepared, state.mask, state.override, state.position)
+            x, now, looks = layer.step(x, before, prepared, state.mask, imposed, state.position)
             written.append(now)
         advanced = replace(state, written=tuple(written), position=state.position + 1)
         logits = self.output(self._finish(x))

@@ -23,14 +23,12 @@ class TransformerState:
 
     memory     for each layer the keys and values of all memories, (B, H, S, d)
     mask       (B, S) True at the positions that exist
-    override   what is imposed on the attention to all memories, if anything
     written    for each layer the keys and values of the tokens written so far, (B, K, H, t, d)
     position   number of tokens read
     """
 
     memory: tuple[Prepared, ...]
     mask: Tensor
-    override: Imposed | None
     written: tuple[Prepared, ...]
     position: int = 0
 
@@ -49,12 +47,10 @@ class TransformerState:
         def pick(pairs: tuple[Prepared, ...]) -> tuple[Prepared, ...]:
             return tuple((keys.index_select(0, rows), values.index_select(0, rows)) for keys, values in pairs)
 
-        override = None if self.override is None else self.override.select(rows)
         return replace(
             self,
             memory=pick(self.memory),
             mask=self.mask.index_select(0, rows),
-            override=override,
             written=pick(self.written),
         )
 
