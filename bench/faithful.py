@@ -8,7 +8,7 @@
 source word (some removal costs at least 0.05 of their probability), the most attended word must be the most harmful
 to remove, up to 0.05: bar 90 %. (2) Answers whose attention misleads must be flagged, honest ones not. Honest is the
 trained model. *Shifted*: its encoder leaks, so that position s holds what belongs to s + 1; the outputs stay the same
-and the weights point at the wrong word. *Uniform*: a model trained with equal weights. Bars: at least 90 % of the
+and the weights point at the wrong word. *Uniform*: its weights are frozen to equal ones. Bars: at least 90 % of the
 misleading and at most 5 % of the honest answers are flagged. The rule (`regard/questions/faithfulness/flags.py`) was
 chosen on dev; this script reports test. (3) `predict --watch`: at most 5 % false alarms on test, and at least 90 % of
 the answers of a model whose memory was cut off.
@@ -38,6 +38,7 @@ from written import parse, write_json
 import regard
 from regard import RegardError
 from regard.evaluation import open_dataset
+from regard.nn.selections import make_selection
 from regard.questions.dependence import Watch
 from regard.questions.faithfulness.ranking import each_alone
 from regard.questions.faithfulness.removal import Removal
@@ -48,7 +49,6 @@ TIE = 0.05
 """Probability within which two removals are equally harmful."""
 TRAIN = {
     "translation": "regard train translation",
-    "translation-uniform": """regard train translation --epochs 4 --set 'attention={"select":"uniform"}'""",
     "g2p": "regard train g2p",
     "translation-softmax-word": "regard train translation-segments-word --epochs 4 --set attention.select=softmax",
     "translation-segments-word": "regard train translation-segments-word --epochs 4",
@@ -123,6 +123,17 @@ def leaking(model: Any) -> Iterator[None]:
 
 
 @contextmanager
+def frozen(model: Any) -> Iterator[None]:
+    """The weights are equal, whatever the scores."""
+    attention = model.network.decoders["target"].reading.attention("source")
+    before, attention.select = attention.select, make_selection("uniform", attention.query_size)
+    try:
+        yield
+    finally:
+        attention.select = before
+
+
+@contextmanager
 def cut_off(model: Any) -> Iterator[None]:
     """The memory of every input is zero: the answer cannot depend on it."""
 
@@ -169,8 +180,8 @@ def world(runs: Path, split: str, rows: int, console: Console) -> tuple[dict[str
     cases = {"honest": flag_rate(model, split, rows)}
     with leaking(model):
         cases["shifted"] = flag_rate(model, split, rows)
-    if (runs / "translation-uniform").is_dir():
-        cases["uniform"] = flag_rate(regard.load(runs / "translation-uniform"), split, rows)
+    with frozen(model):
+        cases["uniform"] = flag_rate(model, split, rows)
     for name, (rate, count, gain) in cases.items():
         bar = "≤ 0.05" if name == "honest" else "≥ 0.90"
         table.add_row(name, str(count), f"{rate:.3f}", f"{gain:+.3f}", bar)

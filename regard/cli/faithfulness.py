@@ -157,7 +157,7 @@ def _cells(line: Measured) -> list[str]:
 
 
 def _written(one: Interval, sign: str = "") -> str:
-    bounds = "" if one.low != one.low else f"  {one.low:.2f} … {one.high:.2f}"
+    bounds = "" if one.low != one.low else f"  {one.low:.2f}…{one.high:.2f}"
     return f"{one.value:{sign}.3f}{bounds}"
 
 
