@@ -69,9 +69,10 @@ MEASURES = ("comprehensiveness", "sufficiency", "normalized AOPC", "raises", "mo
 
 
 def inputs_of(model: Any, split: str, count: int) -> tuple[list[dict[str, str]], Any]:
+    """The last rows of a split, and the split."""
     data = open_dataset(model, (), [split])
-    names = list(model.spec.inputs)
-    return [{name: data.text(row, name) for name in names} for row in range(min(count, len(data)))], data
+    names, first = list(model.spec.inputs), max(0, len(data) - count)
+    return [{name: data.text(row, name) for name in names} for row in range(first, len(data))], data
 
 
 def aligned(model: Any, split: str, rows: int, remove: Any) -> dict[str, float]:
@@ -83,7 +84,7 @@ def aligned(model: Any, split: str, rows: int, remove: Any) -> dict[str, float]:
     removal.need((one, kept) for one in looked for kept in each_alone(one.positions))
     right = strict = words = dependent = 0
     for one in looked:
-        row = examined.numbers[one.row]
+        row = len(data) - len(inputs) + examined.numbers[one.row]
         if examined.answers[one.row].text != data.text(row, "target"):
             continue  # the links belong to the words of the reference
         linked = {int(link.split("-")[1]) for link in data.text(row, "alignment").split()}

@@ -93,8 +93,7 @@ def measure_faithfulness(
         flagged = one.flagged
         if flagged:
             told.append(
-                f"{name}: {sum(flagged.values())} of {len(flagged)} answers are flagged: their attention is no better "
-                "than random"
+                f"{name}: {sum(flagged.values())} of {len(flagged)} answers are flagged: their attention misleads"
             )
         for line in told:
             console.print(escape(line), style="dim", highlight=False)

@@ -150,6 +150,10 @@ def test_removing_one_word_tells_polarity_and_harm(model: Model, found: Faithful
             assert piece.values["raises"]["attention"] == (lost[piece.position, piece.step] > 0)
             assert piece.values["raises"]["random"] == pytest.approx((lost[:, piece.step] > 0).mean())
             costs = [math.exp(full[piece.step]) * (1 - math.exp(-one)) for one in lost[:, piece.step]]
+            first = piece.values["first removal"]
+            assert first["attention"] == pytest.approx(costs[piece.position], abs=1e-5)
+            assert first["leave-one-out"] == pytest.approx(max(costs), abs=1e-5)
+            assert first["random"] == pytest.approx(sum(costs) / len(costs), abs=1e-5)
             if max(costs) < 0.05:
                 assert "most harmful" not in piece.values
             else:
@@ -258,27 +262,20 @@ def test_an_interval_resamples_whole_answers() -> None:
     assert math.isnan(mean_interval(sums[:1], counts[:, :1]).low)
 
 
-def piece(row: int, step: int, attention: float, random: float) -> Piece:
-    return Piece(
-        row,
-        "x",
-        step,
-        "y",
-        -0.1,
-        0,
-        "w",
-        0.9,
-        1.0,
-        {"comprehensiveness": {"attention": attention, "random": random}},
-    )
+def piece(row: int, step: int, attention: float, best: float, random: float = 0.1) -> Piece:
+    costs = {"first removal": {"attention": attention, "leave-one-out": best, "random": random}}
+    return Piece(row, "x", step, "y", -0.1, 0, "w", 0.9, 1.0, costs)
 
 
-def test_an_answer_is_flagged_unless_it_gains_over_random_beyond_doubt() -> None:
-    honest = [piece(0, step, 0.8 + 0.01 * step, 0.3) for step in range(5)]
-    even = [piece(1, step, 0.3 + 0.1 * (-1) ** step, 0.3) for step in range(6)]
-    worse = [piece(2, step, 0.1, 0.4) for step in range(5)]
-    short = [piece(3, step, 0.1, 0.4) for step in range(2)]
-    assert flagged([*honest, *even, *worse, *short]) == {0: False, 1: True, 2: True}
+def test_an_answer_is_flagged_unless_it_captures_more_than_half_beyond_doubt() -> None:
+    honest = [piece(0, step, 0.9, 0.9 + 0.01 * step) for step in range(5)]
+    even = [piece(1, step, 0.1 + 0.1 * (-1) ** step, 0.9) for step in range(6)]
+    shifted = [piece(2, step, 0.4, 0.9) for step in range(5)]
+    unsure = [piece(3, step, 0.9 if step else -0.9, 0.9) for step in range(4)]
+    short = [piece(4, step, 0.1, 0.4) for step in range(2)]
+    independent = [piece(5, step, 0.1, 0.1) for step in range(4)]
+    pieces = [*honest, *even, *shifted, *unsure, *short, *independent]
+    assert flagged(pieces) == {0: False, 1: True, 2: True, 3: True}
 
 
 def test_the_table_compares_with_random_and_pairs(model: Model, found: Faithfulness) -> None:

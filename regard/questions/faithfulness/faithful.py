@@ -12,7 +12,13 @@ from regard.errors import RegardError
 from regard.model import Model
 from regard.questions.faithfulness.gradients import gradient_times_input
 from regard.questions.faithfulness.kinds import ATTENTION, GRADIENT, LEAVE, RANDOM
-from regard.questions.faithfulness.measures import comprehensiveness, kendall, most_harmful, sufficiency
+from regard.questions.faithfulness.measures import (
+    comprehensiveness,
+    kendall,
+    lost_alone,
+    most_harmful,
+    sufficiency,
+)
 from regard.questions.faithfulness.normalized import (
     EXACT,
     all_sets,
@@ -147,7 +153,7 @@ class _Found:
             for one in self.looked
         }
         self._hard(orders, chance)
-        self._polarity(importance)
+        self._alone(importance, {key: mine[ATTENTION][:, 0] for key, mine in orders.items()})
         if quick:
             return
         self._normalized(orders, chance, normalize)
@@ -193,17 +199,23 @@ class _Found:
                 ]
                 self._put(key, measure, RANDOM, np.mean(drawn, axis=0))
 
-    def _polarity(self, importance: Mapping[str, Mapping[Any, Array]]) -> None:
-        """Whether the most attended position raises log p, whether no other removal costs more, and the rank
-        correlations."""
+    def _alone(self, importance: Mapping[str, Mapping[Any, Array]], first: Mapping[Any, Array]) -> None:
+        """What the removal of the most attended position alone costs, whether it raises log p, whether no other costs
+        more, and the rank correlations.
+
+        first   (T,) the most attended position of each piece
+        """
         for one in self.looked:
             key = (one.row, one.input)
             effects = self.effects[key]
-            top = one.weights.argmax(1)
-            steps = np.arange(one.steps)
+            top, steps = first[key], np.arange(one.steps)
+            costs = lost_alone(one.scores, effects)
+            self._put(key, "first removal", ATTENTION, costs[steps, top])
+            self._put(key, "first removal", LEAVE, costs.max(1))
+            self._put(key, "first removal", RANDOM, costs.mean(1))
             self._put(key, "raises", ATTENTION, effects[steps, top] > 0)
             self._put(key, "raises", RANDOM, (effects > 0).mean(1))
-            harmful = most_harmful(one.scores, effects)
+            harmful = most_harmful(costs)
             self._put(key, "most harmful", ATTENTION, harmful[steps, top])
             self._put(key, "most harmful", RANDOM, harmful.mean(1))
             for measure, method in (("τ leave-one-out", LEAVE), ("τ gradient", GRADIENT)):

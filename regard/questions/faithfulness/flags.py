@@ -1,9 +1,14 @@
 """The flag of an answer whose attention misleads.
 
-For every piece t of an answer, the gain is how much more its probability falls when the most attended positions are
-removed than when random ones are: comprehensiveness of the attention minus that of random orders. An answer is flagged
-unless the gain is above zero beyond doubt: the lower end of the bootstrap interval of its mean over the pieces must be
-positive. Attention that is shifted to neighbors, or spread evenly, gains nothing over random.
+c_t(s) is how much of p(y_t) the removal of position s alone costs, and a_t the most attended position. The capture of
+an answer says how far its attention comes from random towards the best single position:
+
+    capture = Σ_t (c_t(a_t) − mean_s c_t(s)) / Σ_t (max_s c_t(s) − mean_s c_t(s))
+
+It is 1 if every piece looks at the position that it depends on most, and about 0 at random. An answer is flagged unless
+its capture is above one half beyond doubt: the lower end of the one-sided 95 % bootstrap interval over its pieces must
+exceed `HALF`. Attention that is shifted to neighbors captures some of what the neighbors share; more than half it does
+not.
 """
 
 from __future__ import annotations
@@ -13,26 +18,38 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from regard.data.ragged import Array
+from regard.questions.faithfulness.kinds import ATTENTION, LEAVE, RANDOM
+
 if TYPE_CHECKING:
     from regard.questions.faithfulness.result import Piece
 
+HALF = 0.5
 LEAST_PIECES = 3
 """Answers with fewer pieces get no flag: there is nothing to resample."""
+LEAST_COST = 0.05
+"""Nor do answers of which no removal costs this much more than random, in all pieces together."""
 LEVEL = 0.95
 SAMPLES = 1000
 
 
 def flagged(pieces: Sequence[Piece], *, seed: int = 1, level: float = LEVEL) -> dict[int, bool]:
-    """{row: whether its attention is flagged}, for the answers with enough pieces."""
-    gains: dict[int, list[float]] = {}
+    """{row: whether its attention is flagged}, for the answers with enough pieces that depend on their input."""
+    rows: dict[int, list[tuple[float, float]]] = {}
     for piece in pieces:
-        values = piece.values.get("comprehensiveness", {})
-        if "attention" in values and "random" in values:
-            gains.setdefault(piece.row, []).append(values["attention"] - values["random"])
+        costs = piece.values.get("first removal", {})
+        if {ATTENTION, LEAVE, RANDOM} <= set(costs):
+            gained, most = costs[ATTENTION] - costs[RANDOM], costs[LEAVE] - costs[RANDOM]
+            rows.setdefault(piece.row, []).append((gained, most))
     generator = np.random.default_rng(seed)
     found = {}
-    for row, mine in gains.items():
-        if len(mine) >= LEAST_PIECES:
-            drawn = np.array(mine)[generator.integers(len(mine), size=(SAMPLES, len(mine)))].mean(1)
-            found[row] = bool(np.percentile(drawn, 100 * (1 - level)) <= 0)
+    for row, mine in rows.items():
+        table = np.array(mine)  # (T, 2)
+        if len(mine) >= LEAST_PIECES and table[:, 1].sum() >= LEAST_COST:
+            drawn = table[generator.integers(len(mine), size=(SAMPLES, len(mine)))].sum(1)
+            found[row] = bool(np.percentile(_ratio(drawn), 100 * (1 - level)) <= HALF)
     return found
+
+
+def _ratio(sums: Array) -> Array:
+    return np.asarray(sums[:, 0] / np.maximum(sums[:, 1], 1e-9))

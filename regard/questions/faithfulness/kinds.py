@@ -10,6 +10,7 @@ HIGHER = {
     "normalized AOPC": True,
     "soft comprehensiveness": True,
     "soft sufficiency": True,
+    "first removal": True,
     "raises": True,
     "most harmful": True,
 }

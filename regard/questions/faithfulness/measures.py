@@ -45,16 +45,23 @@ def sufficiency(full: float, given: Given, order: Array, step: int, bins: Sequen
     return float(np.mean(lost))
 
 
-def most_harmful(scores: Array, effects: Array) -> Array:
-    """(T, S) 1 for the positions whose removal costs most of p(y_t), up to `TIE`: if two removals destroy a piece,
-    their order says nothing. NaN for a piece that no single removal costs `TIE`.
+def lost_alone(scores: Array, effects: Array) -> Array:
+    """(T, S) how much of p(y_t) the removal of each single position costs.
 
     scores    (T,) log p of the pieces
     effects   (T, S) by how much it falls when a position is removed
     """
-    lost = np.exp(scores)[:, None] * (1.0 - np.exp(-effects))
-    worst = lost.max(1, keepdims=True)
-    return np.where(worst >= TIE, (lost >= worst - TIE).astype(np.float64), np.nan)
+    return np.asarray(np.exp(scores)[:, None] * (1.0 - np.exp(-effects)))
+
+
+def most_harmful(costs: Array) -> Array:
+    """(T, S) 1 for the positions whose removal costs most, up to `TIE`: if two removals destroy a piece, their order
+    says nothing. NaN for a piece that no single removal costs `TIE`.
+
+    costs   (T, S) as `lost_alone` gives them
+    """
+    worst = costs.max(1, keepdims=True)
+    return np.where(worst >= TIE, (costs >= worst - TIE).astype(np.float64), np.nan)
 
 
 def kendall(first: Array, second: Array) -> float:
