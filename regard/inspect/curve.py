@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -14,9 +15,10 @@ from regard.errors import RegardError
 from regard.inspect.axes import Axes, label_room, ticks
 from regard.inspect.chart import draw_legend
 from regard.inspect.drawings.chart import Chart
-from regard.inspect.layout import Block, below, frame
+from regard.inspect.layout import Block, below, flowing, frame
 from regard.inspect.palette import series_color
-from regard.inspect.scene import Circle, Group, Mark, Scene, Text, polyline
+from regard.inspect.scene import Circle, Group, Mark, Rect, Scene, Text, polyline
+from regard.inspect.writing import text_width
 from regard.trace import Array
 
 WIDTH, HEIGHT = 560.0, 150.0
@@ -60,18 +62,31 @@ def curves_of(logs: Mapping[str, Mapping[str, Sequence[float]]], *, title: str =
     """
     steps = np.unique(np.concatenate([np.asarray(log["step"], dtype=np.float64) for log in logs.values()]))
     names = dict.fromkeys(name for log in logs.values() for name in log if name.startswith("dev."))
-    panels = {}
-    for name in ("loss", *names):
-        series = {run: _at(steps, log["step"], log[name]) for run, log in logs.items() if name in log}
-        panels["train loss" if name == "loss" else name.replace("dev.", "dev ")] = series
+    missing = [math.nan] * len(steps)
+    panels = {
+        "train loss" if name == "loss" else name.replace("dev.", "dev "): {
+            run: _at(steps, log["step"], log[name]) if name in log else np.asarray(missing)
+            for run, log in logs.items()
+        }
+        for name in ("loss", *names)
+    }
     left = max(label_room(_value_ticks(series)) for series in panels.values())
     last = list(panels)[-1]
     blocks = [
-        draw_curves(steps, series, y_name=name, x_name="step" if name == last else "", left=left)
+        draw_curves(
+            steps, series, y_name=name, x_name="step" if name == last else "", left=left, legend=False
+        )
         for name, series in panels.items()
     ]
+    legend = flowing([_entry(order, run) for order, run in enumerate(logs)], widest=WIDTH, gap=18, drop=6)
     told = f"Training curves of {', '.join(logs)}."
-    return frame(below(blocks, gap=18), title=title, description=told)
+    return frame(below([legend, *blocks], gap=18), title=title, description=told)
+
+
+def _entry(order: int, name: str) -> Block:
+    """A swatch and a name."""
+    marks = (Rect(0, 2, 11, 10, fill=series_color(order), radius=2.5), Text(17, 11, name, size=12))
+    return Block(marks, 17 + text_width(name, 12), 14)
 
 
 def _at(steps: Array, own: Sequence[float], values: Sequence[float]) -> Array:
@@ -84,19 +99,26 @@ def _at(steps: Array, own: Sequence[float], values: Sequence[float]) -> Array:
 
 
 def draw_curves(
-    x: Array, series: Mapping[str, Array], *, x_name: str = "", y_name: str = "", left: float | None = None
+    x: Array,
+    series: Mapping[str, Array],
+    *,
+    x_name: str = "",
+    y_name: str = "",
+    left: float | None = None,
+    legend: bool = True,
 ) -> Block:
     """Curves over one horizontal axis. NaN is skipped, so that a metric that is measured rarely is still one line.
 
-    left   width of the tick labels of the vertical axis, to align several blocks
+    left     width of the tick labels of the vertical axis, to align several blocks
+    legend   whether the series are named above the panel
     """
     chart = Chart("lines", tuple(float(v) for v in x), dict(series), (), "", x_name, y_name, "{:.4g}")
     y_ticks = _value_ticks(series)
     x_ticks = ticks(float(np.min(x, initial=0.0)), float(np.max(x, initial=1.0)), count=6)
-    legend, top = draw_legend(chart)
+    named, top = draw_legend(chart if legend else replace(chart, series={}))
     left = label_room(y_ticks) if left is None else left
     axes = Axes(left, top + 14, WIDTH, HEIGHT, tuple(x_ticks), tuple(y_ticks))
-    marks: list[Mark] = [*legend, *axes.rules(), *axes.numbers()]
+    marks: list[Mark] = [*named, *axes.rules(), *axes.numbers()]
     for order, values in enumerate(series.values()):
         points = [
             (axes.x(float(a)), axes.y(float(b))) for a, b in zip(x, values, strict=True) if math.isfinite(b)

@@ -339,3 +339,4 @@ SIGNS: tuple[Sign, ...] = (
     Unread(),
     Reread(),
 )
+"""All signs of a strange answer that are looked for."""

@@ -71,6 +71,16 @@ class RunSummary:
         )
 
     @property
+    def reads(self) -> str:
+        """Its inputs and outputs by name: "word → phonemes"."""
+        sides = [
+            dict.fromkeys(key.split(".")[1] for key in self.settings if key.startswith(f"{side}."))
+            for side in TASK
+        ]
+        inputs, outputs = (", ".join(side) for side in sides)
+        return f"{inputs} → {outputs}".removeprefix(" → ") if outputs else "unreadable"
+
+    @property
     def task(self) -> str:
         """What it reads and writes."""
         return repr([one for one in self.settings.items() if one[0].split(".")[0] in TASK])
@@ -98,11 +108,8 @@ class RunTable:
     @property
     def differing(self) -> list[str]:
         """The settings that are not the same in all runs of one task: with the same inputs and outputs."""
-        tasks: dict[str, list[RunSummary]] = {}
-        for run in self.runs:
-            tasks.setdefault(run.task, []).append(run)
         found: dict[str, None] = {}
-        for same in tasks.values():
+        for same in (one.runs for one in self.by_task()):
             for key in dict.fromkeys(key for run in same for key in run.settings):
                 if len({repr(run.settings.get(key)) for run in same}) > 1:
                     found[key] = None
@@ -150,20 +157,31 @@ class RunTable:
     def _repr_html_(self) -> str:
         return frame_of_page(page("Runs", self._sections(), contents=True, script=False))
 
+    def by_task(self) -> list[RunTable]:
+        """The runs that read and write the same, together."""
+        tasks: dict[str, list[RunSummary]] = {}
+        for run in self.runs:
+            tasks.setdefault(run.task, []).append(run)
+        return [RunTable(same) for same in tasks.values()]
+
     def _sections(self) -> list[PageSection]:
-        sections = [PageSection("Scores and settings", table=self.rows(), sortable=True)]
-        logs = {}
-        for run in self.runs[:MOST_CURVES]:
+        return [one._section() for one in self.by_task()]
+
+    def _section(self) -> PageSection:
+        """The table of one task, and its curves over each other."""
+        shown, logs = self.runs[:MOST_CURVES], {}
+        names = [run.folder.name for run in shown]
+        for run in shown:
             try:
                 log = read_log(run.folder)
             except RegardError:
                 continue
             if len(log.get("step", ())) > 1 and "loss" in log:
-                logs[str(run.folder)] = log
-        if logs:
-            text = f"Of the first {MOST_CURVES} runs." if len(self.runs) > MOST_CURVES else ""
-            sections.append(PageSection("Learning curves", text, figures=[curves_of(logs)]))
-        return sections
+                name = run.folder.name if names.count(run.folder.name) == 1 else str(run.folder)
+                logs[name] = log
+        text = f"The curves are of the first {MOST_CURVES} runs." if len(self.runs) > MOST_CURVES else ""
+        curves = [curves_of(logs)] if logs else []
+        return PageSection(self.runs[0].reads, text, figures=curves, table=self.rows(), sortable=True)
 
 
 def runs(*folders: str | PathLike[str]) -> RunTable:

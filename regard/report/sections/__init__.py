@@ -32,3 +32,4 @@ SECTIONS: tuple[Section, ...] = (
     EnvironmentSection(),
     CommandSection(),
 )
+"""All sections of a report, in their order."""
