@@ -5,7 +5,8 @@
     python bench/looking.py --json looking.json
 
 Looks: `short`, the report that `train` writes; `report`, the long one. Each must be a whole page of its sections within
-its bars, in CPU seconds and bytes. Exit status 1 if a look fails or misses a bar.
+its bars, in CPU seconds and bytes. `studio`: every endpoint of the studio's server answers, with every panel, edit and
+download; its size is that of one look. Exit status 1 if a look fails or misses a bar.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from written import parse, write_json
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from looking_studio import studio_look  # noqa: E402
+
 from regard import zoo  # noqa: E402
 from regard.fitting.experiment import Experiment  # noqa: E402
 from regard.model.saving import versions  # noqa: E402
@@ -34,7 +37,7 @@ from regard.report import Report, report, report_of_training  # noqa: E402
 from tests.zoo.test_zoo import small  # noqa: E402
 
 LARGEST = 5_000_000
-SECONDS = {"short": 2.0, "report": 60.0}
+SECONDS = {"short": 2.0, "report": 60.0, "studio": 60.0}
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,7 @@ def look(name: str) -> Callable[[Callable[[Experiment], Report]], None]:
 
 look("short")(report_of_training)
 look("report")(lambda experiment: report(experiment.model, figures=4))
+LOOKS["studio"] = studio_look
 
 
 def looked(system: str, folder: Path) -> list[Look]:

@@ -30,7 +30,7 @@ import regard
 FOLDER = Path("docs/figures/studio")
 MOST, MOST_WALK = 150_000, 2_000_000
 DESK, PHONE = {"width": 1180, "height": 760}, {"width": 390, "height": 780}
-WALK = {"width": 960, "height": 620}
+WALK = {"width": 1120, "height": 740}
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,12 @@ from regard.studio.looking import Looking
 def look_json(looking: Looking) -> dict[str, Any]:
     """The answer to a look."""
     started = perf_counter()
-    found, asked = looking.prediction, looking.asked
+    found, asked = looking.shown, looking.asked
     before = looking.before if asked.edits else None
     result: dict[str, Any] = {"run": looking.run.name, "output": looking.output}
     result |= answer_json(found, before=before, panel=asked.panel)
+    listed = {one["name"] for one in result["panels"]}
+    result["panels"] += [one for one in looking.further if one["name"] not in listed]
     true = looking.inputs.true(looking.output)
     if true:
         result["target"] = [shown(text) for text in true]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
@@ -68,7 +69,8 @@ class _Studio:
 
         async def one(run: Run) -> dict[str, Any]:
             try:
-                return await _answered(run, run.about)
+                found: dict[str, Any] = await _answered(run, run.about)
+                return found
             except Exception as error:
                 return {"name": run.name, "folder": str(run.folder), "error": _explained(error)[0]}
 
@@ -106,22 +108,21 @@ class _Studio:
         asked = read(Compare, await _body(request))
         first, second = (self.runs[name] for name in asked.runs)
 
-        def one(run: Run) -> Callable[[], Any]:
+        def one(run: Run, inputs: Any = None) -> Callable[[], Any]:
             def made() -> Any:
                 from regard.studio.comparing import one_json
 
-                return one_json(run, asked)
+                return one_json(run, asked, inputs)
 
             return made
 
-        (left, value), (right, _) = await asyncio.gather(
-            _answered(first, one(first)), _answered(second, one(second))
-        )
+        left, inputs = await _answered(first, one(first))
+        right, _ = await _answered(second, one(second, inputs))
 
         def both() -> dict[str, Any]:
             from regard.studio.comparing import compared_json
 
-            return compared_json((first, second), (left, right), value)
+            return compared_json((first, second), (left, right), inputs.alone)
 
         return await _made(first, both)
 
@@ -217,7 +218,20 @@ async def _made(run: Run, work: Callable[[], dict[str, Any]]) -> Response:
 
 
 def _dumped(content: Any) -> bytes:
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
+    """JSON without what it does not have: a number that is not finite is null."""
+    try:
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        text = json.dumps(_finite(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", errors="replace")
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, float):
+        return content if math.isfinite(content) else None
+    if isinstance(content, dict):
+        return {name: _finite(one) for name, one in content.items()}
+    return [_finite(one) for one in content] if isinstance(content, list | tuple) else content
 
 
 def _json(content: Any, status: int = 200) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from regard.errors import RegardError
+from regard.live.answer import shown
 from regard.studio.jobs import Progress
 from regard.studio.looking import Looking
 from regard.studio.requests import Like, Why
@@ -12,13 +13,12 @@ from regard.studio.runs import Run
 
 
 def why_json(run: Run, asked: Why, progress: Progress) -> dict[str, Any]:
-    """The least change of attention that makes the model write a word."""
+    """The least change of attention that makes the model write a word, and in words."""
     from regard.questions import why
 
     looking = Looking.of(run, asked)
-    found = why(run.model, looking.inputs.alone, asked.word, step=asked.step, progress=progress)
-    result: dict[str, Any] = found.to_dict()
-    return result
+    found = why(run.model, looking.inputs.alone, asked.word, asked.step, output=looking.output)
+    return {"told": shown(str(found)), **found.to_dict()}
 
 
 def like_json(run: Run, asked: Like, progress: Progress) -> dict[str, Any]:
@@ -28,6 +28,5 @@ def like_json(run: Run, asked: Like, progress: Progress) -> dict[str, Any]:
     looking = Looking.of(run, asked)
     if asked.step is None:
         raise RegardError("which step?", where="step", fix="Choose a piece of the output.")
-    rows = run.dataset("train")
-    found = like(run.model, looking.inputs.alone, asked.step, rows, progress=progress)
+    found = like(run.model, looking.inputs.alone, asked.step, output=looking.output, progress=progress)
     return {"neighbours": [one.to_dict() for one in found]}

@@ -4,38 +4,48 @@ from __future__ import annotations
 
 from typing import Any
 
-from regard.live import scene_json
+from regard.errors import RegardError
+from regard.live.answer import shown
 from regard.studio.answering import look_json
+from regard.studio.inputs import Inputs
 from regard.studio.looking import Looking
 from regard.studio.requests import Compare, Look
 from regard.studio.runs import Run
 
 
-def one_json(run: Run, asked: Compare) -> tuple[dict[str, Any], Any]:
-    """The look of one of the runs, and its inputs as `Model.predict` takes them."""
+def one_json(run: Run, asked: Compare, inputs: Inputs | None = None) -> tuple[dict[str, Any], Inputs]:
+    """The look of one of the runs, and its inputs; those of the first run are those of the second."""
     look = Look(
         run=run.name, inputs=asked.inputs, output=asked.output, edits=asked.edits, search=asked.search
     )
-    looking = Looking.of(run, look)
-    return look_json(looking), looking.inputs.alone
+    looking = Looking.of(run, look) if inputs is None else Looking.at(run, look, inputs)
+    return look_json(looking), looking.inputs
 
 
 def compared_json(
     runs: tuple[Run, Run], looks: tuple[dict[str, Any], dict[str, Any]], value: Any
 ) -> dict[str, Any]:
     """Both looks, and where the models diverge on this input."""
-    result: dict[str, Any] = {
+    return {
         "runs": [run.name for run in runs],
         "texts": [look["text"] for look in looks],
         "scenes": [look["scene"] for look in looks],
         "looks": list(looks),
+        "divergence": _divergence(runs, looks[0]["output"], value),
     }
+
+
+def _divergence(runs: tuple[Run, Run], output: str, value: Any) -> dict[str, Any]:
+    """Where the models diverge: in words, by run, and as data."""
+    from regard.questions import diverging
+
+    first, second = runs
     try:
-        from regard.questions import diverging
-    except ImportError:
-        return result | {"divergence": {}}
-    found = diverging(runs[0].model, runs[1].model, value)
-    result["divergence"] = found.to_dict()
-    if (scene := getattr(found, "plot", None)) is not None:
-        result["divergence"]["scene"] = scene_json(scene())
-    return result
+        found = diverging(first.model, second.model, value, output=output)
+    except RegardError as error:  # models that cannot be compared piece by piece
+        return {"told": shown(str(error))}
+    where, *sides = found.told(first.name, second.name)
+    told = {"told": shown(where)}
+    for run, line in zip(runs, sides, strict=False):
+        told[run.name] = shown(line.strip().removeprefix(run.name).strip())
+    return {**found.to_dict(), **told}

@@ -28,7 +28,7 @@ def file_of(looking: Looking, asked: Download) -> tuple[bytes, str, str]:
 
 
 def _content(looking: Looking, asked: Download) -> bytes:
-    found = looking.prediction
+    found = looking.shown
     if asked.kind == "json":
         return json.dumps(found.to_dict(), ensure_ascii=False).encode("utf-8", errors="replace")
     trace = found.trace

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from regard.trace.prediction import Prediction
 
 Edits = Sequence[Mapping[str, Any]]
+RECORDED = ("states", "beam", "times")
+"""What is recorded of a prediction for the panels that need it."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,18 @@ class Looking:
                 fix="Ask for its surprisal.",
             )
         return cls(run, asked, resolved(run, asked.inputs))
+
+    @classmethod
+    def at(cls, run: Run, asked: Look, inputs: Inputs) -> Looking:
+        """The same inputs as those of another run: rows of its own data would be others."""
+        names = list(run.model.spec.inputs)
+        if set(names) != set(inputs.values):
+            raise RegardError(
+                f"{run.name} reads {', '.join(names)}; the other run reads {', '.join(inputs.values)}.",
+                where="runs",
+                fix="Compare runs with the same inputs.",
+            )
+        return cls(run, asked, Inputs(dict(inputs.values), None, None, "", ("of another run", inputs.key)))
 
     @cached_property
     def output(self) -> str:
@@ -67,22 +81,57 @@ class Looking:
     def prediction(self) -> Prediction:
         return self.predict(self.asked.edits) if self.asked.edits else self.before
 
-    def predict(self, edits: Edits | None) -> Prediction:
+    @cached_property
+    def further(self) -> list[dict[str, str]]:
+        """The panels that need a recording; asked once for each output and search of a run."""
+        key = "panels", self.output, self.asked.search, self.asked.target is None
+        if key not in self.run.kept:
+            self.run.kept[key] = self._further()
+        found: list[dict[str, str]] = self.run.kept[key]
+        return found
+
+    def _further(self) -> list[dict[str, str]]:
+        before = self.before.trace
+        try:
+            recorded = self.predict(None, record=RECORDED).trace
+        except RegardError:  # there is nothing to record
+            return []
+        if before is None or recorded is None:
+            return []
+        known = {one.name for one in before.panels()}
+        return [{"name": one.name, "title": one.title} for one in recorded.panels() if one.name not in known]
+
+    @cached_property
+    def shown(self) -> Prediction:
+        """The prediction, recorded if a panel was asked for that needs it."""
+        if self.asked.panel is None or self.asked.panel not in {one["name"] for one in self.further}:
+            return self.prediction
+        return self.predict(self.asked.edits, record=RECORDED)
+
+    def predict(self, edits: Edits | None, *, record: Sequence[str] = ()) -> Prediction:
         """The prediction with these edits, equal to that of the Python API."""
         from regard.model.override import check_reached
+        from regard.model.recording import read_recording
 
         asked, model, inputs = self.asked, self.run.model, self.inputs
         look = list(edits) if edits else None
         if asked.target is not None:
-            return self._score(asked.target, look)
+            return self._score(asked.target, look, record)
         if inputs.row is None or inputs.dataset is None:
             found: Prediction = model.predict(
-                inputs.alone, output=self.output, prefix=asked.prefix, look=look, **self.options
+                inputs.alone,
+                output=self.output,
+                prefix=asked.prefix,
+                look=look,
+                record=record,
+                **self.options,
             )
             return found
         chosen, rows = model.searching(**self.options), self._edits(look)
         batch = inputs.dataset.batch([inputs.row])
-        found = chosen.answer(batch, output=self.output, prefix=asked.prefix, edits=rows)[0]
+        recording = read_recording(record) if record else None
+        how = {"output": self.output, "prefix": asked.prefix, "edits": rows, "recording": recording}
+        found = chosen.answer(batch, **how)[0]
         if rows is not None:
             check_reached(rows[0], found, look)
         return self._with_known_truth(found)
@@ -91,7 +140,7 @@ class Looking:
         """The edits of one row, as a batch takes them."""
         return None if look is None else self.run.model.edits([look], self.output)
 
-    def _score(self, target: str, look: Any) -> Prediction:
+    def _score(self, target: str, look: Any, record: Sequence[str]) -> Prediction:
         model, inputs = self.run.model, self.inputs
         if inputs.dataset is not None and inputs.row is not None and target in inputs.true(self.output)[:1]:
             batch = inputs.dataset.batch([inputs.row])
@@ -99,7 +148,8 @@ class Looking:
                 batch, self.output, structures=True, edits=self._edits(look)
             )[0]
             return found
-        scored: Prediction = model.score(inputs.alone, target, output=self.output, look=look)
+        kept = [one for one in record if one != "beam"]  # nothing is searched
+        scored: Prediction = model.score(inputs.alone, target, output=self.output, look=look, record=kept)
         return scored
 
     def _with_known_truth(self, found: Prediction) -> Prediction:

@@ -90,7 +90,7 @@ class Run:
             "split": self.usual_split,
             "example": self._example(inputs),
             "search": self._search(),
-            "structured": any(_is_joint(decoder) for decoder in model.network.decoders.values()),
+            "structured": any(_selects_segments(decoder) for decoder in model.network.decoders.values()),
         }
 
     def _splits(self) -> dict[str, int]:
@@ -155,8 +155,10 @@ def media(column: Any) -> str:
     return next((one for one in MEDIA if column.can_be(one)), "text")
 
 
-def _is_joint(decoder: Any) -> bool:
-    return bool(getattr(decoder, "structured", False))
+def _selects_segments(decoder: Any) -> bool:
+    """Whether segments of its attention can be forced and forbidden."""
+    reading = getattr(decoder, "reading", None)
+    return reading is not None and any(reading.attention(name).select.ruled for name in decoder.attended)
 
 
 def _checked(folder: str | PathLike[str]) -> Path:

@@ -141,6 +141,7 @@ def _made(runs: Sequence[str | PathLike[str]], port: int | None, device: str | N
         http="h11",
         loop="asyncio",
         timeout_graceful_shutdown=1,
+        timeout_keep_alive=3600,  # a page that was left alone for a while is answered at once
     )
     for run in known:
         run.worker.submit(lambda run=run: run.model)  # type: ignore[misc]

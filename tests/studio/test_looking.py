@@ -15,6 +15,8 @@ import pytest
 from regard.evaluation import open_dataset
 from regard.live import scene_json
 from regard.model import Model
+from regard.model.recording import read_recording
+from regard.studio.looking import RECORDED
 from regard.trace.prediction import Prediction
 from tests.studio.client import Client
 from tests.studio.small_runs import KINDS
@@ -60,8 +62,12 @@ def test_every_kind_of_run_is_looked_at(client: Client, load: Any, name: str) ->
         assert told["text"] == found.text and told["score"] == close(found.score)
         assert told["target"] == rows.references(1, output)
         assert told["scene"]["marks"] and told["scene"]["title"] is not None
-        assert [one["name"] for one in told["panels"]] == [one.name for one in found.trace.panels()]
-        for panel in told["panels"]:
+        named = [one["name"] for one in told["panels"]]
+        plain = [one.name for one in found.trace.panels()]
+        recorded = model.answer(rows.batch([1]), output=output, recording=read_recording(RECORDED))[0]
+        more = [one.name for one in recorded.trace.panels() if one.name not in plain]
+        assert named == [*plain, *more]
+        for panel in [*told["panels"][: len(plain)], *told["panels"][len(plain) :][:2]]:
             drawn = client.look(name, asked, output=output, panel=panel["name"])["panel"]
             assert all(scene["marks"] for scene in drawn.get("steps", [drawn.get("scene")]))
         assert told["changed"] == [] and "before" not in told
@@ -210,7 +216,57 @@ def test_two_runs_are_compared(client: Client, load: Any) -> None:
     assert answer.status_code == 200, answer.text
     found = answer.json()
     assert found["texts"] == [load(name).predict(text).text for name in ("translation", "second")]
-    assert len(found["scenes"]) == 2 and "divergence" in found
+    assert len(found["scenes"]) == 2
+
+    pieces = [list(load(name).predict(text).trace.output) for name in ("translation", "second")]
+    differ = [one != other for one, other in zip(*pieces, strict=False)]
+    assert found["divergence"]["step"] == (differ.index(True) if any(differ) else None)
+    assert "second" in found["divergence"]
+
+
+def test_two_runs_are_compared_on_a_row_of_the_first(client: Client, load: Any) -> None:
+    text = row(load("translation"), 2)["source"]
+    asked = {"source": {"row": 2, "split": "test"}}
+    found = client.ask("compare", runs=["translation", "translation-segments-word"], inputs=asked).json()
+    assert found["texts"][1] == load("translation-segments-word").predict(text).text
+    assert found["looks"][0]["handles"] == found["looks"][1]["handles"]
+    error = client.refused("compare", runs=["translation", "caption"], inputs=asked)
+    assert "caption reads image" in error["message"]
+
+
+def test_the_look_that_makes_a_word_is_found_and_can_be_tried(client: Client, load: Any) -> None:
+    model = load("translation")
+    text = row(model)["source"]
+    words = {
+        model.predict(text, look=[{"edit": "pin", "step": 0, "position": place}]).trace.output[0]
+        for place in range(5)
+    }
+    word = (
+        next(iter(words - {model.predict(text).trace.output[0]}), None) or model.predict(text).trace.output[0]
+    )
+    answer = client.ask("why", run="translation", inputs={"source": text}, word=word, step=0)
+    found = client.done(answer)["result"]
+    assert found["found"] and found["word"] == word and word in found["told"]
+    told = client.look("translation", {"source": text}, edits=found["edits"])
+    assert told["pieces"][0]["text"] == word
+    unknown = client.done(
+        client.ask("why", run="translation", inputs={"source": text}, word="no-such-word", step=0)
+    )
+    assert "no-such-word" in unknown["error"]["message"]
+
+
+def test_training_rows_that_are_alike_are_named(client: Client, load: Any) -> None:
+    model = load("translation")
+    train = open_dataset(model, (), ["train"])
+    source = train.raw(3)["source"]
+    found = client.done(client.ask("like", run="translation", inputs={"source": source}, step=0))["result"]
+    first = found["neighbours"][0]
+    assert first["distance"] < 1e-4  # a training row is nearest to itself
+    assert train.raw(first["row"])["source"] == source
+    assert (
+        client.done(client.ask("like", run="translation", inputs={"source": source}))["error"]["where"]
+        == "step"
+    )
 
 
 def test_a_dialog_is_continued(client: Client, load: Any) -> None:
@@ -270,4 +326,5 @@ def test_the_runs_are_described(client: Client) -> None:
     )
     assert media["image-qa-attention"] == ["image", "text"] and media["video-class"] == ["video"]
     assert told["image-qa-attention"]["outputs"] == ["answer", "caption"]
+    assert [one for one in told if told[one]["structured"]] == ["translation-segments-word"]
     assert told["translation"]["search"]["beam"] >= 1 and told["parser-crf"]["search"] == {}
