@@ -73,9 +73,7 @@ class ReportCommand(Command):
                     rows=rows,
                     figures=figures,
                     device=device,
-                    progress=lambda what, done, of: tell(
-                        "measuring", f"{what}: {done:,} of {of:,}", done / max(1, of)
-                    ),
+                    progress=lambda what, done, of: tell("measuring", what, done / max(1, of)),
                 )
             found.save(target)
         say(str(target))
