@@ -42,7 +42,6 @@ def _state(found: Prediction, before: Prediction | None, panel: str | None) -> d
     return {
         "answer": answer_json(found, before=before, panel=panel),
         "editable": (before or found).again is not None,
-        "structured": bool(trace.structures),
         "inputs": [
             {"name": name, "media": MEDIA.get(getattr(trace.seen.get(name), "kind", ""), "text")}
             for name in trace.input

@@ -21,7 +21,8 @@ export interface Deeds {
   why?(step: number, word: string): void;
   like?(step: number): void;
   pieces: string[];
-  structured: boolean;
+  /** Whether an input is read in segments. */
+  segmented(input: string): boolean;
   /** Whether the input is a row whose truth is known. */
   row: boolean;
 }
@@ -41,7 +42,7 @@ function ofRange(at: Handle & { kind: "weight" }, deeds: Deeds, { start, end }: 
     { label: "Look only at these", act: () => deeds.edit({ edit: "weights", input, step, weights: even }) },
     { label: "Do not look at these", act: () => deeds.edit({ edit: "zero", input, step, positions }) },
   ];
-  if (deeds.structured) for (const how of ["force", "forbid"] as const)
+  if (deeds.segmented(input)) for (const how of ["force", "forbid"] as const)
     found.push({ label: `${name(how)} this segment`, act: () => deeds.edit({ edit: "segment", input, step, start, end, how }) });
   return found;
 }

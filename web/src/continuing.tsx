@@ -37,7 +37,7 @@ export function Continue({ run, seen }: { run: Run; seen: Seen }) {
           {answer.score !== null && <p class="rg-under"><span>log p {number(answer.score)}</span></p>}
           {answer.scene && <Figure scene={answer.scene} />}
         </div>
-        <aside><Taking look={look} answer={answer} /></aside>
+        <aside><Taking look={look} answer={answer} files={false} /></aside>
       </div>}
     </>
   );

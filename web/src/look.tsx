@@ -11,7 +11,7 @@ import { Inputs } from "./inputs";
 import { Output } from "./output";
 import { Problem, Working } from "./parts";
 import { Questions, type Question } from "./questions";
-import type { Handle, Scene } from "./scene";
+import { segmented, type Handle, type Scene } from "./scene";
 import { Opening, Stage, type Opened } from "./stage";
 import { Taking } from "./taking";
 import { asked, type Seen } from "./view";
@@ -46,7 +46,7 @@ export function Look({ run, seen }: { run: Run; seen: Seen }) {
     },
     why: (step, word) => setQuestion({ ask: "why", step, word }),
     like: step => setQuestion({ ask: "like", step }),
-    pieces, structured: run.structured,
+    pieces, segmented: input => segmented(answer?.scene, input),
     row: Object.values(view.inputs).every(one => typeof one === "object" && "row" in one),
   };
   const at = (step: number): Handle => ({ kind: "piece", step });

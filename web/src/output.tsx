@@ -1,6 +1,6 @@
 /** What the model wrote: its pieces with their probabilities, and what an edit changed. */
 
-import type { Answer } from "./api";
+import type { Answer, Piece } from "./api";
 import { number } from "./parts";
 
 const NOTABLE = 0.01;
@@ -36,12 +36,27 @@ export function Output({ answer, open }: { answer: Answer; open?: (step: number,
           {before.score !== null && <> · log p {number(before.score)}</>}</span>}
         {answer.target?.[0] && <span dir="auto">truth: {answer.target.join(" · ")}</span>}
       </p>
+      {answer.probabilities && answer.probabilities.length > 1 && <Labels all={answer.probabilities} />}
       {answer.alternatives && answer.alternatives.length > 1 && (
         <details><summary>{answer.alternatives.length} alternatives</summary>
           <ol class="rg-list">{answer.alternatives.map((one, n) => (
             <li key={n} dir="auto">{one.text} {one.score !== null && <small>{number(one.score)}</small>}</li>))}</ol>
         </details>)}
     </section>
+  );
+}
+
+const LIKELY = 5;
+
+/** The most probable labels. */
+function Labels({ all }: { all: Piece[] }) {
+  return (
+    <ol class="rg-labels" aria-label="Most probable labels">
+      {all.slice(0, LIKELY).map(one => (
+        <li key={one.text}><span dir="auto">{one.text}</span>
+          <span class="rg-p"><i style={{ width: `${100 * (one.p ?? 0)}%` }} /></span><small>{(one.p ?? 0).toFixed(3)}</small></li>
+      ))}
+    </ol>
   );
 }
 

@@ -48,6 +48,12 @@ export function* handles(marks: Mark[]): Generator<Handle> {
   }
 }
 
+/** Whether segments of an input are drawn. */
+export function segmented(scene: Scene | null | undefined, input: string): boolean {
+  for (const at of handles(scene?.marks ?? [])) if (at.kind === "segment" && at.input === input) return true;
+  return false;
+}
+
 /** The weights of one step over one input, by position. */
 export function rowOf(scene: Scene, input: string, step: number): Map<number, number> {
   const found = new Map<number, number>();

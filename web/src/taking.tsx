@@ -6,7 +6,7 @@ import { Copy, Problem } from "./parts";
 
 const KINDS = ["svg", "png", "json", "trace", "html"];
 
-export function Taking({ look, answer }: { look: Asked; answer: Answer }) {
+export function Taking({ look, answer, files = true }: { look: Asked; answer: Answer; files?: boolean }) {
   const [trouble, set] = useState<Trouble>();
   const save = (kind: string) => download(look, kind).then(() => set(undefined)).catch((error: unknown) =>
     set(error instanceof Told ? error : { message: String(error), where: kind, fix: "" }));
@@ -14,7 +14,7 @@ export function Taking({ look, answer }: { look: Asked; answer: Answer }) {
     <section class="rg-taking" aria-label="Take it with you">
       <h2>Take it with you</h2>
       <p class="rg-under">
-        {KINDS.map(kind => <button type="button" class="rg-plain" key={kind} onClick={() => void save(kind)}
+        {files && KINDS.map(kind => <button type="button" class="rg-plain" key={kind} onClick={() => void save(kind)}
           aria-label={`download ${kind.toUpperCase()}`}>{kind}</button>)}
         <Copy text={location.href}>link</Copy></p>
       <Problem trouble={trouble} />

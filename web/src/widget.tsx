@@ -7,10 +7,11 @@ import type { Deeds } from "./choices";
 import { added, told, weighed, without, type Edit } from "./edits";
 import { Output } from "./output";
 import { Figure, Problem, Tabs } from "./parts";
+import { segmented } from "./scene";
 import { Opening, Stage, Steps, type Opened } from "./stage";
 import { watch } from "./theme";
 
-interface State { answer: Answer; editable: boolean; structured: boolean; inputs: InputOf[]; error: Trouble | null }
+interface State { answer: Answer; editable: boolean; inputs: InputOf[]; error: Trouble | null }
 /** What a notebook's model offers (anywidget). */
 export interface Model {
   get(name: string): unknown;
@@ -52,7 +53,7 @@ function Widget({ model }: { model: Model }) {
     weigh: (at, value) => {
       if (at.kind === "weight" && answer.scene) ask(added(edits, weighed(answer.scene, at.input, at.step, at.position, value)));
     },
-    pieces, structured: state.structured, row: false,
+    pieces, segmented: input => segmented(answer.scene, input), row: false,
   };
   const picked = (name: string | undefined) => { choose(name); model.send({ edits, panel: name ?? null }); };
   return (
