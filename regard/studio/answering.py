@@ -19,6 +19,11 @@ def look_json(looking: Looking) -> dict[str, Any]:
     result |= answer_json(found, before=before, panel=asked.panel)
     listed = {one["name"] for one in result["panels"]}
     result["panels"] += [one for one in looking.further if one["name"] not in listed]
+    result["inputs"] = {
+        name: shown(value)
+        for name, value in looking.inputs.values.items()
+        if isinstance(value, str) and not looking.run.model.columns[name].names_files
+    }
     true = looking.inputs.true(looking.output)
     if true:
         result["target"] = [shown(text) for text in true]

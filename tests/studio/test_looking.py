@@ -210,6 +210,13 @@ def test_hostile_text_is_only_text(client: Client) -> None:
     assert answer.headers["content-type"] == "application/json"
 
 
+def test_two_runs_are_compared_on_the_text_of_a_row(client: Client) -> None:
+    rows = {"source": {"row": 1, "split": "test"}}
+    answer = client.ask("compare", runs=["translation", "second"], inputs=rows).json()
+    own = client.ask("look", run="translation", inputs=rows).json()
+    assert [look["inputs"] for look in answer["looks"]] == [own["inputs"]] * 2 and own["inputs"]["source"]
+
+
 def test_two_runs_are_compared(client: Client, load: Any) -> None:
     text = row(load("translation"))["source"]
     answer = client.ask("compare", runs=["translation", "second"], inputs={"source": text})

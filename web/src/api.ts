@@ -19,6 +19,8 @@ export interface PanelOf { name: string; title: string; scene?: Scene; steps?: S
 export interface Answer extends Written {
   before?: Written; changed: number[]; effects: (number | null)[]; target?: string[];
   handles: { inputs: Record<string, string[]> };
+  /** The inputs as text, where they are one. */
+  inputs?: Record<string, string>;
   scene: Scene | null; panels: { name: string; title: string }[]; panel?: PanelOf;
   signs?: unknown[]; ms?: number; command?: string; python?: string;
   turns?: Turn[]; probabilities?: Piece[];

@@ -28,7 +28,7 @@ export function Compare({ run, runs, seen }: { run: Run; runs: Run[]; seen: Seen
   const answer = ready ? found.answer : undefined;
   return (
     <>
-      <Inputs run={run} inputs={view.inputs} texts={answer?.looks?.[0]?.handles.inputs ?? {}} give={inputs => change({ inputs, edits: [] })} />
+      <Inputs run={run} inputs={view.inputs} texts={answer?.looks?.[0]?.inputs ?? {}} give={inputs => change({ inputs, edits: [] })} />
       <p class="rg-under"><label>beside <select value={other?.name} onChange={event => change({ other: event.currentTarget.value })}>
         {others.map(one => <option key={one.name}>{one.name}</option>)}</select></label></p>
       <Problem trouble={found.trouble} />
@@ -44,11 +44,11 @@ export function Compare({ run, runs, seen }: { run: Run; runs: Run[]; seen: Seen
             </section>
           ))}
         </div>
-        <section class="rg-divergence" aria-label="Where they diverge">
+        {Object.keys(answer.divergence).length > 0 && <section class="rg-divergence" aria-label="Where they diverge">
           <h2>Where they diverge</h2>
           {answer.divergence.scene && <Figure scene={answer.divergence.scene} />}
           <Facts of={answer.divergence} except={["scene"]} />
-        </section>
+        </section>}
       </>}
     </>
   );

@@ -8,7 +8,7 @@ import { Rows } from "./rows";
 const FILES: Record<string, string> = { image: "image/*", audio: "audio/*", video: "video/*,image/gif" };
 const PAUSE = 300;
 
-export interface Form { run: Run; inputs: Record<string, Given>; texts: Record<string, string[]>; give(inputs: Record<string, Given>): void }
+export interface Form { run: Run; inputs: Record<string, Given>; texts: Record<string, string>; give(inputs: Record<string, Given>): void }
 
 export function Inputs({ run, inputs, texts, give }: Form) {
   const [picking, pick] = useState(false);
@@ -34,18 +34,12 @@ export function Inputs({ run, inputs, texts, give }: Form) {
   );
 }
 
-interface FieldOf { one: InputOf; alone: boolean; given: Given | undefined; text: string[] | undefined; give(value: Given): void }
+interface FieldOf { one: InputOf; alone: boolean; given: Given | undefined; text: string | undefined; give(value: Given): void }
 
 function Field({ one, alone, given, text, give }: FieldOf) {
   if (FILES[one.media]) return <Drop one={one} given={given} give={give} />;
-  const shown = typeof given === "string" ? given : given && text ? joined(text) : "";
+  const shown = typeof given === "string" ? given : given && text ? text : "";
   return <Typed one={one} alone={alone} shown={shown} give={give} />;
-}
-
-/** Pieces as text: letters stand together. */
-function joined(pieces: string[]): string {
-  const bare = pieces.filter(one => !/^<.+>$/.test(one));
-  return bare.join(bare.every(one => [...one].length <= 1) ? "" : " ");
 }
 
 function Typed({ one, alone, shown, give }: { one: InputOf; alone: boolean; shown: string; give(value: Given): void }) {

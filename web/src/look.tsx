@@ -42,7 +42,7 @@ export function Look({ run, seen }: { run: Run; seen: Seen }) {
     prefix: words => change({ prefix: spelled(words, answer), edits: view.edits }),
     word: (input, position, text) => {
       const old = view.inputs[input], shown = answer?.handles.inputs[input] ?? [];
-      change({ inputs: { ...view.inputs, [input]: changedText(typeof old === "string" ? old : "", shown, position, text) } });
+      change({ inputs: { ...view.inputs, [input]: changedText(typeof old === "string" ? old : answer?.inputs?.[input] ?? "", shown, position, text) } });
     },
     why: (step, word) => setQuestion({ ask: "why", step, word }),
     like: step => setQuestion({ ask: "like", step }),
@@ -53,7 +53,7 @@ export function Look({ run, seen }: { run: Run; seen: Seen }) {
   const fresh = { edits: [], prefix: undefined };
   return (
     <>
-      <Inputs run={run} inputs={view.inputs} texts={answer?.handles.inputs ?? {}}
+      <Inputs run={run} inputs={view.inputs} texts={answer?.inputs ?? {}}
         give={inputs => change({ inputs, ...fresh })} />
       {run.outputs.length > 1 && <p class="rg-under"><label>output <select value={view.output ?? run.outputs[0]}
         onChange={event => change({ output: event.currentTarget.value, ...fresh })}>
