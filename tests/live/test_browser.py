@@ -163,3 +163,41 @@ def test_without_a_listener_a_figure_is_only_read(page: Any, scenes: dict[str, S
     page.locator(".at-weight").first.click()
     assert page.evaluate("window.done") == []
     assert page.locator(".rg-tip").inner_text()
+
+
+REPORT = """async scene => {
+  const { report } = await import('/regard.js');
+  const root = document.getElementById('root');
+  window.live?.destroy();
+  root.replaceChildren();
+  const block = document.createElement('script'), table = document.createElement('table');
+  block.type = 'application/json';
+  block.className = 'rg-scene';
+  block.textContent = JSON.stringify(scene);
+  table.className = 'sortable';
+  const row = (holder, cells, name) => {
+    const made = holder.insertRow();
+    for (const cell of cells) made.append(Object.assign(document.createElement(name), { textContent: cell }));
+  };
+  row(table.createTHead(), ['word', 'number'], 'th');
+  const body = table.createTBody();
+  for (let n = 0; n < 12; n++) row(body, [`w${n}`, n === 3 ? '1,000' : String((n * 7) % 12)], 'td');
+  root.append(block, table);
+  report(root);
+}"""
+
+
+def test_a_report_has_live_figures_and_tables_that_sort_and_filter(
+    page: Any, scenes: dict[str, Scene]
+) -> None:
+    page.told.clear()
+    page.evaluate(REPORT, scene_json(scenes["arcs"]))
+    assert page.locator("#root svg .at-arc").count() > 0
+    page.get_by_role("button", name="number").click()
+    numbers = [int(one.replace(",", "")) for one in page.locator("tbody td:nth-child(2)").all_inner_texts()]
+    assert numbers[0] == 1000 and numbers == sorted(numbers, reverse=True)
+    page.get_by_role("button", name="number").click()
+    assert page.locator("tbody td:nth-child(2)").first.inner_text() == "0"
+    page.locator(".rg-search").fill("w11")
+    assert page.locator("tbody tr:visible").count() == 1
+    assert page.told == []
