@@ -4,14 +4,16 @@ import type { Answer, Run } from "./api";
 import { useAnswer } from "./asking";
 import { Inputs } from "./inputs";
 import { Output } from "./output";
-import { Facts, Figure, Problem, Working } from "./parts";
+import { Figure, number, Problem, Working } from "./parts";
 import type { Scene } from "./scene";
 import type { Seen } from "./view";
 
 interface Compared {
   runs?: string[]; texts: string[]; scenes: (Scene | null)[]; looks?: Answer[];
-  divergence: Record<string, unknown> & { scene?: Scene };
+  divergence: Partial<Divergence>;
 }
+interface Side { text: string; piece: string; own: number; other: number | null; looked: Record<string, number[]>; positions: Record<string, string[]> }
+interface Divergence { step: number | null; common: string[]; first: Side; second: Side; scene: Scene }
 
 /** Whether two runs take the same inputs. */
 export function comparable(run: Run, other: Run): boolean {
@@ -46,10 +48,35 @@ export function Compare({ run, runs, seen }: { run: Run; runs: Run[]; seen: Seen
         </div>
         {Object.keys(answer.divergence).length > 0 && <section class="rg-divergence" aria-label="Where they diverge">
           <h2>Where they diverge</h2>
-          {answer.divergence.scene && <Figure scene={answer.divergence.scene} />}
-          <Facts of={answer.divergence} except={["scene"]} />
+          <Diverging of={answer.divergence} names={[run.name, other!.name]} />
         </section>}
       </>}
     </>
   );
+}
+
+function Diverging({ of, names }: { of: Partial<Divergence>; names: [string, string] }) {
+  if (of.step === null || of.step === undefined || !of.first || !of.second) return <p>They give the same answer.</p>;
+  const sides = [[names[0], of.first, of.second], [names[1], of.second, of.first]] as const;
+  return (
+    <>
+      <p dir="auto">First at piece {of.step + 1}{of.common?.length ? <>, after “{of.common.join(" ")}”</> : null}:</p>
+      <dl class="rg-sides">
+        {sides.map(([name, side, theirs]) => (
+          <div key={name}><dt>{name}</dt>
+            <dd dir="auto">says “{side.piece}” with p {number(side.own)}; {side.other === null
+              ? <>it cannot write “{theirs.piece}”</> : <>“{theirs.piece}” has p {number(side.other)}</>}{most(side)}</dd></div>
+        ))}
+      </dl>
+      {of.scene && <Figure scene={of.scene} />}
+    </>
+  );
+}
+
+/** Where it looked most. */
+function most(side: Side): string {
+  const found = Object.entries(side.looked).flatMap(([input, weights]) =>
+    weights.map((weight, place) => ({ weight, word: side.positions[input]?.[place] ?? String(place) })));
+  const best = found.sort((one, other) => other.weight - one.weight).slice(0, 3).filter(one => one.weight >= 0.05);
+  return best.length ? `; it looks at ${best.map(one => `${one.word} ${one.weight.toFixed(2)}`).join(", ")}` : "";
 }

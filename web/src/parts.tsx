@@ -71,20 +71,6 @@ export function Tabs<T extends string>({ label, all, chosen, choose }:
   );
 }
 
-/** The plain entries of an answer that has no view of its own. */
-export function Facts({ of, except = [] }: { of: object; except?: string[] }) {
-  const plain = Object.entries(of).filter(([name, value]) =>
-    !except.includes(name) && value !== null && value !== "" && typeof value !== "object");
-  if (!plain.length) return null;
-  return (
-    <dl class="rg-facts">
-      {plain.map(([name, value]) => (
-        <div key={name}><dt>{name.replaceAll("_", " ")}</dt><dd>{number(value)}</dd></div>
-      ))}
-    </dl>
-  );
-}
-
 export function number(value: unknown): string {
   return typeof value === "number" && !Number.isInteger(value) ? value.toPrecision(3) : String(value);
 }

@@ -4,12 +4,15 @@ import { useState } from "preact/hooks";
 import type { Asked } from "./api";
 import { useAnswer } from "./asking";
 import type { Edit } from "./edits";
-import { Facts, number, Problem, Working } from "./parts";
+import { number, Problem, Working } from "./parts";
 
 export type Question = { ask: "why"; step: number; word: string } | { ask: "like"; step: number };
 
-interface Why { text?: string; word?: string; found?: boolean; edits?: Edit[]; look?: Edit[]; [more: string]: unknown }
-interface Neighbour { row?: number; split?: string; distance?: number; similarity?: number; [more: string]: unknown }
+interface Why {
+  word: string; said: string; positions: string[]; own: number[]; row: number[]; distance: number;
+  before: number; after: number; found: boolean; changed: string | null; edits: Edit[];
+}
+interface Neighbor { row: number; step: number; distance: number; piece: string; output: string[]; inputs: Record<string, string> }
 
 interface QuestionsOf {
   look: Asked; pieces: string[]; question: Question | undefined; set(question: Question | undefined): void;
@@ -23,7 +26,7 @@ export function Questions({ look, pieces, question, set, attempt, row }: Questio
   void panel;
   const asked = question && (question.ask === "why"
     ? { ...plain, step: question.step, word: question.word } : { ...plain, step: question.step });
-  const found = useAnswer<Why & { neighbours?: Neighbour[] }>(`/api/${question?.ask ?? "why"}`, asked ?? null);
+  const found = useAnswer<Why & { neighbours?: Neighbor[] }>(`/api/${question?.ask ?? "why"}`, asked ?? null);
   if (!pieces.length) return null;
   return (
     <section class="rg-questions" aria-label="Ask">
@@ -47,42 +50,41 @@ export function Questions({ look, pieces, question, set, attempt, row }: Questio
   );
 }
 
+/** Weights that moved by less are not told. */
+const MOVED = 0.02;
+
 function Reason({ of, attempt }: { of: Why; attempt(edits: Edit[]): void }) {
-  const edits = of.edits ?? of.look;
+  if (of.found && of.distance === 0) return <p class="rg-found">It already says “{of.word}” here.</p>;
+  const moved = of.row.map((now, place) => ({ place, now, change: now - of.own[place]! }))
+    .filter(one => Math.abs(one.change) >= MOVED).sort((one, other) => Math.abs(other.change) - Math.abs(one.change)).slice(0, 6);
   return (
     <div class="rg-found">
-      <Facts of={of} />
-      {Array.isArray(edits) && edits.length > 0 &&
-        <button type="button" class="rg-plain" onClick={() => attempt(edits)}>try this look</button>}
+      <p dir="auto">{of.found
+        ? <>It says “{of.word}” instead of “{of.said}” if {Math.round(100 * of.distance)} % of the weight moves: p from {of.before.toFixed(2)} to {of.after.toFixed(2)}.</>
+        : <>No look was found that makes it say “{of.word}” here; at best its p is {number(of.after)}, from {number(of.before)}.</>}</p>
+      <ul class="rg-list">
+        {moved.map(one => (
+          <li key={one.place}><span dir="auto">{of.positions[one.place]}</span>
+            <span class={one.change < 0 ? "rg-down" : "rg-up"}>{of.own[one.place]!.toFixed(2)} → {one.now.toFixed(2)}</span></li>
+        ))}
+      </ul>
+      {of.changed && <p class="rg-muted" dir="auto">{of.changed}</p>}
+      {of.edits.length > 0 && <button type="button" class="rg-plain" onClick={() => attempt(of.edits)}>try this look</button>}
     </div>
   );
 }
 
-const MOST = 200;
-
-function Alike({ all, row }: { all: Neighbour[]; row(row: number, split: string): void }) {
+function Alike({ all, row }: { all: Neighbor[]; row(row: number, split: string): void }) {
   if (!all.length) return <p class="rg-muted">No training rows are alike.</p>;
   return (
     <ol class="rg-list rg-found">
       {all.map((one, n) => (
         <li key={n}>
-          <span dir="auto">{texts(one).join(" → ").slice(0, MOST)}</span>
-          {typeof one.distance === "number" && <small> {number(one.distance)}</small>}
-          {typeof one.similarity === "number" && <small> {number(one.similarity)}</small>}
-          {typeof one.row === "number" && <button type="button" class="rg-plain" onClick={() => row(one.row!, one.split ?? "train")}>open</button>}
+          <span dir="auto">{Object.values(one.inputs).join(" · ")} → {one.output.map((piece, step) =>
+            step === one.step ? <mark key={step}>{piece}</mark> : ` ${piece} `)}</span>
+          <button type="button" class="rg-plain" aria-label={`open row ${one.row} of train`} onClick={() => row(one.row, "train")}>{one.distance.toFixed(2)}</button>
         </li>
       ))}
     </ol>
   );
-}
-
-/** The texts of a neighbour, whatever they are called. */
-function texts(one: Neighbour): string[] {
-  return Object.entries(one).flatMap(([name, value]) => {
-    if (name === "split") return [];
-    if (typeof value === "string") return [value];
-    if (Array.isArray(value)) return value.filter((part): part is string => typeof part === "string").slice(0, 1);
-    if (value && typeof value === "object") return Object.values(value).filter((part): part is string => typeof part === "string");
-    return [];
-  });
 }
