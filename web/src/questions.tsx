@@ -22,11 +22,6 @@ interface QuestionsOf {
 export function Questions({ look, pieces, question, set, attempt, row }: QuestionsOf) {
   const [step, choose] = useState(0);
   const [word, write] = useState("");
-  const { panel, ...plain } = look;
-  void panel;
-  const asked = question && (question.ask === "why"
-    ? { ...plain, step: question.step, word: question.word } : { ...plain, step: question.step });
-  const found = useAnswer<Why & { neighbours?: Neighbor[] }>(`/api/${question?.ask ?? "why"}`, asked ?? null);
   if (!pieces.length) return null;
   return (
     <section class="rg-questions" aria-label="Ask">
@@ -39,14 +34,26 @@ export function Questions({ look, pieces, question, set, attempt, row }: Questio
         <p class="rg-under"><button class="rg-plain">ask</button>
           <button type="button" class="rg-plain" onClick={() => set({ ask: "like", step })}>training rows alike here</button></p>
       </form>
-      {question && <>
-        <Working {...found} />
-        <Problem trouble={found.trouble} />
-        {found.answer && !found.busy && !found.trouble && (question.ask === "why"
-          ? <Reason of={found.answer} attempt={attempt} />
-          : <Alike all={found.answer.neighbours ?? []} row={row} />)}
-      </>}
+      {question && <Found key={JSON.stringify(question)} look={look} question={question} attempt={attempt} row={row} />}
     </section>
+  );
+}
+
+interface FoundOf { look: Asked; question: Question; attempt(edits: Edit[]): void; row(row: number, split: string): void }
+
+function Found({ look, question, attempt, row }: FoundOf) {
+  const { ask, ...rest } = question, { panel, ...plain } = look;
+  void panel;
+  const found = useAnswer<Why & { neighbours?: Neighbor[] }>(`/api/${ask}`, { ...plain, ...rest });
+  const { answer } = found;
+  return (
+    <div aria-live="polite">
+      <Working {...found} />
+      {found.busy && !found.of && <p class="rg-muted rg-found">…</p>}
+      <Problem trouble={found.trouble} />
+      {answer && !found.busy && !found.trouble && (ask === "why"
+        ? <Reason of={answer} attempt={attempt} /> : <Alike all={answer.neighbours ?? []} row={row} />)}
+    </div>
   );
 }
 
