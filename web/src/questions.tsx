@@ -34,7 +34,7 @@ export function Questions({ look, pieces, question, set, attempt, row }: Questio
         <p class="rg-under"><button class="rg-plain">ask</button>
           <button type="button" class="rg-plain" onClick={() => set({ ask: "like", step })}>training rows alike here</button></p>
       </form>
-      {question && <Found key={JSON.stringify(question)} look={look} question={question} attempt={attempt} row={row} />}
+      {question && <Found key={JSON.stringify([question, look.run, look.inputs])} look={look} question={question} attempt={attempt} row={row} />}
     </section>
   );
 }
@@ -42,9 +42,10 @@ export function Questions({ look, pieces, question, set, attempt, row }: Questio
 interface FoundOf { look: Asked; question: Question; attempt(edits: Edit[]): void; row(row: number, split: string): void }
 
 function Found({ look, question, attempt, row }: FoundOf) {
-  const { ask, ...rest } = question, { panel, ...plain } = look;
-  void panel;
-  const found = useAnswer<Why & { neighbours?: Neighbor[] }>(`/api/${ask}`, { ...plain, ...rest });
+  const { ask, ...rest } = question;
+  // The question is about the model's own look, and is asked once.
+  const [asked] = useState(() => ({ run: look.run, inputs: look.inputs, ...(look.output ? { output: look.output } : {}), ...rest }));
+  const found = useAnswer<Why & { neighbours?: Neighbor[] }>(`/api/${ask}`, asked);
   const { answer } = found;
   return (
     <div aria-live="polite">
