@@ -13,7 +13,7 @@ interface Compared {
   divergence: Partial<Divergence>;
 }
 interface Side { text: string; piece: string; own: number; other: number | null; looked: Record<string, number[]>; positions: Record<string, string[]> }
-interface Divergence { step: number | null; common: string[]; first: Side; second: Side; scene: Scene }
+interface Divergence { step: number | null; common: string[]; first: Side; second: Side; scene: Scene; told: string }
 
 /** Whether two runs take the same inputs. */
 export function comparable(run: Run, other: Run): boolean {
@@ -56,7 +56,7 @@ export function Compare({ run, runs, seen }: { run: Run; runs: Run[]; seen: Seen
 }
 
 function Diverging({ of, names }: { of: Partial<Divergence>; names: [string, string] }) {
-  if (of.step === null || of.step === undefined || !of.first || !of.second) return <p>They give the same answer.</p>;
+  if (of.step === null || of.step === undefined || !of.first || !of.second) return <p>{of.told || "They give the same answer."}</p>;
   const sides = [[names[0], of.first, of.second], [names[1], of.second, of.first]] as const;
   return (
     <>
