@@ -230,7 +230,7 @@ def examined_answer(model: Model, given: Any, answer: Prediction, output: str) -
     several = len({piece.input for piece in found.pieces}) > 1
     for head in ("piece", *(("input",) if several else ()), "looks at"):
         table.add_column(head)
-    for head in ("weight", "log p without it", "comprehensiveness", "random"):
+    for head in ("weight", "log p without it", "AOPC", "random"):
         table.add_column(head, justify="right")
     table.add_column("")
     for piece in found.pieces:

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from regard.cli.command import HOW_OF
@@ -121,7 +122,7 @@ class ShowRequest:
     def _dataset(self, model: Model) -> Dataset:
         """The data of the split, which must have the row."""
         split = self.split or usual_split(model.spec)[0]
-        dataset = open_dataset(model, (), [split])
+        dataset = _opened(model, split)
         if self.row is None or not 0 <= self.row < len(dataset):
             raise RegardError(
                 f"there is no row {self.row}.",
@@ -129,3 +130,9 @@ class ShowRequest:
                 fix=f"{split} has 0 to {len(dataset) - 1}.",
             )
         return dataset
+
+
+@lru_cache(maxsize=1)
+def _opened(model: Model, split: str) -> Dataset:
+    """A split of a model's data, which the input and the answer of a row both need."""
+    return open_dataset(model, (), [split])

@@ -158,8 +158,12 @@ class _Found:
             return
         self._normalized(orders, chance, normalize)
         self._soft(seed)
+        decoder: Any = examined.model.network.decoders[examined.output]
+        editable = [one for one in self.looked if one.input in decoder.attended]
+        for name in dict.fromkeys(one.input for one in self.looked if one not in editable):
+            self.remarks.append(f"replaced attention: not for {name!r}, whose attention cannot be edited")
         for key, changes in replaced_attention(
-            examined, self.looked, seed=seed, draws=min(self.draws, 3)
+            examined, editable, seed=seed, draws=min(self.draws, 3)
         ).items():
             for measure, values in changes.items():
                 self._put(key, measure, ATTENTION, values)

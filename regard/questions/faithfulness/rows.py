@@ -22,7 +22,7 @@ Kept = bytes
 """The positions of an input that are kept, as the bytes of a bool array."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Looked:
     """One answer and one input that it attends to.
 
