@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -87,7 +87,8 @@ def measure_faithfulness(
     named = dict(zip(names_of(found), found, strict=True))
     console.print(_table(named, f"{'+'.join(splits)}, {count} rows"))
     if len(found) > 1:
-        console.print(_paired_table(named))
+        for table in _paired_tables(named):
+            console.print(table)
     for name, one in named.items():
         told = [f"{name}: {remark}" if len(named) > 1 else remark for remark in one.remarks]
         flagged = one.flagged
@@ -160,36 +161,22 @@ def _written(one: Interval, sign: str = "") -> str:
     return f"{one.value:{sign}.3f}{bounds}"
 
 
-def _bounds(one: Interval) -> str:
-    return "" if one.low != one.low else f"{one.low:.3f} … {one.high:.3f}"
-
-
-def _paired_table(found: dict[str, Faithfulness]) -> Table:
+def _paired_tables(found: dict[str, Faithfulness]) -> Iterator[Table]:
+    """Each later run beside the first."""
     (first, base), *others = found.items()
-    table = Table(
-        box=None,
-        header_style="bold",
-        pad_edge=False,
-        title="gain over random, paired by answer",
-        title_justify="left",
-    )
-    for head in ("measure", "model", "beside"):
-        table.add_column(head, style="cyan" if head == "measure" else "")
-    for head in ("gain", "beside", "difference", "95 %"):
-        table.add_column(head, justify="right")
     for name, other in others:
+        title = f"{name} beside {first}: gain over random, paired by answer"
+        table = Table(
+            box=None, header_style="bold", pad_edge=False, title=escape(title), title_justify="left"
+        )
+        table.add_column("measure", style="cyan", no_wrap=True)
+        for head in ("gain", "beside", "difference, 95 %"):
+            table.add_column(head, justify="right", no_wrap=True)
         for pair in base.against(other):
             if pair.measure not in CORRELATIONS:
-                table.add_row(
-                    pair.measure,
-                    escape(name),
-                    escape(first),
-                    f"{pair.second.value:.3f}",
-                    f"{pair.first.value:.3f}",
-                    f"{pair.difference.value:+.3f}",
-                    _bounds(pair.difference),
-                )
-    return table
+                values = (f"{one.value:.3f}" for one in (pair.second, pair.first))
+                table.add_row(pair.measure, *values, _written(pair.difference, "+"))
+        yield table
 
 
 def _print_correlations(found: dict[str, Faithfulness], console: Any) -> None:
