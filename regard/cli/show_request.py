@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regard.cli.command import HOW_OF
 from regard.cli.inputs import as_inputs
@@ -19,6 +19,9 @@ from regard.model import Model
 from regard.model.override import Overrides, check_reached
 from regard.trace.prediction import Prediction
 
+if TYPE_CHECKING:
+    from regard.model.recording import Recording
+
 
 @dataclass(frozen=True)
 class ShowRequest:
@@ -29,6 +32,7 @@ class ShowRequest:
     row      a row of the data; a text output is scored with its true value, any other output is predicted
     split    the split of the row; default: test, or dev if there is none
     samples  number of structures to sample
+    record   what to record beside the attention, as in `Model.predict`
     look     attention override, see `Override`; for several attended inputs, a JSON object by their names; or a JSON
              list of edits
     """
@@ -39,6 +43,7 @@ class ShowRequest:
     split: str | None = None
     samples: int = 0
     look: str | None = None
+    record: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.text is not None and self.row is not None:
@@ -96,6 +101,8 @@ class ShowRequest:
                 unknown.look_at_target(given, self.target, output)
             unknown.tell()
         how: dict[str, Any] = {"output": output, "samples": self.samples, "look": self._told()}
+        if self.record:
+            how["record"] = self.record
         if self.target is None:
             return model.predict([given], **how)[0]
         return model.score([given], [self.target], **how)[0]
@@ -109,12 +116,23 @@ class ShowRequest:
             raise RegardError(f"this is not JSON: {error}.", where="--look") from None
         return told
 
+    def _recording(self) -> Recording | None:
+        if not self.record:
+            return None
+        from regard.model.recording import read_recording
+
+        return read_recording(self.record)
+
     def _row(self, model: Model, output: str, *, own: bool) -> Prediction:
         batch = self._dataset(model).batch([self.row or 0])
         if model.network.decoders[output].stepwise and self.look is None and not own:
-            return model.score_batch(batch, output, structures=True, samples=self.samples)[0]
+            return model.score_batch(
+                batch, output, structures=True, samples=self.samples, recording=self._recording()
+            )[0]
         edits = None if self.look is None else model.edits([self._told()], output)
-        answer = model.answer(batch, output=output, samples=self.samples, edits=edits)[0]
+        answer = model.answer(
+            batch, output=output, samples=self.samples, edits=edits, recording=self._recording()
+        )[0]
         if edits is not None:
             check_reached(edits[0], answer, self.look)
         return answer

@@ -63,11 +63,18 @@ def _behind(trace: Trace, field: str) -> Iterator[Panel]:
 
 def _joined(sections: list[PageSection]) -> Scene:
     """The figures of sections, one below the other."""
-    scenes = [_scene(one) for section in sections for one in section.figures]
+    return stacked([_scene(one) for section in sections for one in section.figures])
+
+
+def stacked(scenes: Sequence[Scene], titles: Sequence[str] = ()) -> Scene:
+    """Several scenes as one, one below the other; with titles, if there are several."""
     if len(scenes) == 1:
         return scenes[0]
-    spoken = " ".join(scene.description for scene in scenes)
-    return frame(below([unframed(scene) for scene in scenes], gap=32), description=spoken)
+    blocks = []
+    for number, scene in enumerate(scenes):
+        shown = unframed(scene)
+        blocks.append(unframed(frame(shown, title=titles[number])) if titles else shown)
+    return frame(below(blocks, gap=32), description=" ".join(scene.description for scene in scenes))
 
 
 def _scenes(cards: Sequence[Card]) -> list[Scene]:

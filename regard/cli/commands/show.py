@@ -28,7 +28,7 @@ from regard.parts.registry import register
 
 @register("command", "show")
 class ShowCommand(Command):
-    """See where a model looked, in the terminal or as a figure (-o .svg .png .pdf .html).
+    """See where a model looked, in the terminal or as a figure (-o .svg .png .pdf .html), or keep it (-o .trace).
 
     \b
     regard show runs/g2p attention
@@ -39,6 +39,9 @@ class ShowCommand(Command):
     regard show RUN TEXT --heads --layer 2
     regard show runs/g2p knight --why K
     regard show runs/g2p knight --like --step 1
+    regard show runs/g2p attention --panel beam
+    regard show runs/g2p attention -o x.trace
+    regard show x.trace --panel states
     """
 
     heading = "Look inside"
@@ -133,6 +136,15 @@ class ShowCommand(Command):
                 help="Only the heads of this layer, by name or number from 1. Can be repeated.",
             ),
         ] = None,
+        panel: Annotated[
+            Optional[str],  # noqa: UP045
+            typer.Option(
+                "--panel",
+                metavar="NAME",
+                help="Show another view of the answer: states (gates and states over time), beam (the search as a "
+                "tree), probabilities, … A wrong name lists those of this answer.",
+            ),
+        ] = None,
         gallery: Annotated[
             int,
             typer.Option(
@@ -160,6 +172,30 @@ class ShowCommand(Command):
         how = Loading(spec_changes(overrides, beam=beam, seed=seed), device)
         output = None if output == Path("-") else output
         by_head = heads or bool(layer)
+        kept = run.suffix.lower() == ".trace" and not run.is_dir()
+        if panel is not None or kept or (output is not None and output.suffix.lower() == ".trace"):
+            _check_panel(
+                grid=grid,
+                by_head=by_head,
+                gallery=bool(gallery),
+                faithful=faithful,
+                asked=why is not None or like,
+            )
+            from regard.cli.panels import show_panels, show_saved
+            from regard.cli.show_request import ShowRequest
+
+            given = text or target is not None or row is not None or look is not None or samples
+            if kept and given:
+                raise RegardError(
+                    "a saved trace has its own input.", where=str(run), fix="Give only --panel and -o."
+                )
+            with outputs(_files(run, output, of), read=[run] if kept else [], overwrite=overwrite):
+                if kept:
+                    show_saved(run, panel, output)
+                else:
+                    request = ShowRequest(text or None, target, row, split, samples, look)
+                    show_panels(run, request, panel, of=of, output=output, how=how)
+            return
         if gallery:
             chosen = bool(text or look or target is not None or row is not None or why is not None or like)
             _check_gallery(chosen=chosen, samples=samples, by_head=by_head)
@@ -215,6 +251,18 @@ def _check_questions(
         )
     if like and output is not None:
         raise RegardError("--like prints lines, and draws nothing.", where="--output", fix="Leave out -o.")
+
+
+def _check_panel(*, grid: bool, by_head: bool, gallery: bool, faithful: bool, asked: bool) -> None:
+    given = {"--grid": grid, "--heads": by_head, "--gallery": gallery, "--faithful": faithful}
+    given |= {"--why and --like": asked}
+    for option, used in given.items():
+        if used:
+            raise RegardError(
+                "panels and saved traces are shown without this option.",
+                where=option,
+                fix=f"Leave out {option}.",
+            )
 
 
 def _check_heads(*, grid: bool) -> None:
