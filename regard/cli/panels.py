@@ -21,7 +21,7 @@ from regard.trace import Panel, Trace
 if TYPE_CHECKING:
     from regard.cli.show_request import ShowRequest
 
-RECORD = ("states", "beam", "times")
+RECORD = ("states", "beam", "potentials", "times")
 PAGES = (".html", ".htm")
 
 

@@ -5,6 +5,8 @@
     model.predict(text, record="states:encoder.forward@3")     at position 3 alone, counted from 0
     model.predict(text, record="heads:decoder layer 2")        the heads of these layers alone
 
+    model.predict(text, record="potentials")                   the scores behind its structures
+
 The answer is computed as always. Then the chosen cells compute it once more with their own methods, step by step, and
 everything else with its fast paths. The tree of a search is recorded by the plain search.
 """
@@ -28,11 +30,10 @@ from regard.nn.recurrence import named_cells
 from regard.nn.search import SearchTree, token_by_token
 from regard.nn.search.score import Forced
 from regard.nn.watching import Record, only_heads, watching
-from regard.trace import Array, BeamTree
+from regard.trace import Array, BeamTree, Potentials, Trace
 from regard.trace.prediction import Prediction
 
-KINDS = ("states", "heads", "beam", "times")
-HOW = 'Choose from "states", "states:NAME", "states:NAME@STEP", "heads:LAYER", "beam" and "times".'
+HOW = 'Choose from "states", "states:NAME", "states:NAME@STEP", "heads:LAYER", "beam", "potentials" and "times".'
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Recording:
     states: tuple[Wanted, ...] = ()
     heads: tuple[str, ...] | None = None
     beam: bool = False
+    potentials: bool = False
     times: bool = False
 
 
@@ -74,11 +76,12 @@ def read_recording(record: str | Sequence[str]) -> Recording:
             states.append(Wanted(name, int(step) if step else None))
         elif kind == "heads" and name:
             heads.append(name)
-        elif kind in ("beam", "times") and not name:
+        elif kind in ("beam", "potentials", "times") and not name:
             plain.add(kind)
         else:
             raise RegardError(f"there is nothing to record with the name {one!r}.", where="record", fix=HOW)
-    return Recording(tuple(states), tuple(heads) or None, "beam" in plain, "times" in plain)
+    found = dict.fromkeys(plain, True)
+    return Recording(tuple(states), tuple(heads) or None, **found)
 
 
 class Clock:
@@ -131,6 +134,9 @@ class Recorder:
                 more["states"] = _states(self.inference, found, self.recording.states)
         if self.trees:
             more["beam"] = _beam(self.inference, self.trees[0], answer.trace.input)
+        if self.recording.potentials:
+            with self.clock.part("potentials"):
+                more["potentials"] = _potentials(self.inference, found, answer.trace)
         if self.recording.times:
             more["times"] = self.clock.times
         return [replace(answer, trace=replace(answer.trace, **more))]
@@ -146,6 +152,9 @@ def _states(inference: BatchInference, found: Any, wanted: Sequence[Wanted]) -> 
             if seen:
                 network.encode_one(name, inference.read)
         shown.update(_named(seen, wanted))
+        values, mask = inference.encoded[name].values, inference.encoded[name].mask
+        if not seen and values.ndim == 3 and any(f"{prefix}.values".startswith(one.name) for one in wanted):
+            shown.update(_kept({f"{prefix}.values": values[0, mask[0]]}, wanted))
     with _watched("decoder", inference.decoder, wanted) as seen:
         if seen:
             _repeat(inference, found)
@@ -157,6 +166,30 @@ def _states(inference: BatchInference, found: Any, wanted: Sequence[Wanted]) -> 
             "this model has no such gates and states.", where="record", fix=f"The cells are {known}."
         )
     return {name: rows.float().cpu().numpy() for name, rows in shown.items()}
+
+
+def _potentials(inference: BatchInference, found: Any, trace: Trace) -> dict[str, Potentials]:
+    """The scores behind the structures of the encoders and of the decoder, by input."""
+    memories, shown = inference.memories, {}
+    for name, memory in memories.items():
+        if memory.heads is not None and len(trace.input[name]) == int(memory.heads.lengths[0]):
+            count = int(memory.heads.lengths[0])
+            scores = memory.heads.scores[0, :count, : count + 1].float().cpu().numpy().T  # heads by words
+            table = np.zeros((count + 1, count + 1))
+            table[:, 1:] = scores
+            shown[name] = Potentials("trees", table)
+    if not any(memory.override is not None for memory in memories.values()):
+        shown.update(inference.decoder.potentials(found, memories))
+    return {name: _labeled(one, inference, trace, name) for name, one in shown.items()}
+
+
+def _labeled(found: Potentials, inference: BatchInference, trace: Trace, name: str) -> Potentials:
+    """With the names of labels and steps: a chain over the positions of an input labels them by its output."""
+    if found.form != "chain" or found.steps:
+        return found
+    classes = getattr(inference.column, "classes", None) or ()
+    labels = tuple(classes) if len(classes) == found.nodes.shape[1] else ()
+    return replace(found, labels=labels, steps=tuple(trace.input[name]))
 
 
 def _repeat(inference: BatchInference, found: Any) -> None:
@@ -181,16 +214,24 @@ def _named(
     records: Mapping[str, Record], wanted: Sequence[Wanted], steps: int | None = None
 ) -> dict[str, Tensor]:
     """The wanted states; of a decoder, those of its last `steps` steps: what it read before writing is left out."""
+    rows = {
+        f"{cell}.{gate}": rows for cell, record in records.items() for gate, rows in record.rows().items()
+    }
+    return _kept(
+        {name: one if steps is None else one[len(one) - steps :] for name, one in rows.items()}, wanted
+    )
+
+
+def _kept(states: Mapping[str, Tensor], wanted: Sequence[Wanted]) -> dict[str, Tensor]:
+    """Of some states, those that are wanted, at all steps or at some."""
     found = {}
-    for cell, record in records.items():
-        for gate, rows in record.rows().items():
-            rows, name = rows if steps is None else rows[len(rows) - steps :], f"{cell}.{gate}"
-            asked = [one for one in wanted if name.startswith(one.name)]
-            if any(one.step is None for one in asked):
-                found[name] = rows
-            elif asked:
-                kept = sorted({one.step for one in asked if one.step is not None and one.step < len(rows)})
-                found.update({f"{name}@{step}": rows[step : step + 1] for step in kept})
+    for name, rows in states.items():
+        asked = [one for one in wanted if name.startswith(one.name)]
+        if any(one.step is None for one in asked):
+            found[name] = rows
+        elif asked:
+            kept = sorted({one.step for one in asked if one.step is not None and one.step < len(rows)})
+            found.update({f"{name}@{step}": rows[step : step + 1] for step in kept})
     return found
 
 

@@ -5,6 +5,7 @@
     heads        the attention of several heads, layer by layer
     pointed      the positions of an input that an output points at
     traced       what a trace holds for an input, by its kind; a drawing names the class that it draws
+    potentials   the scores behind a structure
     structure    the base class of structures
     structures   structures that were selected: arcs, segments, hops, nodes of a tree; the words of sentences
     beam         the hypotheses of a search as a tree
@@ -25,6 +26,7 @@ from regard.trace.beam import BeamNode, BeamTree
 from regard.trace.glimpses import Glimpses
 from regard.trace.heads import LayerHeads
 from regard.trace.pointed import Pointed, written
+from regard.trace.potentials import Potentials
 from regard.trace.seen import Seen, SeenImage, SeenPoints, SeenSeries, SeenVideo
 from regard.trace.structure import TracedStructure
 from regard.trace.structures import Arcs, Hops, Nodes, Segments, SentenceWords
@@ -44,6 +46,7 @@ __all__ = [
     "Nodes",
     "Panel",
     "Pointed",
+    "Potentials",
     "Seen",
     "SeenImage",
     "SeenPoints",

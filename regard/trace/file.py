@@ -31,7 +31,7 @@ FEWEST = 16
 """Lists of fewer numbers stay in the JSON."""
 TENSOR = "$tensor"
 FORMAT, CONTENT = "regard-trace", "trace"
-SPARED = ("states", "heads", "tapes", "gates", "copied", "seen", "glimpses", "structures")
+SPARED = ("states", "potentials", "heads", "tapes", "gates", "copied", "seen", "glimpses", "structures")
 """Fields that are left out of a file that would be too large, in this order; before them, the attention of a beam."""
 INTEGERS = (np.uint8, np.int16, np.int32, np.int64)
 PACKED = {"shape", "dtype", "content"}

@@ -84,7 +84,9 @@ def weights(what: str, *, rare: bool = False) -> Form:
     return Form(arrays, _lists, read, check, rare=rare)
 
 
-def by_input(what: str, read: Callable[[Mapping[str, Any]], Any] | None = None) -> Form:
+def by_input(
+    what: str, read: Callable[[Mapping[str, Any]], Any] | None = None, *, rare: bool = False
+) -> Form:
     """An object with `to_dict` and `check_against` for some of the inputs.
 
     what   what it is, in messages; empty: its kind
@@ -96,7 +98,7 @@ def by_input(what: str, read: Callable[[Mapping[str, Any]], Any] | None = None) 
             know(what or one.kind, name, inputs)
             one.check_against(name, len(output), len(inputs[name]))
 
-    return _objects(check, read or traced_from_dict)
+    return _objects(check, read or traced_from_dict, rare=rare)
 
 
 def by_layer(read: Callable[[Mapping[str, Any]], Any]) -> Form:
@@ -110,12 +112,18 @@ def by_layer(read: Callable[[Mapping[str, Any]], Any]) -> Form:
     return _objects(check, read)
 
 
-def _objects(check: Callable[[Any, Inputs, Any], None], read_one: Callable[[Mapping[str, Any]], Any]) -> Form:
+def _objects(
+    check: Callable[[Any, Inputs, Any], None],
+    read_one: Callable[[Mapping[str, Any]], Any],
+    *,
+    rare: bool = False,
+) -> Form:
     return Form(
         dict,
         lambda value: {name: one.to_dict() for name, one in value.items()},
         lambda value, inputs, output: {name: read_one(one) for name, one in value.items()},
         check,
+        rare,
     )
 
 

@@ -31,6 +31,7 @@ from regard.trace.forms import (
 from regard.trace.glimpses import Glimpses
 from regard.trace.heads import LayerHeads
 from regard.trace.pointed import Pointed
+from regard.trace.potentials import Potentials
 from regard.trace.seen import Seen
 from regard.trace.structure import TracedStructure
 from regard.trace.tape import Tape
@@ -83,6 +84,7 @@ class Trace:
     states      (N, D) gates, cell and hidden states over N steps or positions, by name ("decoder.update",
                 "encoder.source.forward.cell"), if they were recorded
     beam        the hypotheses of the search as a tree, if they were recorded
+    potentials  the scores behind the structures over an input, if they were recorded
     times       milliseconds by part of the computation, if they were measured
     left_out    what a file lacks because it would have been too large
     """
@@ -119,6 +121,9 @@ class Trace:
     )
     states: Mapping[str, Array] = field(default_factory=dict, metadata=STATES.metadata)
     beam: BeamTree | None = field(default=None, metadata=optional(BeamTree.from_dict).metadata)
+    potentials: Mapping[str, Potentials] = field(
+        default_factory=dict, metadata=by_input("scores", Potentials.from_dict, rare=True).metadata
+    )
     times: Mapping[str, float] = field(default_factory=dict, metadata=TIMES.metadata)
     left_out: Sequence[str] = field(default=(), metadata=LEFT_OUT.metadata)
 

@@ -18,7 +18,7 @@ from regard.inspect.layout import Block, below, frame
 from regard.inspect.scene import Scene
 from regard.inspect.writing import visible
 from regard.parts import register
-from regard.trace import Hops, Trace
+from regard.trace import Hops, Panel, Trace
 
 if TYPE_CHECKING:
     from regard.inspect.terminal.ink import Ink
@@ -67,6 +67,32 @@ class HopTable(TracedDrawing):
     @classmethod
     def replaces(cls, trace: Trace, name: str) -> Sequence[str]:
         return ("attention",)
+
+    @classmethod
+    def panels(cls, trace: Trace) -> Sequence[Panel]:
+        """The hops one by one."""
+        found = [name for name, one in trace.structures.items() if cls.draws(one)]
+        return [
+            Panel(
+                f"hops over {name}" if len(found) > 1 else "hops",
+                f"Hop by hop over {name}",
+                cls.of(trace, name).steps,
+                stepwise=True,
+            )
+            for name in found
+        ]
+
+    def steps(self) -> list[Scene]:
+        """After each hop, what has been read so far."""
+        scenes = []
+        for hop in range(1, len(self.hops.weights) + 1):
+            read = np.arange(len(self.hops.weights)) < hop
+            best = None if self.hops.best is None else np.where(read, self.hops.best, -1)
+            so_far = replace(self.hops, weights=self.hops.weights * read[:, None], best=best, samples=None)
+            table = replace(self, hops=so_far, over="")
+            block = below([table.block(), *self.legend([table])], gap=16)
+            scenes.append(frame(block, title=f"after hop {hop}", description=table.description()))
+        return scenes
 
     def block(self, *, row_labels: bool = True) -> Block:
         return draw_hops(self, row_labels=row_labels)

@@ -7,7 +7,7 @@ paths.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,15 +18,18 @@ from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.drawings.paths import HeadPaths
 from regard.inspect.head_drawing import draw_heads
 from regard.inspect.head_paths import draw_head_paths
-from regard.inspect.layout import Block, below, color_scale
+from regard.inspect.layout import Block, below, color_scale, frame
+from regard.inspect.scene import Scene
 from regard.parts import register
-from regard.trace import Array, Tape, Trace
+from regard.trace import Array, Panel, Tape, Trace
 
 WIDEST = 1040.0
 SEEN = 0.02
 """Minimum weight that some head must give to a slot for it to be shown."""
 CELLS_WITH_TIPS = 10_000
 BLANK = "_"
+MOST_STEPS = 40
+"""Steps that are drawn one by one; of more, some are left out."""
 
 
 @register("drawing", "tape")
@@ -49,6 +52,32 @@ class TapePanels(TracedDrawing):
 
     def shows_output(self, trace: Trace) -> bool:
         return False
+
+    @classmethod
+    def panels(cls, trace: Trace) -> Sequence[Panel]:
+        """The tape step by step."""
+        return [
+            Panel(
+                f"tape of {name}" if len(trace.tapes) > 1 else "tape",
+                f"The tape step by step, while {name} was read",
+                cls.of(trace, name).steps,
+                stepwise=True,
+            )
+            for name in trace.tapes
+        ]
+
+    def steps(self) -> list[Scene]:
+        """What was written and read up to each step."""
+        slots, count, scenes = used_slots(self.tape), self.tape.steps, []
+        for step in sorted({int(one) for one in np.linspace(0, count - 1, min(count, MOST_STEPS)).round()}):
+            past = (np.arange(count) <= step)[:, None]
+            so_far = Tape(self.tape.writes * past, self.tape.reads * past)
+            (panels,) = tape_panels(so_far, self.pieces, slots)
+            wrote, read = (_most(weights[:, step]) for weights in (self.tape.writes, self.tape.reads))
+            told = f"step {step + 1} of {count}: writes to slot {wrote}, reads slot {read}"
+            block = draw_heads(replace(panels, title=told), widest=WIDEST, tips=count <= MOST_STEPS)
+            scenes.append(frame(below([block, color_scale(name="weight", zeros=True)]), description=told))
+        return scenes
 
     def block(self) -> Block:
         panels = tape_panels(self.tape, self.pieces)
@@ -77,9 +106,17 @@ class TapePanels(TracedDrawing):
         return told + (" Links between slots in the order of writing." if self.tape.link is not None else "")
 
 
-def tape_panels(tape: Tape, pieces: Sequence[str]) -> list[HeadPanels]:
-    """The weights of all heads, and the links if there are any; slots are counted from 1."""
-    slots = used_slots(tape)
+def _most(weights: Array) -> str:
+    """The slot with the largest weight of each head, (H, N)."""
+    return ", ".join(str(int(row.argmax()) + 1) for row in weights)
+
+
+def tape_panels(tape: Tape, pieces: Sequence[str], slots: Sequence[int] | None = None) -> list[HeadPanels]:
+    """The weights of all heads, and the links if there are any; slots are counted from 1.
+
+    slots   those to show; default: the used ones
+    """
+    slots = used_slots(tape) if slots is None else slots
     labels = tuple(str(slot + 1) for slot in slots)
     steps = tuple(piece if piece == BLANK else str(place) for place, piece in enumerate(pieces, start=1))
     matrices = tuple(

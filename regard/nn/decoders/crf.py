@@ -21,6 +21,7 @@ from regard.nn.precision import at_least_single
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan, register
 from regard.structures import LinearChain
+from regard.trace import Potentials
 from regard.trace.prediction import Prediction
 
 TagsDecoding = Literal["viterbi", "marginal"]
@@ -199,6 +200,21 @@ class CRFDecoder(PositionDecoder):
         scores = chain.log_prob(chain.value_of(value.clamp(min=0)))
         scores = torch.where(chain.log_partition.isnan(), torch.nan, scores)
         return ChainTags(value, scores, marginals, memory.mask)
+
+    @torch.no_grad()
+    def potentials(self, found: Any, memories: Mapping[str, Memory]) -> dict[str, Potentials]:
+        memory = memories[self.of]
+        nodes = self.output(memory.values[0, memory.mask[0]]).float()  # (N, C)
+        start, end, pairs = self.start.detach(), self.end.detach(), self.transitions.detach()
+        if self.allowed is not None:
+            start = start.masked_fill(~self.allowed[-1, :-1], -torch.inf)
+            end = end.masked_fill(~self.allowed[:-1, -1], -torch.inf)
+            pairs = pairs.masked_fill(~self.allowed[:-1, :-1], -torch.inf)
+        if not len(nodes):
+            return {}
+        nodes[0] += start
+        nodes[-1] += end
+        return {self.of: Potentials("chain", nodes.cpu().numpy(), pairs.float().cpu().numpy())}
 
     def predictions(self, found: ChainTags, column: Any, view: BatchView) -> list[Prediction]:
         return tags_predictions(found, column, view)

@@ -20,6 +20,7 @@ from regard.nn.path import without_fast_paths
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Dropout, Mistakes, Plan, Positive
 from regard.parts.contract import base, optional, required
+from regard.trace import Potentials
 from regard.trace.prediction import Prediction
 
 if TYPE_CHECKING:
@@ -297,6 +298,21 @@ class Decoder(nn.Module):
                 answer = replace(answer, trace=replace(answer.trace, structures=structures))
             shown.append(answer)
         return shown
+
+    def potentials(self, found: Any, memories: Mapping[str, Memory]) -> dict[str, Potentials]:
+        """The scores behind the selected structures of the first row, by input; default: those of its attentions.
+
+        found   the result of the search, or of `predict`
+        """
+        attentions = {} if self.reading is None else self.reading.structured()
+        if not attentions:
+            return {}
+        scores = scores_during(attentions, lambda: self.repeat(found, memories))  # (B, T, S) by name
+        given = {
+            name: one.select.potentials(scores[name][0], memories[name].mask[0])
+            for name, one in attentions.items()
+        }
+        return {name: one for name, one in given.items() if one is not None}
 
 
 class PositionDecoder(Decoder):

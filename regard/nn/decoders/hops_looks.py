@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from regard.nn.attention import Attention, Look
 from regard.nn.memory import Memory
 from regard.nn.selections import NOTHING, Given, Selection
+from regard.nn.watching import record_of
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,9 @@ class StoryLooks:
     def _chosen(self, look: Look, memory: Memory, given: Given, unused: int) -> Tensor:
         """(B, K) the jointly most probable facts, −1 for hops without one."""
         select: Any = self.attention.select
+        if (record := record_of(self.attention)) is not None and given.transitions is not None:
+            nodes = look.scores.masked_fill(~memory.mask.unsqueeze(1), float("-inf"))
+            record.add({"nodes": nodes, "pairs": given.transitions})
         best = select.chain(look.scores, memory.mask, given.transitions).mode.argmax(-1)
         if memory.override is not None:
             best = look.weights.argmax(-1)

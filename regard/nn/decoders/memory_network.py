@@ -26,8 +26,9 @@ from regard.nn.memory import Memory
 from regard.nn.scores import AnyScore
 from regard.nn.symbols import MemorySymbols
 from regard.nn.transitions import Following, Transitions
+from regard.nn.watching import watching
 from regard.parts import Count, Depth, Mistakes, NotNegative, Plan, Size, register
-from regard.trace import Hops
+from regard.trace import Hops, Potentials
 from regard.trace.prediction import Prediction
 
 Read = Literal["last", "sum", "all"]
@@ -371,6 +372,18 @@ class MemoryNetworkDecoder(Decoder):
         shown = reads.weights[:, -1:] if self.read == "last" else reads.weights.mean(1, keepdim=True)
         logs = torch.log_softmax(logits, -1)
         return Supported(logs, {self.story: shown}, reads.weights, reads.facts, self.story)
+
+    @torch.no_grad()
+    def potentials(self, found: Any, memories: Mapping[str, Memory]) -> dict[str, Potentials]:
+        """The scores of the facts that are selected jointly; of hops in turn there are none."""
+        with watching([self.attention]) as seen:
+            self(memories, best=True)
+        kept, mask = seen[self.attention].steps, memories[self.story].mask[0]
+        if not kept or kept[-1]["nodes"].shape[-1] != int(mask.sum()):
+            return {}  # some sentences were forgotten
+        nodes, pairs = (kept[-1][name][0].float().cpu().numpy() for name in ("nodes", "pairs"))
+        steps = [f"hop {number + 1}" for number in range(len(nodes))]
+        return {self.story: Potentials("chain", nodes, pairs, steps=steps)}
 
     def answered(self, found: Supported, column: Any, view: BatchView) -> list[Prediction]:
         """The answers, without the looks of each hop."""

@@ -21,7 +21,7 @@ from regard.nn.precision import at_least_single
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Mistakes, Plan, Size, register
 from regard.structures import ProjectiveTree, SpanningTree
-from regard.trace import Arcs, Trace
+from regard.trace import Arcs, Potentials, Trace
 from regard.trace.prediction import Prediction
 
 TreeStructure = Literal["projective", "spanning"]
@@ -283,6 +283,11 @@ class TreeDecoder(PositionDecoder):
                 seen = Trace(input=view.inputs(row), output=arcs, structures=structures, kind="tree")
             answers.append(Prediction(arcs, " ".join(arcs), score, seen))
         return answers
+
+    def potentials(self, found: ParsedTrees, memories: Mapping[str, Memory]) -> dict[str, Potentials]:
+        words = int(found.mask[0].sum())
+        scores = found.distribution.potentials[0][0, : words + 1, : words + 1]
+        return {self.of: Potentials("trees", scores.float().cpu().numpy())}
 
     def with_structures(
         self,

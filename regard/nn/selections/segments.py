@@ -23,7 +23,7 @@ from regard.nn.selections.selection import NOTHING, Given, by_query
 from regard.nn.symbols import LookSymbols
 from regard.parts import NotNegative, register
 from regard.structures import Segmentation, kernels
-from regard.trace import Segments, Trace
+from regard.trace import Potentials, Segments, Trace
 
 
 @register("selection", "segments")
@@ -118,6 +118,12 @@ class Segmental(Rescaled):
             truth=None if truth is None else (truth > 0).astype("int64"),
             samples=None if samples is None else samples[:, :height, :width],
         )
+
+    def potentials(self, scores: Tensor, mask: Tensor) -> Potentials:
+        inside = torch.where(mask, scores, -torch.inf)[:, mask].float()
+        nodes = torch.stack([torch.zeros_like(inside), inside], -1).cpu().numpy()  # (T, S, 2)
+        pairs = self.transitions.detach().float().cpu().numpy()
+        return Potentials("chains", nodes, pairs, ("outside", "inside"))
 
     def penalty(self) -> Tensor:
         return self.decay * self.transitions.square().sum()

@@ -14,7 +14,7 @@ from regard.nn.selections.sampled_training import SampledTraining
 from regard.nn.symbols import LookSymbols
 from regard.parts import find, one_of
 from regard.parts.contract import base, declared, optional, required
-from regard.trace import Trace, TracedStructure
+from regard.trace import Potentials, Trace, TracedStructure
 
 Joint = Literal["nothing", "positions", "queries"]
 
@@ -177,6 +177,11 @@ class Selection(nn.Module):
     def traced(self, trace: Trace, name: str, best: Any, samples: Any) -> TracedStructure:
         """The structures over the input `name` for a trace: the best (T, S) and samples (K, T, S)."""
         raise NotImplementedError
+
+    def potentials(self, scores: Tensor, mask: Tensor) -> Potentials | None:
+        """The scores of the structures of one row for a trace, from those of the attention (T, S) and the mask (S);
+        None: it keeps none."""
+        return None
 
     def best_heads(self, scores: Tensor, weights: Tensor, lengths: Tensor) -> Tensor:
         """(B, T) the best head of each word; by default the head with the largest weight."""
