@@ -26,10 +26,12 @@ from torch import Tensor
 from regard.errors import RegardError
 from regard.model.inference import BatchInference
 from regard.nn.decoders.stepwise import END_PIECE
+from regard.nn.network import Network
 from regard.nn.recurrence import named_cells
 from regard.nn.search import SearchTree, token_by_token
 from regard.nn.search.score import Forced
 from regard.nn.watching import Record, only_heads, watching
+from regard.spec import Spec
 from regard.trace import Array, BeamTree, Potentials, Trace
 from regard.trace.prediction import Prediction
 
@@ -161,7 +163,8 @@ def _states(inference: BatchInference, found: Any, wanted: Sequence[Wanted]) -> 
     steps = int(found.lengths[0, 0]) if inference.decoder.stepwise else None
     shown.update(_named(seen, wanted, steps))
     if not shown and any(one.name for one in wanted):
-        known = ", ".join(_cell_names(inference)) or "none: it has no recurrent cells"
+        names = recordable(inference.spec, network, inference.output)
+        known = ", ".join(one.removeprefix("states: ") for one in names if one != "beam") or "none"
         raise RegardError(
             "this model has no such gates and states.", where="record", fix=f"The cells are {known}."
         )
@@ -235,17 +238,18 @@ def _kept(states: Mapping[str, Tensor], wanted: Sequence[Wanted]) -> dict[str, T
     return found
 
 
-def _cell_names(inference: BatchInference) -> list[str]:
-    several = len(inference.spec.encoder) > 1
-    parts = {
-        f"encoder.{name}" if several else "encoder": inference.network.reader(name)
-        for name in inference.spec.encoder
-    }
-    return [
+def recordable(spec: Spec, network: Network, output: str) -> dict[str, str]:
+    """The panels that show what can be recorded of an output, with their titles."""
+    several = len(spec.encoder) > 1
+    parts = {f"encoder.{name}" if several else "encoder": network.reader(name) for name in spec.encoder}
+    decoder: Any = network.decoders[output]
+    cells = [
         ".".join(filter(None, (prefix, name)))
-        for prefix, part in {**parts, "decoder": inference.decoder}.items()
+        for prefix, part in {**parts, "decoder": decoder}.items()
         for name in named_cells(part)
     ]
+    searched = {"beam": "The search as a tree"} if decoder.stepwise else {}
+    return searched | {f"states: {name}": f"Gates and states: {name.replace('.', ', ')}" for name in cells}
 
 
 def _beam(inference: BatchInference, tree: SearchTree, inputs: Mapping[str, Sequence[str]]) -> BeamTree:

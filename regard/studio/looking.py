@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from regard.trace.prediction import Prediction
 
 Edits = Sequence[Mapping[str, Any]]
-RECORDED = ("states", "beam", "times")
+RECORDED = ("states", "beam", "potentials", "times")
 """What is recorded of a prediction for the panels that need it."""
 
 

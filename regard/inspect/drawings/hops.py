@@ -85,13 +85,14 @@ class HopTable(TracedDrawing):
     def steps(self) -> list[Scene]:
         """After each hop, what has been read so far."""
         scenes = []
-        for hop in range(1, len(self.hops.weights) + 1):
-            read = np.arange(len(self.hops.weights)) < hop
+        count = len(self.hops.weights)
+        for hop in range(1, count + 1):
+            read = np.arange(count) < hop
             best = None if self.hops.best is None else np.where(read, self.hops.best, -1)
             so_far = replace(self.hops, weights=self.hops.weights * read[:, None], best=best, samples=None)
             table = replace(self, hops=so_far, over="")
             block = below([table.block(), *self.legend([table])], gap=16)
-            scenes.append(frame(block, title=f"after hop {hop}", description=table.description()))
+            scenes.append(frame(block, title=f"after hop {hop} of {count}", description=table.description()))
         return scenes
 
     def block(self, *, row_labels: bool = True) -> Block:

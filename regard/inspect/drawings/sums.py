@@ -118,6 +118,7 @@ class Sums(TracedDrawing):
         size = len(self.rows)
         starts, ends = np.indices((size, size))
         sums = np.logaddexp(*chart.complete)
+        np.fill_diagonal(sums, 0.0)  # a word alone is one subtree
         low, high = (float(edge) for edge in (sums[np.isfinite(sums)].min(), sums[np.isfinite(sums)].max()))
         scenes = []
         for width in _some(size):
@@ -126,7 +127,7 @@ class Sums(TracedDrawing):
             shades = np.where(inside, 0.15 + 0.85 * (sums - low) / (high - low or 1.0), 0.0)
             values = np.where(inside, sums, 0.0)
             block = self._matrix(values, told, "from", "to", shades=np.nan_to_num(shades), digits="{:.1f}")
-            scenes.append(self._scene(block, told))
+            scenes.append(frame(block, description=told))
         for width in reversed(_some(size)[1:]):
             shown = np.where(np.abs(ends - starts) >= width, chart.arcs, 0.0)
             told = f"outside, arcs over {width} words or more: their marginals"
