@@ -87,8 +87,8 @@ def measure_faithfulness(
     named = dict(zip(names_of(found), found, strict=True))
     console.print(_table(named, f"{'+'.join(splits)}, {count} rows"))
     if len(found) > 1:
-        for table in _paired_tables(named):
-            console.print(table)
+        for part in _paired_tables(named):
+            console.print(part, highlight=False, soft_wrap=isinstance(part, str))
     for name, one in named.items():
         told = [f"{name}: {remark}" if len(named) > 1 else remark for remark in one.remarks]
         flagged = one.flagged
@@ -161,14 +161,12 @@ def _written(one: Interval, sign: str = "") -> str:
     return f"{one.value:{sign}.3f}{bounds}"
 
 
-def _paired_tables(found: dict[str, Faithfulness]) -> Iterator[Table]:
+def _paired_tables(found: dict[str, Faithfulness]) -> Iterator[str | Table]:
     """Each later run beside the first."""
     (first, base), *others = found.items()
     for name, other in others:
-        title = f"{name} beside {first}: gain over random, paired by answer"
-        table = Table(
-            box=None, header_style="bold", pad_edge=False, title=escape(title), title_justify="left"
-        )
+        yield escape(f"{name} beside {first}: gain over random, paired by answer")
+        table = Table(box=None, header_style="bold", pad_edge=False)
         table.add_column("measure", style="cyan", no_wrap=True)
         for head in ("gain", "beside", "difference, 95 %"):
             table.add_column(head, justify="right", no_wrap=True)
