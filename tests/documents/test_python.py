@@ -136,7 +136,7 @@ PREPARED: dict[str, Callable[[], Names]] = {
     "Speech": speech,
     "Language models": streams,
     "Python": python,
-    "Overriding the attention": overriding,
+    "Change what it looked at": overriding,
     "Looking at structures": structures,
 }
 """{section of the guide: what its block needs}"""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from regard import Model, RegardError, Trace
+from regard import Model, RegardError, Spec, Trace
 from regard.model.edits import (
     ArcEdit,
     Edit,
@@ -216,3 +216,48 @@ def test_glimpses_and_regions() -> None:
 def test_edits_that_cannot_apply_are_refused(look: Any, says: str) -> None:
     with pytest.raises(RegardError, match=says):
         build(spec()).predict(WORD, look=look)
+
+
+def test_every_head_of_a_transformer_is_edited() -> None:
+    model = build(
+        spec(
+            encoder={"type": "transformer", "size": 8, "embedding": 8, "layers": 1, "heads": 2},
+            decoder={"type": "transformer", "size": 8, "embedding": 8, "layers": 2, "heads": 2},
+            attention=None,
+            search=FIXED,
+        )
+    )
+    own, found = traced(model), traced(model, [ZeroEdit(step=1, positions=[0]), PinEdit(step=2, position=3)])
+    heads, before = (one.heads["decoder layer 1 over source"].weights for one in (found, own))
+    by_hand = before[:, 1] * [0, 1, 1, 1]
+    if found.output[0] == own.output[0]:  # the same word before: the same queries in the first layer
+        np.testing.assert_allclose(heads[:, 1], by_hand / by_hand.sum(-1, keepdims=True), atol=1e-5)
+    assert (heads[:, 1, 0] == 0).all() and (heads[:, 2] == [0, 0, 0, 1]).all()
+    np.testing.assert_allclose(found.attention["source"][2], [0, 0, 0, 1], atol=1e-6)
+    given = model.score(WORD, "D A E", look=[UniformEdit()]).trace
+    assert given is not None
+    np.testing.assert_allclose(given.attention["source"], 0.25, atol=1e-6)
+
+
+def test_hops_of_a_memory_network_are_edited() -> None:
+    data: list[dict[str, Any]] = [
+        {"story": "Mary went home. John slept. Mary sat.", "question": "where is mary", "answer": "home"},
+        {"story": "John went out. Mary slept.", "question": "where is john", "answer": "out"},
+    ]
+    document = {
+        "inputs": {"story": {"type": "story"}, "question": {"type": "text", "shared": "story"}},
+        "outputs": {"answer": {"type": "label"}},
+        "encoder": {
+            "story": {"type": "story", "embedding": 6},
+            "question": {"type": "bag", "embedding": 6, "like": "story"},
+        },
+        "attention": {"score": "dot", "select": "softmax"},
+        "decoder": {"type": "memory-network", "hops": 2},
+    }
+    model = Model.build(Spec.parse(document), rows=data).eval()
+    given = {name: data[0][name] for name in ("story", "question")}
+    edits = [PinEdit(step=1, position=2), ZeroEdit(step=0, positions=[0])]
+    free, found = (traced(model, look, given).structures["story"].weights for look in (None, edits))
+    np.testing.assert_allclose(found[1], [0, 0, 1], atol=1e-6)
+    by_hand = free[0] * [0, 1, 1]
+    np.testing.assert_allclose(found[0], by_hand / by_hand.sum(), atol=1e-5)

@@ -65,7 +65,8 @@ def imposed(
         if any(isinstance(one, SegmentEdit) for one in chain.from_iterable(rows)):
             _check_segments(name, decoder)
         memory = decoder.looked_at(name, encoded[name])
-        table = ImposedTable(name, memory, rows, decoder.looks, (truth or {}).get(name))
+        looks = getattr(decoder, "hops", None) if decoder.looks is None else decoder.looks
+        table = ImposedTable(name, memory, rows, looks, (truth or {}).get(name))
         found[name] = replace(encoded[name], override=table.build())
     return found
 
@@ -147,7 +148,7 @@ class ImposedTable:
         highest = max(numbers, default=-1)
         if self.looks is not None and highest >= self.looks:
             raise RegardError(
-                f"there is no glimpse {highest}; the glimpses are 0 to {self.looks - 1}.", where=WHERE
+                f"there is no look {highest}; the glimpses or hops are 0 to {self.looks - 1}.", where=WHERE
             )
         if self.looks is not None:
             return self.looks + 1

@@ -266,6 +266,10 @@ class MemoryNetworkDecoder(Decoder):
         self.output: nn.Module = nn.Linear(2 * width if read == "all" else width, classes)
         self.dropout = nn.Dropout(dropout)
 
+    @property
+    def attended(self) -> tuple[str, ...]:
+        return (self.story,)
+
     def forward(self, memories: Mapping[str, Memory], *, best: bool = False) -> tuple[Tensor, HopReads]:
         """Logits (B, C), and the reads of the hops; `best`: return the chosen facts too."""
         query = memories[self.question].summary
