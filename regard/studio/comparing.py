@@ -36,7 +36,7 @@ def compared_json(
 
 
 def _divergence(runs: tuple[Run, Run], output: str, value: Any) -> dict[str, Any]:
-    """Where the models diverge: in words, by run, and as data."""
+    """Where the models diverge: in words, and as data."""
     from regard.questions import diverging
 
     first, second = runs
@@ -44,8 +44,4 @@ def _divergence(runs: tuple[Run, Run], output: str, value: Any) -> dict[str, Any
         found = diverging(first.model, second.model, value, output=output)
     except RegardError as error:  # models that cannot be compared piece by piece
         return {"told": shown(str(error))}
-    where, *sides = found.told(first.name, second.name)
-    told = {"told": shown(where)}
-    for run, line in zip(runs, sides, strict=False):
-        told[run.name] = shown(line.strip().removeprefix(run.name).strip())
-    return {**found.to_dict(), **told}
+    return {**found.to_dict(), "told": shown("\n".join(found.told(first.name, second.name)))}
