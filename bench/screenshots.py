@@ -66,7 +66,7 @@ SHOTS = [
             "edits": [{"edit": "region", "input": "image", "step": 1, "box": [0.0, 0.0, 0.5, 0.5]}],
         },
     ),
-    Shot("tree", ("parser-crf",), {"inputs": {"words": {"row": 3, "split": "test"}}}),
+    Shot("tree", ("parser-crf",), {"inputs": {"words": {"row": 17, "split": "test"}}}, height=900),
     Shot("segments", ("translation-segments-word",), {"inputs": {"source": {"row": 1, "split": "test"}}}),
     Shot(
         "compare",
@@ -74,7 +74,7 @@ SHOTS = [
         {
             "mode": "compare",
             "other": "translation-segments-word",
-            "inputs": {"source": {"row": 3, "split": "test"}},
+            "inputs": {"source": {"row": 29, "split": "test"}},
         },
         height=900,
     ),
@@ -119,6 +119,12 @@ def opened(page: Any, studio: Any, state: dict[str, Any], waits: str = "main svg
     page.wait_for_timeout(250)
 
 
+def answered(page: Any) -> None:
+    """Wait until nothing is computed any more."""
+    page.locator('[aria-busy="true"]').first.wait_for(state="detached", timeout=60_000)
+    page.wait_for_timeout(200)
+
+
 def small(content: bytes, colors: int = 128) -> bytes:
     """A PNG with few colors."""
     found = io.BytesIO()
@@ -140,7 +146,7 @@ def take(browser: Any, studio: Any, shot: Shot) -> dict[str, bytes]:
         for role, name in shot.clicks:
             page.get_by_role(role, name=name, exact=True).click()
         page.locator(shot.waits).first.wait_for(timeout=60_000)
-        page.wait_for_timeout(300)
+        answered(page)
         found[f"{shot.name}{suffix}.png"] = small(page.screenshot())
         context.close()
     return found
@@ -171,15 +177,17 @@ class Walk:
             self.page.mouse.move(*self.at)
             self.show(words, 130)
 
-    def to(self, target: Any, words: str) -> None:
+    def to(self, target: Any, words: str, *, top: bool = False) -> None:
         box = target.bounding_box()
-        self.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, words)
+        self.move(box["x"] + box["width"] / 2, box["y"] + (1 if top else box["height"] / 2), words)
 
-    def click(self, target: Any, words: str, milliseconds: int = 900) -> None:
-        self.to(target, words)
+    def click(self, target: Any, words: str, milliseconds: int = 900, *, top: bool = False) -> None:
+        """top: at its upper edge, where an arc is"""
+        self.to(target, words, top=top)
         self.page.mouse.down()
         self.page.mouse.up()
-        self.page.wait_for_timeout(500)
+        self.page.wait_for_timeout(300)
+        answered(self.page)
         self.show(words, milliseconds)
 
     def gif(self) -> bytes:
@@ -238,16 +246,16 @@ def walk(browser: Any, studio: Any, runs: Sequence[str]) -> bytes:
         one.move(x, y - up, words, 1)
         page.wait_for_timeout(350)
     page.mouse.up()
-    page.wait_for_timeout(500)
+    page.wait_for_timeout(300)
+    answered(page)
     one.show(words, 2000)
     words = "Every edit can be taken back; the address keeps the state"
     undo = page.get_by_role("button", name="undo", exact=True)
     one.click(undo, words, 900)
     one.click(undo, words, 1400)
-    panels = page.get_by_role("tablist", name="Panels").get_by_role("tab")
-    words = "Look further: the search as a tree, gates and states, heads …"
-    for number in range(1, min(panels.count(), 4)):
-        one.click(panels.nth(number), words, 1700)
+    words = "Look further: the search as a tree, gates and states …"
+    for title in ("The search as a tree", "Gates and states: decoder"):
+        one.click(page.get_by_role("tab", name=title, exact=True), words, 2600)
     if "caption" in runs:
         words = "An image: draw a region, and the caption is written again from there"
         opened(page, studio, {"run": "caption", "inputs": {"image": {"row": 1, "split": "test"}}})
@@ -257,17 +265,17 @@ def walk(browser: Any, studio: Any, runs: Sequence[str]) -> bytes:
         page.mouse.down()
         one.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, words)
         page.mouse.up()
-        page.wait_for_timeout(700)
+        page.wait_for_timeout(300)
+        answered(page)
         one.show(words, 3000)
     if "parser-crf" in runs:
-        opened(page, studio, {"run": "parser-crf", "inputs": {"words": {"row": 3, "split": "test"}}})
-        words = "A tree: force or forbid an arc, and see which others must change"
+        opened(page, studio, {"run": "parser-crf", "inputs": {"words": {"row": 17, "split": "test"}}})
+        words = "A tree: forbid an arc, and see which others change"
+        page.mouse.wheel(0, 130)
+        page.wait_for_timeout(300)
         one.show(words, 1500)
-        one.click(
-            page.locator(".at-arc").nth(1),
-            "A tree: force or forbid an arc, and see which others must change",
-            2500,
-        )
+        one.click(page.locator(".at-arc").nth(2), words, 1200, top=True)
+        one.click(page.get_by_role("button", name="Forbid this arc", exact=True), words, 3200)
     context.close()
     return one.gif()
 

@@ -399,6 +399,25 @@ def test_views_are_downloaded_and_copied(tab: Tab, load: Any) -> None:
     expect(tab.page.locator("pre").last).to_contain_text("regard show")
 
 
+def test_questions_are_asked(tab: Tab, load: Any) -> None:
+    model = load("translation")
+    text = open_dataset(model, (), ["test"]).raw(0)["source"]
+    own = model.predict(text).trace.output[0]
+    pins = [{"edit": "pin", "step": 0, "position": place} for place in range(5)]
+    other = [one for pin in pins if (one := model.predict(text, look=[pin]).trace.output[0]) != own]
+    tab.open("translation", inputs={"source": text})
+    tab.page.get_by_label("What look makes it say").fill(other[0] if other else own)
+    tab.choose("ask")
+    asked = tab.page.get_by_role("region", name="Ask")
+    expect(asked.locator(".rg-found")).to_contain_text(other[0] if other else own, timeout=20_000)
+    if other:
+        tab.choose("try this look")
+        found = tab.agrees("weights")
+        assert found.trace is not None and found.trace.output[0] == other[0]
+    tab.choose("training rows alike here")
+    asked.get_by_role("button", name="open").first.wait_for(timeout=20_000)
+
+
 def test_hostile_text_is_shown_as_text(tab: Tab) -> None:
     attack = "</script><img src=x onerror=document.title='owned'> <b>bold</b> \u202eabc"
     tab.open("translation", inputs={"source": attack})
