@@ -1,4 +1,4 @@
-/*! regard, Apache-2.0; made from web/src, sha256 cd1e788087a1ec6b1c42bbbb2979fce40d0fcef5ae5ee1a9b71c4a41577402ff */
+/*! regard, Apache-2.0; made from web/src, sha256 05cae49efbdc788b875c753d460ae696f9ee21f5bdd05adeeea8f9d17a1ae70d */
 /*! Preact, https://preactjs.com
 The MIT License (MIT)
 
