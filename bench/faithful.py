@@ -39,7 +39,7 @@ import regard
 from regard import RegardError
 from regard.evaluation import open_dataset
 from regard.nn.selections import make_selection
-from regard.questions.dependence import Watch
+from regard.questions.dependence import DependenceWatch
 from regard.questions.faithfulness.ranking import each_alone
 from regard.questions.faithfulness.removal import Removal
 from regard.questions.faithfulness.rows import Examined
@@ -201,7 +201,7 @@ def watched(runs: Path, rows: int, console: Console) -> tuple[dict[str, Any], li
         if not (runs / name).is_dir():
             continue
         model = regard.load(runs / name)
-        watch = Watch.of(model, seed=SEED)
+        watch = DependenceWatch.of(model, seed=SEED)
         inputs, _ = inputs_of(model, "test", rows)
         honest = float(np.mean(watch.alarms(inputs, model.predict(inputs, trace=False))))
         with cut_off(model):

@@ -19,9 +19,9 @@ from regard.evaluation import open_dataset, usual_split
 from regard.inspect.saving import check_target
 from regard.model import Model
 from regard.questions.faithfulness import Faithfulness, Measured, faithful
+from regard.questions.faithfulness.asking import Normalize
 from regard.questions.faithfulness.drawing import faithfulness_figure, names_of
-from regard.questions.faithfulness.faithful import Normalize
-from regard.questions.faithfulness.intervals import Interval
+from regard.questions.faithfulness.intervals import BootstrapInterval
 from regard.questions.faithfulness.kinds import ATTENTION, CHANGES, CORRELATIONS, HIGHER, WARNING
 from regard.questions.faithfulness.removal import Progress, Remove
 from regard.questions.faithfulness.signs import with_effects
@@ -156,7 +156,7 @@ def _cells(line: Measured) -> list[str]:
     return [value, f"{line.random.value:.3f}", _written(line.gain, "+"), line.verdict]
 
 
-def _written(one: Interval, sign: str = "") -> str:
+def _written(one: BootstrapInterval, sign: str = "") -> str:
     bounds = "" if one.low != one.low else f"  {one.low:.2f}…{one.high:.2f}"
     return f"{one.value:{sign}.3f}{bounds}"
 

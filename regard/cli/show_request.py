@@ -16,11 +16,11 @@ from regard.data import Dataset
 from regard.errors import RegardError
 from regard.evaluation import open_dataset, usual_split
 from regard.model import Model
-from regard.model.override import Overrides, check_reached
+from regard.model.override import Override, check_reached
 from regard.trace.prediction import Prediction
 
 if TYPE_CHECKING:
-    from regard.model.recording import Recording
+    from regard.model.recording import TraceRecording
 
 
 @dataclass(frozen=True)
@@ -107,16 +107,16 @@ class ShowRequest:
             return model.predict([given], **how)[0]
         return model.score([given], [self.target], **how)[0]
 
-    def _told(self) -> Overrides | None:
+    def _told(self) -> Override | None:
         if self.look is None or not self.look.lstrip().startswith(("{", "[")):
             return self.look
         try:
-            told: Overrides = json.loads(self.look)
+            told: Override = json.loads(self.look)
         except json.JSONDecodeError as error:
             raise RegardError(f"this is not JSON: {error}.", where="--look") from None
         return told
 
-    def _recording(self) -> Recording | None:
+    def _recording(self) -> TraceRecording | None:
         if not self.record:
             return None
         from regard.model.recording import read_recording

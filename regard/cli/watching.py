@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from regard.model import Model
-from regard.questions.dependence import Watch
+from regard.questions.dependence import DependenceWatch
 from regard.reporting.terminal import printable, say
 from regard.trace.prediction import Prediction
 
@@ -18,7 +18,7 @@ class Watcher:
     """Warns on standard error, and counts; the exit status stays as it is."""
 
     def __init__(self, model: Model, outputs: Sequence[str]) -> None:
-        self.watches = {name: Watch.of(model, name) for name in outputs}
+        self.watches = {name: DependenceWatch.of(model, name) for name in outputs}
         self.answers = self.alarms = 0
 
     def look_at(self, inputs: Sequence[Any], answers: Sequence[Prediction], output: str) -> None:

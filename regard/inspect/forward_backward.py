@@ -66,7 +66,7 @@ def pair_marginals(found: Potentials) -> Array:
     return flat.reshape(joint.shape)
 
 
-class Inside:
+class InsideSums:
     """Eisner's chart over N words and the root 0.
 
     complete   (2, N+1, N+1) log-sums over the subtrees of a span whose head is its first (0) or its last word (1)

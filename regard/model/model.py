@@ -36,7 +36,7 @@ from regard.trace.prediction import Again, Prediction
 if TYPE_CHECKING:
     from regard.model.edits import Edit
     from regard.model.override import Override
-    from regard.model.recording import Recorder, Recording
+    from regard.model.recording import TraceRecorder, TraceRecording
 
 PREDICT_ROWS = 64
 DEFAULT_BATCH_COST = 4000
@@ -266,7 +266,7 @@ class Model(AnyModel):
         samples: int = 0,
         ensemble: Sequence[tuple[Model, Batch]] = (),
         edits: Sequence[Sequence[Edit]] | None = None,
-        recording: Recording | None = None,
+        recording: TraceRecording | None = None,
     ) -> list[Prediction]:
         """As `score`, for a batch with targets; `structures`: add structures and inputs to the traces;
         `edits`: those of each row; `recording`: for a batch of one row."""
@@ -294,7 +294,7 @@ class Model(AnyModel):
         ensemble: Sequence[tuple[Model, Batch]] = (),
         edits: Sequence[Sequence[Edit]] | None = None,
         keys: Sequence[int] | None = None,
-        recording: Recording | None = None,
+        recording: TraceRecording | None = None,
     ) -> list[Prediction]:
         """Predictions for the rows of a batch.
 
@@ -451,7 +451,7 @@ class Model(AnyModel):
         )
 
 
-def _recording(record: str | Sequence[str], *, trace: bool = True, models: int = 1) -> Recording | None:
+def _recording(record: str | Sequence[str], *, trace: bool = True, models: int = 1) -> TraceRecording | None:
     """What to record; None: nothing."""
     if not record:
         return None
@@ -465,12 +465,12 @@ def _recording(record: str | Sequence[str], *, trace: bool = True, models: int =
     return read_recording(record)
 
 
-def _recorder(inference: BatchInference, recording: Recording | None) -> Recorder | None:
+def _recorder(inference: BatchInference, recording: TraceRecording | None) -> TraceRecorder | None:
     if recording is None:
         return None
-    from regard.model.recording import Recorder
+    from regard.model.recording import TraceRecorder
 
-    return Recorder(inference, recording)
+    return TraceRecorder(inference, recording)
 
 
 def class_of(spec: Spec) -> type[AnyModel]:

@@ -30,7 +30,7 @@ from regard.nn.network import Network
 from regard.nn.recurrence import named_cells
 from regard.nn.search import SearchTree, token_by_token
 from regard.nn.search.score import Forced
-from regard.nn.watching import Record, only_heads, watching
+from regard.nn.watching import CellRecord, only_heads, watching
 from regard.spec import Spec
 from regard.trace import Array, BeamTree, Potentials, Trace
 from regard.trace.prediction import Prediction
@@ -39,7 +39,7 @@ HOW = 'Choose from "states", "states:NAME", "states:NAME@STEP", "heads:LAYER", "
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RecordWish:
     """The states whose names begin with a name, at one step or at all."""
 
     name: str = ""
@@ -51,21 +51,21 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Recording:
+class TraceRecording:
     """What to record.
 
     states   which gates and states
     heads    names of layers, of which the heads are kept; None: all
     """
 
-    states: tuple[Wanted, ...] = ()
+    states: tuple[RecordWish, ...] = ()
     heads: tuple[str, ...] | None = None
     beam: bool = False
     potentials: bool = False
     times: bool = False
 
 
-def read_recording(record: str | Sequence[str]) -> Recording:
+def read_recording(record: str | Sequence[str]) -> TraceRecording:
     """What is asked for by words."""
     states, heads, plain = [], [], set()
     for one in [record] if isinstance(record, str) else record:
@@ -75,7 +75,7 @@ def read_recording(record: str | Sequence[str]) -> Recording:
             name, _, step = name.partition("@")
             if step and not (step.isascii() and step.isdecimal()):
                 raise RegardError(f"{step!r} is not the number of a step.", where=f"record {one!r}", fix=HOW)
-            states.append(Wanted(name, int(step) if step else None))
+            states.append(RecordWish(name, int(step) if step else None))
         elif kind == "heads" and name:
             heads.append(name)
         elif kind in ("beam", "potentials", "times") and not name:
@@ -83,7 +83,7 @@ def read_recording(record: str | Sequence[str]) -> Recording:
         else:
             raise RegardError(f"there is nothing to record with the name {one!r}.", where="record", fix=HOW)
     found = dict.fromkeys(plain, True)
-    return Recording(tuple(states), tuple(heads) or None, **found)
+    return TraceRecording(tuple(states), tuple(heads) or None, **found)
 
 
 class Clock:
@@ -105,10 +105,10 @@ class Clock:
         return time.perf_counter()
 
 
-class Recorder:
+class TraceRecorder:
     """Records the answer of a batch of one row."""
 
-    def __init__(self, inference: BatchInference, recording: Recording) -> None:
+    def __init__(self, inference: BatchInference, recording: TraceRecording) -> None:
         self.inference, self.recording = inference, recording
         self.clock = Clock(inference.network.device)
         self.trees: list[SearchTree] = []
@@ -144,7 +144,7 @@ class Recorder:
         return [replace(answer, trace=replace(answer.trace, **more))]
 
 
-def _states(inference: BatchInference, found: Any, wanted: Sequence[Wanted]) -> dict[str, Array]:
+def _states(inference: BatchInference, found: Any, wanted: Sequence[RecordWish]) -> dict[str, Array]:
     """(N, D) by name: the encoders of all inputs, then the decoder."""
     network, shown = inference.network, {}
     several = len(inference.spec.encoder) > 1
@@ -205,7 +205,7 @@ def _repeat(inference: BatchInference, found: Any) -> None:
 
 
 @contextmanager
-def _watched(prefix: str, module: Any, wanted: Sequence[Wanted]) -> Iterator[dict[str, Record]]:
+def _watched(prefix: str, module: Any, wanted: Sequence[RecordWish]) -> Iterator[dict[str, CellRecord]]:
     """The records of the wanted cells of a module, by name."""
     cells = {".".join(filter(None, (prefix, name))): cell for name, cell in named_cells(module).items()}
     chosen = {name: cell for name, cell in cells.items() if any(one.reaches(name) for one in wanted)}
@@ -214,7 +214,7 @@ def _watched(prefix: str, module: Any, wanted: Sequence[Wanted]) -> Iterator[dic
 
 
 def _named(
-    records: Mapping[str, Record], wanted: Sequence[Wanted], steps: int | None = None
+    records: Mapping[str, CellRecord], wanted: Sequence[RecordWish], steps: int | None = None
 ) -> dict[str, Tensor]:
     """The wanted states; of a decoder, those of its last `steps` steps: what it read before writing is left out."""
     rows = {
@@ -225,7 +225,7 @@ def _named(
     )
 
 
-def _kept(states: Mapping[str, Tensor], wanted: Sequence[Wanted]) -> dict[str, Tensor]:
+def _kept(states: Mapping[str, Tensor], wanted: Sequence[RecordWish]) -> dict[str, Tensor]:
     """Of some states, those that are wanted, at all steps or at some."""
     found = {}
     for name, rows in states.items():

@@ -22,7 +22,7 @@ from regard.nn.packing import Packing
 from regard.nn.path import plainly
 
 
-class Record:
+class CellRecord:
     """What one cell showed: a mapping from names to (…, D) for each step, or to (N, D) once it is in place.
 
     steps   the numbers of the steps to keep, from 0; None: all
@@ -77,14 +77,14 @@ class _Watched(threading.local):
     """The records of a thread, by module; and the layers whose heads are kept, None for all."""
 
     def __init__(self) -> None:
-        self.records: dict[nn.Module, Record] = {}
+        self.records: dict[nn.Module, CellRecord] = {}
         self.heads: tuple[str, ...] | None = None
 
 
 _watched = _Watched()
 
 
-def record_of(module: nn.Module) -> Record | None:
+def record_of(module: nn.Module) -> CellRecord | None:
     """The record of a module, if someone watches it in this thread."""
     if torch.compiler.is_compiling() or not _watched.records:
         return None
@@ -94,12 +94,12 @@ def record_of(module: nn.Module) -> Record | None:
 @contextmanager
 def watching(
     cells: Iterable[nn.Module], *, steps: Sequence[int] | None = None
-) -> Iterator[Mapping[nn.Module, Record]]:
+) -> Iterator[Mapping[nn.Module, CellRecord]]:
     """The records of these cells, in this thread.
 
     steps   the numbers of the steps to keep, from 0; None: all
     """
-    mine = {cell: Record(steps) for cell in cells}
+    mine = {cell: CellRecord(steps) for cell in cells}
     before = _watched.records
     _watched.records = {**before, **mine}
     try:

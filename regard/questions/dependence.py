@@ -37,7 +37,7 @@ BATCH = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Watch:
+class DependenceWatch:
     """Watches the answers of a model for one output.
 
     pool         other inputs, as rows
@@ -55,7 +55,9 @@ class Watch:
     seed: int = 1
 
     @classmethod
-    def of(cls, model: Model, output: str | None = None, *, split: str = "dev", seed: int = 1) -> Watch:
+    def of(
+        cls, model: Model, output: str | None = None, *, split: str = "dev", seed: int = 1
+    ) -> DependenceWatch:
         """A watch with its threshold from dev."""
         name = model.output_name(output)
         data = open_dataset(model, (), [split])

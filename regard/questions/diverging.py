@@ -16,7 +16,7 @@ from regard.trace.prediction import Prediction
 
 
 @dataclass(frozen=True)
-class Side:
+class DivergingSide:
     """One of two models where they diverge.
 
     prediction   its own answer
@@ -62,8 +62,8 @@ class Divergence:
 
     step: int | None
     common: tuple[str, ...]
-    first: Side
-    second: Side
+    first: DivergingSide
+    second: DivergingSide
 
     def to_dict(self) -> dict[str, Any]:
         """The divergence for JSON."""
@@ -115,11 +115,11 @@ def diverging(first: Model, second: Model, value: Any, *, output: str | None = N
     return Divergence(step, tuple(one.pieces[:at]), *sides)
 
 
-def _side(mine: Probe, other: Probe, step: int) -> Side:
+def _side(mine: Probe, other: Probe, step: int) -> DivergingSide:
     at = min(step, len(mine.pieces) - 1)
     piece, theirs = mine.pieces[at], other.pieces[min(step, len(other.pieces) - 1)]
     own = mine.probability(at, piece)
-    return Side(
+    return DivergingSide(
         prediction=mine.prediction,
         piece=piece,
         own=math.nan if own is None else own,

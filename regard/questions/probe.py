@@ -200,7 +200,8 @@ class Probe:
             copies = torch.zeros(count, dtype=torch.int64, device=token.device)
             memories = {name: memory.select(copies) for name, memory in self.memories.items()}
             self._copied = (step, count), (token.expand(count, 1), state.select(copies), memories)
-        return self._copied[1]
+        found: tuple[Tensor, Any, dict[str, Memory]] = self._copied[1]
+        return found
 
     def rewritten(self, edits: Sequence[Edit], step: int, choice: int) -> Prediction:
         """The answer with these edits: the model's own up to a step, this choice there, and from then on as it

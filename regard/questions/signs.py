@@ -29,7 +29,7 @@ NO_CHANCE = 50.0
 
 
 @dataclass(frozen=True)
-class Finding:
+class Reason:
     """The number of a sign, and the words for it, given the usual number.
 
     counts   False: it helps to tell what is usual, and is not strange itself
@@ -76,11 +76,11 @@ class Sign:
     least: ClassVar[float] = 0.0
     both: ClassVar[bool] = False
 
-    def of(self, answered: Answered) -> Finding | None:
+    def of(self, answered: Answered) -> Reason | None:
         """The number of this answer; None where it has no meaning."""
         return None
 
-    def among(self, rows: Sequence[Answered]) -> Sequence[Finding | None]:
+    def among(self, rows: Sequence[Answered]) -> Sequence[Reason | None]:
         """The number of each answer that only the others give; their traces are gone. Empty: this sign needs none."""
         return []
 
@@ -95,12 +95,12 @@ class Scattered(Sign):
 
     name, least = "scattered", 0.1
 
-    def of(self, answered: Answered) -> Finding | None:
+    def of(self, answered: Answered) -> Reason | None:
         found = [_entropy(table) for table in looks(answered.trace)]
         if not found:
             return None
         share = float(np.mean(found))
-        return Finding(
+        return Reason(
             share,
             lambda usual: (
                 f"the attention is spread over much of the input (entropy {share:.0%} of uniform; usual {usual:.0%})"
@@ -123,12 +123,12 @@ class Unread(Sign):
 
     name, least = "unread", 0.15
 
-    def of(self, answered: Answered) -> Finding | None:
+    def of(self, answered: Answered) -> Reason | None:
         found = [float((table.max(axis=0) < FAINT).mean()) for table in looks(answered.trace) if len(table)]
         if not found:
             return None
         share = max(found)
-        return Finding(
+        return Reason(
             share, lambda usual: f"{share:.0%} of the input is never attended to (usual {usual:.0%})"
         )
 
@@ -138,7 +138,7 @@ class Reread(Sign):
 
     name, least = "reread", 1.0
 
-    def of(self, answered: Answered) -> Finding | None:
+    def of(self, answered: Answered) -> Reason | None:
         trace = answered.trace
         sums = {name: np.asarray(one).sum(axis=0) for name, one in trace.attention.items() if one.size}
         if trace.single or not sums:
@@ -146,7 +146,7 @@ class Reread(Sign):
         name = max(sums, key=lambda one: float(sums[one].max()))
         place, steps = int(sums[name].argmax()), float(sums[name].max())
         piece = "" if name in trace.seen else f", {trace.input[name][place]!r},"
-        return Finding(
+        return Reason(
             steps,
             lambda usual: (
                 f"position {place + 1} of {name}{piece} is attended to for {steps:.1f} steps "
@@ -160,15 +160,15 @@ class Repeated(Sign):
 
     name, least = "repeated", 0.1
 
-    def of(self, answered: Answered) -> Finding | None:
+    def of(self, answered: Answered) -> Reason | None:
         if answered.trace.kind != "text":
             return None
         pieces = answered.pieces
         pairs = Counter(pairwise(pieces))
         if not pairs:
-            return Finding(0.0, lambda usual: "")
+            return Reason(0.0, lambda usual: "")
         ((one, other), count), *_ = pairs.most_common(1)
-        return Finding(
+        return Reason(
             sum(max(0, times - 2) for times in pairs.values()) / pairs.total(),
             lambda usual: f"the output repeats itself: {one!r} {other!r} {count} times",
             counts=not answered.right,
@@ -180,7 +180,7 @@ class Unlikely(Sign):
 
     name, least = "unlikely", 0.1
 
-    def of(self, answered: Answered) -> Finding | None:
+    def of(self, answered: Answered) -> Reason | None:
         score, kind, single = answered.prediction.score, answered.trace.kind, answered.trace.single
         value = -score / max(1, len(answered.trace.output)) if np.isfinite(score) else NO_CHANCE
 
@@ -193,7 +193,7 @@ class Unlikely(Sign):
             share, often = np.exp(-value), np.exp(-usual)
             return f"the model finds its own answer unlikely (p = {share:.2g}{per}; usual {often:.2g})"
 
-        return Finding(value, reason)
+        return Reason(value, reason)
 
 
 class WrongLook(Sign):
@@ -201,7 +201,7 @@ class WrongLook(Sign):
 
     name, least = "wrong look", 0.1
 
-    def of(self, answered: Answered) -> Finding | None:
+    def of(self, answered: Answered) -> Reason | None:
         trace = answered.trace
         # the truth of a text belongs to the words of the true text
         known = {} if trace.kind == "text" and not answered.right else trace.truth
@@ -215,7 +215,7 @@ class WrongLook(Sign):
         if not found:
             return None
         share = max(found)
-        return Finding(
+        return Reason(
             share, lambda usual: f"{share:.0%} of the looks are at the wrong place (usual {usual:.0%})"
         )
 
@@ -247,12 +247,12 @@ class UnusualLength(Sign):
 
     name, least, both = "length", 0.4, True
 
-    def of(self, answered: Answered) -> Finding | None:
+    def of(self, answered: Answered) -> Reason | None:
         if answered.trace.kind != "text":
             return None
         return self._of_true(answered) if answered.references else self._of_read(answered)
 
-    def _of_true(self, answered: Answered) -> Finding:
+    def _of_true(self, answered: Answered) -> Reason:
         written = len(answered.prediction.text) + 1
         ratios = [float(np.log(written / (len(text) + 1))) for text in answered.references]
         value = min(ratios, key=abs)
@@ -262,9 +262,9 @@ class UnusualLength(Sign):
             what = "longer" if value > usual else "shorter"
             return f"the output is much {what} than the true one: {count} pieces"
 
-        return Finding(value, reason)
+        return Reason(value, reason)
 
-    def _of_read(self, answered: Answered) -> Finding:
+    def _of_read(self, answered: Answered) -> Reason:
         trace, written = answered.trace, len(answered.pieces)
         read = max((len(pieces) for name, pieces in trace.input.items() if name not in trace.seen), default=0)
         value = float(np.log((written + 1) / (read + 1)))
@@ -274,7 +274,7 @@ class UnusualLength(Sign):
             what = "longer" if value > usual else "shorter"
             return f"the output is much {what} than usual: {written} pieces, where {expected} are usual"
 
-        return Finding(value, reason)
+        return Reason(value, reason)
 
 
 class Common(Sign):
@@ -282,7 +282,7 @@ class Common(Sign):
 
     name, least = "common", 3.0
 
-    def among(self, rows: Sequence[Answered]) -> Sequence[Finding | None]:
+    def among(self, rows: Sequence[Answered]) -> Sequence[Reason | None]:
         if any(
             row.prediction.probabilities or not isinstance(row.prediction.value, str | list) for row in rows
         ):
@@ -291,8 +291,8 @@ class Common(Sign):
         given = Counter(row.prediction.text for row in rows)
         return [self._found(given[row.prediction.text] - max(1, true[row.prediction.text])) for row in rows]
 
-    def _found(self, others: int) -> Finding:
-        return Finding(
+    def _found(self, others: int) -> Reason:
+        return Reason(
             float(max(0, others)), lambda usual: f"the same answer is given to {others} other inputs"
         )
 
@@ -302,12 +302,12 @@ class SurelyWrong(Sign):
 
     name, least = "surely wrong", 0.3
 
-    def of(self, answered: Answered) -> Finding | None:
+    def of(self, answered: Answered) -> Reason | None:
         if answered.right is None or answered.trace.kind == "number":
             return None
         count, single = max(1, len(answered.trace.output)), answered.trace.single
         share = 0.0 if answered.right else float(np.exp(min(0.0, answered.prediction.score) / count))
-        return Finding(
+        return Reason(
             share, lambda usual: f"wrong, and sure of it (p = {share:.2g}{'' if single else ' per piece'})"
         )
 
@@ -317,11 +317,11 @@ class FarNumber(Sign):
 
     name, both = "far", True
 
-    def of(self, answered: Answered) -> Finding | None:
+    def of(self, answered: Answered) -> Reason | None:
         value = answered.prediction.value
         if answered.trace.kind != "number" or not isinstance(value, int | float):
             return None
-        return Finding(
+        return Reason(
             float(value),
             lambda usual: f"the number is far from the others: {value:.4g}, where {usual:.4g} is usual",
         )

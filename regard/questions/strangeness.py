@@ -14,7 +14,7 @@ from regard.evaluation import open_dataset
 from regard.evaluation.inference import reference_values, references
 from regard.model import AnyModel, Model
 from regard.model.inputs import given_rows
-from regard.questions.signs import SIGNS, Answered, Finding, Sign
+from regard.questions.signs import SIGNS, Answered, Reason, Sign
 from regard.trace.prediction import Prediction
 
 FAR, FARTHEST = 2.0, 8.0
@@ -143,13 +143,13 @@ def _answered(
     output: str,
     signs: Sequence[Sign],
     progress: Callable[[int, int], None] | None,
-) -> tuple[list[Answered], list[dict[str, Finding]]]:
+) -> tuple[list[Answered], list[dict[str, Reason]]]:
     """The answers without their traces, and what the signs found, both in the order of the rows."""
     known = output in dataset.columns
     true = reference_values(dataset, output) if known else []
     texts = references(dataset, output) if known else []
     answered: dict[int, Answered] = {}
-    found: dict[int, dict[str, Finding]] = {}
+    found: dict[int, dict[str, Reason]] = {}
     for batch in Batches(dataset, cost=BATCH_COST, shuffle=False):
         for row, answer in zip(batch.rows, model.answer(batch, output=output), strict=True):
             right = answer.value in true[row] if known else None
@@ -169,7 +169,7 @@ def _answered(
 def _strange(
     row: int,
     answered: Answered,
-    found: Mapping[str, Finding],
+    found: Mapping[str, Reason],
     usual: Mapping[str, Usual | None],
     inputs: Mapping[str, str],
 ) -> Strange:

@@ -13,19 +13,19 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from regard.report.context import Context, ReportedRun
+from regard.report.context import ReportContext, ReportedRun
 from regard.report.report import Report, report, report_of_training, write_after_training
 from regard.report.runs import RunSummary, RunTable, runs
-from regard.report.sections import SECTIONS, Section
+from regard.report.sections import SECTIONS, ReportSection
 
 __all__ = [
     "SECTIONS",
-    "Context",
     "Report",
+    "ReportContext",
+    "ReportSection",
     "ReportedRun",
     "RunSummary",
     "RunTable",
-    "Section",
     "report",
     "report_of_training",
     "runs",

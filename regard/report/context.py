@@ -23,7 +23,7 @@ ROWS, FIGURES = 300, 12
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ReportWishes:
     """How much a report tells.
 
     rows      number of rows of the split that are searched for strange answers and listed
@@ -50,7 +50,7 @@ class ReportedRun:
         self,
         model: AnyModel,
         name: str,
-        wanted: Wanted,
+        wanted: ReportWishes,
         *,
         evaluations: Mapping[str, Evaluation] | None = None,
         datasets: Mapping[str, Dataset] | None = None,
@@ -145,11 +145,11 @@ class ReportedRun:
 
 
 @dataclass(frozen=True)
-class Context:
+class ReportContext:
     """All runs of a report, and how much it tells about them."""
 
     runs: Sequence[ReportedRun]
-    wanted: Wanted = field(default_factory=Wanted)
+    wanted: ReportWishes = field(default_factory=ReportWishes)
 
     @property
     def first(self) -> ReportedRun:

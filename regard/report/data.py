@@ -51,7 +51,7 @@ class Unknown:
 
 
 @dataclass(frozen=True)
-class Repeated:
+class RepeatedRows:
     """Rows of a split whose input the model was trained on.
 
     inputs     number of rows of the split whose inputs are in train
@@ -81,7 +81,7 @@ class SplitSummary:
     rejected: Mapping[str, int]
     lengths: Mapping[str, Lengths]
     unknown: Mapping[str, Unknown]
-    repeated: Repeated | None = None
+    repeated: RepeatedRows | None = None
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def _pairs(model: AnyModel, train: Dataset) -> dict[int, set[int]]:
     return found
 
 
-def _repeated(model: AnyModel, dataset: Dataset, seen: Mapping[int, set[int]]) -> Repeated:
+def _repeated(model: AnyModel, dataset: Dataset, seen: Mapping[int, set[int]]) -> RepeatedRows:
     known, same = 0, 0
     examples: list[str] = []
     for row in range(len(dataset)):
@@ -180,4 +180,4 @@ def _repeated(model: AnyModel, dataset: Dataset, seen: Mapping[int, set[int]]) -
             same += hash(outputs) in seen[hash(inputs)]
             if len(examples) < MOST:
                 examples.append(" · ".join(map(readable, inputs)))
-    return Repeated(known, same, len(dataset), tuple(examples))
+    return RepeatedRows(known, same, len(dataset), tuple(examples))

@@ -12,8 +12,8 @@ from regard.errors import RegardError
 from regard.inspect import PageSection, page
 from regard.inspect.page import frame_of_page
 from regard.model import AnyModel, load
-from regard.report.context import FIGURES, ROWS, Context, Progress, ReportedRun, Wanted
-from regard.report.sections import SECTIONS, Section
+from regard.report.context import FIGURES, ROWS, Progress, ReportContext, ReportedRun, ReportWishes
+from regard.report.sections import SECTIONS, ReportSection
 from regard.storage.files import write_text
 from regard.storage.manifest import REPORT_FILE, claim
 from regard.training import process_rank
@@ -64,7 +64,7 @@ def report(
     split: str | None = None,
     rows: int = ROWS,
     figures: int = FIGURES,
-    sections: Sequence[Section] = SECTIONS,
+    sections: Sequence[ReportSection] = SECTIONS,
     device: str | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -83,18 +83,18 @@ def report(
     given = [*([run] if isinstance(run, str | PathLike | AnyModel) else run), *others]
     if not given:
         raise RegardError("there is no run to report.", fix="Name the folder of a run.")
-    wanted = Wanted(rows=rows, figures=figures, split=split or "")
+    wanted = ReportWishes(rows=rows, figures=figures, split=split or "")
     models = [one if isinstance(one, AnyModel) else load(Path(one), device=device) for one in given]
     names = _names(models, given)
     reported = [
         ReportedRun(model, name, wanted, progress=progress) for model, name in zip(models, names, strict=True)
     ]
-    return made(Context(reported, wanted), sections)
+    return made(ReportContext(reported, wanted), sections)
 
 
-def report_of_training(experiment: Experiment, *, sections: Sequence[Section] = SECTIONS) -> Report:
+def report_of_training(experiment: Experiment, *, sections: Sequence[ReportSection] = SECTIONS) -> Report:
     """The short report of a training that has ended: what it measured, and a few examples."""
-    wanted = Wanted(rows=20, short=True)
+    wanted = ReportWishes(rows=20, short=True)
     model = experiment.model
     run = ReportedRun(
         model,
@@ -103,7 +103,7 @@ def report_of_training(experiment: Experiment, *, sections: Sequence[Section] = 
         evaluations=experiment.evaluations,
         datasets=experiment.datasets,
     )
-    return made(Context([run], wanted), [one for one in sections if one.brief])
+    return made(ReportContext([run], wanted), [one for one in sections if one.brief])
 
 
 def write_after_training(experiment: Experiment) -> Path | None:
@@ -120,7 +120,7 @@ def write_after_training(experiment: Experiment) -> Path | None:
         return None
 
 
-def made(context: Context, sections: Sequence[Section]) -> Report:
+def made(context: ReportContext, sections: Sequence[ReportSection]) -> Report:
     """The report with these sections."""
     found = [one for section in sections if (one := section.of(context)) is not None]
     return Report(" and ".join(run.name for run in context.runs), found)

@@ -18,7 +18,17 @@ from starlette.routing import Route
 from regard.errors import RegardError
 from regard.studio.jobs import Cancelled, Job, Progress
 from regard.studio.page import BOOT, SHELL
-from regard.studio.requests import Chat, Compare, Continue, Download, Like, Look, Rows, Why, read
+from regard.studio.requests import (
+    ChatRequest,
+    Compare,
+    Continue,
+    Download,
+    Like,
+    LookRequest,
+    RowsRequest,
+    WhyRequest,
+    read,
+)
 from regard.studio.runs import Run, Runs
 from regard.studio.security import Guard, Launch
 from regard.studio.uploads import MOST_BYTES, too_large
@@ -80,7 +90,7 @@ class _Studio:
     async def rows(self, request: Request) -> Response:
         from regard.studio.rows import is_ranked, rank, ranked_json, rows_json
 
-        asked = read(Rows, await _body(request))
+        asked = read(RowsRequest, await _body(request))
         run = self.runs[asked.run]
         if asked.sort == "order":
             return await _made(run, lambda: rows_json(run, asked))
@@ -89,7 +99,7 @@ class _Studio:
         return self._begun(run, lambda progress: rank(run, asked, progress))
 
     async def look(self, request: Request) -> Response:
-        asked = read(Look, await _body(request))
+        asked = read(LookRequest, await _body(request))
         run = self.runs[asked.run]
 
         def made() -> dict[str, Any]:
@@ -127,7 +137,7 @@ class _Studio:
         return await _made(first, both)
 
     async def why(self, request: Request) -> Response:
-        asked = read(Why, await _body(request))
+        asked = read(WhyRequest, await _body(request))
         run = self.runs[asked.run]
 
         def work(progress: Progress) -> dict[str, Any]:
@@ -149,7 +159,7 @@ class _Studio:
         return self._begun(run, work)
 
     async def chat(self, request: Request) -> Response:
-        asked = read(Chat, await _body(request))
+        asked = read(ChatRequest, await _body(request))
         run = self.runs[asked.run]
 
         def made() -> dict[str, Any]:

@@ -8,11 +8,11 @@ from regard.errors import RegardError
 from regard.live.answer import shown
 from regard.studio.jobs import Progress
 from regard.studio.looking import Looking
-from regard.studio.requests import Like, Why
+from regard.studio.requests import Like, WhyRequest
 from regard.studio.runs import Run
 
 
-def why_json(run: Run, asked: Why, progress: Progress) -> dict[str, Any]:
+def why_json(run: Run, asked: WhyRequest, progress: Progress) -> dict[str, Any]:
     """The least change of attention that makes the model write a word, and in words."""
     from regard.questions import why
 

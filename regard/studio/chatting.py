@@ -11,20 +11,20 @@ from regard.errors import RegardError
 from regard.live.answer import shown
 from regard.studio.answering import look_json
 from regard.studio.looking import Looking
-from regard.studio.requests import Chat, Look, Said
+from regard.studio.requests import ChatRequest, LookRequest, Said
 from regard.studio.runs import Run
 
 USER, BOT = "U", "B"
 
 
-def chat_json(run: Run, asked: Chat) -> dict[str, Any]:
+def chat_json(run: Run, asked: ChatRequest) -> dict[str, Any]:
     """The answer to a look at the dialog; `turns` has the model's answer too."""
     if run.model.continues:
         raise RegardError("this model continues a text; it answers no dialog.", where=run.name)
     check_dialog(run.model, run.folder)
     turns = read_turns(asked.turns)
     inputs = dialog_inputs(run.model, turns)
-    look = Look(run=run.name, inputs=inputs, output=asked.output, edits=asked.edits)
+    look = LookRequest(run=run.name, inputs=inputs, output=asked.output, edits=asked.edits)
     found = look_json(Looking.of(run, look))
     said = [*turns, Turn(BOT, plain(found["text"]) or "…")]
     found["turns"] = [{"speaker": shown(turn.speaker), "text": shown(turn.text)} for turn in said]

@@ -7,15 +7,17 @@ from typing import Any
 from regard.errors import RegardError
 from regard.live.answer import shown
 from regard.studio.answering import look_json
-from regard.studio.inputs import Inputs
+from regard.studio.inputs import GivenInputs
 from regard.studio.looking import Looking
-from regard.studio.requests import Compare, Look
+from regard.studio.requests import Compare, LookRequest
 from regard.studio.runs import Run
 
 
-def one_json(run: Run, asked: Compare, inputs: Inputs | None = None) -> tuple[dict[str, Any], Inputs]:
+def one_json(
+    run: Run, asked: Compare, inputs: GivenInputs | None = None
+) -> tuple[dict[str, Any], GivenInputs]:
     """The look of one of the runs, and its inputs; those of the first run are those of the second."""
-    look = Look(
+    look = LookRequest(
         run=run.name, inputs=asked.inputs, output=asked.output, edits=asked.edits, search=asked.search
     )
     looking = Looking.of(run, look) if inputs is None else Looking.at(run, look, inputs)

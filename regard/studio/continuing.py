@@ -9,11 +9,11 @@ from regard.errors import RegardError
 from regard.live import scene_json
 from regard.live.answer import finite, shown
 from regard.reporting.terminal import LINES, printable
-from regard.studio.requests import Continue, Look
+from regard.studio.requests import Continue, LookRequest
 from regard.studio.runs import Run
 
 
-def surprisal_json(run: Run, asked: Look) -> dict[str, Any]:
+def surprisal_json(run: Run, asked: LookRequest) -> dict[str, Any]:
     """The tokens of a text, each with its probability, and the figure of their surprisal."""
     from regard.cli.continuing import surprise_figure
 

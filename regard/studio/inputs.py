@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class GivenInputs:
     """What a model is asked about.
 
     values    the value of each input, as `Model.predict` takes it
@@ -44,7 +44,7 @@ class Inputs:
         return self.dataset.references(self.row, output)
 
 
-def resolved(run: Run, given: Mapping[str, Given]) -> Inputs:
+def resolved(run: Run, given: Mapping[str, Given]) -> GivenInputs:
     """The inputs of a request, for a run that answers inputs."""
     names = list(run.model.spec.inputs)
     unknown = next((name for name in given if name not in names), None)
@@ -57,9 +57,9 @@ def resolved(run: Run, given: Mapping[str, Given]) -> Inputs:
     values = {name: _value(run, name, given[name]) for name in names}
     key = tuple((name, _key(run, given[name])) for name in names)
     if not whole:
-        return Inputs(values, None, None, "", key)
+        return GivenInputs(values, None, None, "", key)
     ((row, split),) = rows
-    return Inputs(values, row, run.dataset(split), split, key)
+    return GivenInputs(values, row, run.dataset(split), split, key)
 
 
 def row_of(run: Run, row: int, split: str | None) -> Mapping[str, str]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from regard.errors import RegardError
-from regard.studio.inputs import Inputs, resolved
-from regard.studio.requests import Look, SearchChanges
+from regard.studio.inputs import GivenInputs, resolved
+from regard.studio.requests import LookRequest, SearchChanges
 from regard.studio.runs import Run
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ class Looking:
     """A request that was resolved for its run."""
 
     run: Run
-    asked: Look
-    inputs: Inputs
+    asked: LookRequest
+    inputs: GivenInputs
 
     @classmethod
-    def of(cls, run: Run, asked: Look) -> Looking:
+    def of(cls, run: Run, asked: LookRequest) -> Looking:
         if run.model.continues:
             raise RegardError(
                 "this model reads no input: it continues a text.",
@@ -41,7 +41,7 @@ class Looking:
         return cls(run, asked, resolved(run, asked.inputs))
 
     @classmethod
-    def at(cls, run: Run, asked: Look, inputs: Inputs) -> Looking:
+    def at(cls, run: Run, asked: LookRequest, inputs: GivenInputs) -> Looking:
         """The same inputs as those of another run: rows of its own data would be others."""
         names = list(run.model.spec.inputs)
         if set(names) != set(inputs.values):
@@ -50,7 +50,9 @@ class Looking:
                 where="runs",
                 fix="Compare runs with the same inputs.",
             )
-        return cls(run, asked, Inputs(dict(inputs.values), None, None, "", ("of another run", inputs.key)))
+        return cls(
+            run, asked, GivenInputs(dict(inputs.values), None, None, "", ("of another run", inputs.key))
+        )
 
     @cached_property
     def output(self) -> str:

@@ -46,7 +46,7 @@ class SearchChanges(Asked):
     n_best: Annotated[int, Field(ge=1, le=64)] | None = None
 
 
-class Look(Asked):
+class LookRequest(Asked):
     """One input of one run, and what is changed about it.
 
     inputs   by name
@@ -68,26 +68,26 @@ class Look(Asked):
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)] | None = None
 
 
-class Why(Look):
+class WhyRequest(LookRequest):
     """What look makes the model write this word at this step."""
 
     word: Line
     step: Step | None = None
 
 
-class Like(Look):
+class Like(LookRequest):
     """Which training rows are alike at this step."""
 
     step: Step | None = None
 
 
-class Download(Look):
+class Download(LookRequest):
     """A view as a file."""
 
     kind: Literal["svg", "png", "json", "trace", "html"] = Field(alias="as")
 
 
-class Rows(Asked):
+class RowsRequest(Asked):
     """Some rows of a split, in their order or the strangest first."""
 
     run: Name
@@ -114,7 +114,7 @@ class Said(Asked):
     text: Line
 
 
-class Chat(Asked):
+class ChatRequest(Asked):
     """A dialog so far, whose last turn is answered."""
 
     run: Name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard.live.answer import shown
 from regard.studio.jobs import Progress
-from regard.studio.requests import Rows
+from regard.studio.requests import RowsRequest
 from regard.studio.runs import Run
 
 if TYPE_CHECKING:
@@ -22,18 +22,18 @@ SIDE = 64
 """Pixels of the longer side of a small image."""
 
 
-def rows_json(run: Run, asked: Rows) -> dict[str, Any]:
+def rows_json(run: Run, asked: RowsRequest) -> dict[str, Any]:
     """Some rows in their order, with what the model writes for each."""
     dataset = run.dataset(asked.split)
     numbers = list(range(asked.start, min(asked.start + asked.count, len(dataset))))
     return {"rows": _rows(run, dataset, numbers), "total": len(dataset)}
 
 
-def is_ranked(run: Run, asked: Rows) -> bool:
+def is_ranked(run: Run, asked: RowsRequest) -> bool:
     return _key(run, asked) in run.kept
 
 
-def rank(run: Run, asked: Rows, progress: Progress) -> dict[str, Any]:
+def rank(run: Run, asked: RowsRequest, progress: Progress) -> dict[str, Any]:
     """Find the strangest rows; asked again, they are there at once."""
     from regard.questions import strangeness
 
@@ -43,7 +43,7 @@ def rank(run: Run, asked: Rows, progress: Progress) -> dict[str, Any]:
     return ranked_json(run, asked)
 
 
-def ranked_json(run: Run, asked: Rows) -> dict[str, Any]:
+def ranked_json(run: Run, asked: RowsRequest) -> dict[str, Any]:
     """Some of the strangest rows, with the reasons."""
     ranked = run.kept[_key(run, asked)]
     part = ranked[asked.start : asked.start + asked.count]
@@ -53,7 +53,7 @@ def ranked_json(run: Run, asked: Rows) -> dict[str, Any]:
     return {"rows": rows, "total": len(ranked)}
 
 
-def _key(run: Run, asked: Rows) -> tuple[str, str]:
+def _key(run: Run, asked: RowsRequest) -> tuple[str, str]:
     return "strange", asked.split or run.usual_split
 
 

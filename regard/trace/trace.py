@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from regard.trace.beam import BeamTree
 from regard.trace.forms import (
@@ -141,7 +142,7 @@ class Trace:
             return None  # the score of a number is a density
         return np.exp(self.scores)
 
-    def idle(self, name: str, weights: Array | None = None) -> Array | None:
+    def idle(self, name: str, weights: Array | None = None) -> NDArray[np.bool_] | None:
         """(T, S) whether a weight of at least `IDLE_WEIGHT` is without effect: without its position, log p of the piece
         changes by less than `IDLE_EFFECT`. None if effects are not known.
 

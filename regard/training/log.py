@@ -147,7 +147,7 @@ class Due:
     seconds: float
 
 
-class Report:
+class UpdateReport:
     """Measures time, checks the figures, and writes the rows.
 
     Fetching the figures makes the host wait for the device, and then the device for the host. On an

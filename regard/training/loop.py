@@ -22,7 +22,7 @@ from regard.storage.manifest import folders, refuse_links
 from regard.structures.kernels.cpu.parallel import without_onednn
 from regard.training.judge import Evaluate, Judge
 from regard.training.ledger import BatchPlace, explain_out_of_memory
-from regard.training.log import LOG_EVERY, Log, Report, tell
+from regard.training.log import LOG_EVERY, Log, UpdateReport, tell
 from regard.training.machine import Interrupted, Signals, make_accelerator, precision_restored, sent_ahead
 from regard.training.objective import Updater
 from regard.training.progress import Progress, make_progress
@@ -164,7 +164,7 @@ class Training:
         )
         self.folder = Folder(self.run) if main else None
         self.callbacks = self.callbacks if main else ()
-        self.report = Report(self.state, self.log, self.progress, self.callbacks)
+        self.report = UpdateReport(self.state, self.log, self.progress, self.callbacks)
         self.judge = Judge(self.state, evaluate, save_model, self.run, options.metric)
         self.saved = time.monotonic()
         network.train()

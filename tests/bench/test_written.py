@@ -15,8 +15,10 @@ SCRIPTS = sorted(path.name for path in BENCH.glob("*.py") if "= parse(parser" in
 GIVEN = {
     "alignments.py": ["data"],
     "babi.py": ["data"],
+    "edits.py": ["run"],
     "entailment.py": ["sick"],
     "updates.py": ["--data", "."],
+    "why.py": ["run"],
 }
 
 

@@ -47,6 +47,10 @@ def stories() -> Names:
     return {"regard": regard}
 
 
+def recorded() -> Names:
+    return {"model": built("g2p", "search.max_length=8")}
+
+
 def documents() -> Names:
     return {"model": built("document-class")}
 
@@ -138,6 +142,7 @@ PREPARED: dict[str, Callable[[], Names]] = {
     "Python": python,
     "Change what it looked at": overriding,
     "Looking at structures": structures,
+    "Traces: states, the search, a file": recorded,
 }
 """{section of the guide: what its block needs}"""
 

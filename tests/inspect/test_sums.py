@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from regard.inspect.forward_backward import Inside, marginals, pair_marginals
+from regard.inspect.forward_backward import InsideSums, marginals, pair_marginals
 from regard.trace import Arcs, Hops, Potentials, Tape, Trace
 
 LABELS, COUNT, WORDS = 3, 4, 4
@@ -64,7 +64,7 @@ def tree_marginals(scores, one_root):
 def test_inside_outside_is_the_sum_over_all_projective_trees(one_root):
     scores = np.random.default_rng(1).normal(size=(WORDS + 1, WORDS + 1))
     expected, log_partition = tree_marginals(scores, one_root)
-    chart = Inside(scores, one_root=one_root)
+    chart = InsideSums(scores, one_root=one_root)
     assert chart.log_partition == pytest.approx(log_partition, abs=1e-12)
     assert np.abs(chart.arcs - expected)[:, 1:].max() < 1e-12
 

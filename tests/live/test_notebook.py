@@ -3,6 +3,7 @@
 import builtins
 import gc
 import pickle
+from importlib.util import find_spec
 
 import pytest
 
@@ -13,6 +14,9 @@ from tests.inspect.drawn_traces import tiny
 from tests.studio.small_runs import small_run
 
 PIN = {"edit": "pin", "input": "source", "step": 0, "position": 2}
+
+
+NOTEBOOK = pytest.mark.skipif(find_spec("anywidget") is None, reason="anywidget is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +31,7 @@ def asked(widget, **content):
     return widget.state
 
 
+@NOTEBOOK
 def test_an_edit_is_answered_as_by_predict(model):
     prediction = model.predict("I see the onion")
     widget = prediction.explore()
@@ -47,6 +52,7 @@ def _marks(marks):
         yield from _marks(mark.get("marks", ()))
 
 
+@NOTEBOOK
 def test_a_wrong_edit_is_told_in_its_place_and_the_answer_stays(model):
     widget = model.predict("I see the onion").explore()
     before = widget.state["answer"]
@@ -56,6 +62,7 @@ def test_a_wrong_edit_is_told_in_its_place_and_the_answer_stays(model):
     assert asked(widget, edits=[], panel=None)["error"] is None
 
 
+@NOTEBOOK
 def test_panels_are_drawn_when_they_are_asked_for(model):
     widget = model.predict("I see the onion").explore()
     names = [panel["name"] for panel in widget.state["answer"]["panels"]]
@@ -64,6 +71,7 @@ def test_panels_are_drawn_when_they_are_asked_for(model):
         assert panel["name"] == name and (panel.get("scene") or panel.get("steps"))
 
 
+@NOTEBOOK
 def test_without_a_model_a_view_is_only_read(tmp_path):
     assert not tiny().explore().state["editable"]
     model = regard.load(small_run("translation", tmp_path / "run"), device="cpu")
@@ -90,6 +98,7 @@ def test_without_the_library_the_extra_is_named(monkeypatch):
     assert "regard[notebook]" in str(told.value)
 
 
+@NOTEBOOK
 def test_a_notebook_shows_it_with_its_script(monkeypatch):
     nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
     pytest.importorskip("ipykernel")

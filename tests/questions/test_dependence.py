@@ -16,7 +16,7 @@ import torch
 from rich.console import Console
 
 from regard import Model, Spec, Trace
-from regard.questions.dependence import LEAST, Watch
+from regard.questions.dependence import LEAST, DependenceWatch
 from regard.questions.faithfulness.signs import with_effects
 
 Run = Callable[..., tuple[int, str, str]]
@@ -75,7 +75,7 @@ def model(folder: Path) -> Model:
 
 @pytest.mark.parametrize("output", ["target", "topic"])
 def test_dependence_is_the_gain_over_other_inputs(model: Model, output: str) -> None:
-    watch = Watch.of(model, output)
+    watch = DependenceWatch.of(model, output)
     text = "the small cat"
     answer = model.predict(text, output=output)
     (found,) = watch.dependence([text], [answer])
@@ -89,14 +89,14 @@ def test_dependence_is_the_gain_over_other_inputs(model: Model, output: str) -> 
 
 
 def test_the_threshold_is_a_quantile_of_dev_within_its_bounds(model: Model) -> None:
-    watch = Watch.of(model, "target")
+    watch = DependenceWatch.of(model, "target")
     found = watch.dependence(watch.pool, model.predict(list(watch.pool), output="target"))
     assert watch.false_rate == pytest.approx((found < watch.threshold).mean())
     assert LEAST <= watch.threshold <= math.log(10)
 
 
 def test_every_answer_of_a_model_that_cannot_see_its_input_alarms(model: Model) -> None:
-    watch = Watch.of(model, "target")
+    watch = DependenceWatch.of(model, "target")
 
     def emptied(module: Any, given: Any, memory: Any) -> Any:
         return replace(memory, values=memory.values * 0, summary=memory.summary * 0)

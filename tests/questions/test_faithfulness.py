@@ -17,7 +17,7 @@ from regard import Model, Spec
 from regard.data import Row
 from regard.errors import RegardError
 from regard.model.building import fit_columns, make_columns
-from regard.questions.faithfulness import Faithfulness, Piece
+from regard.questions.faithfulness import Faithfulness, PieceMeasures
 from regard.questions.faithfulness.flags import flagged
 from regard.questions.faithfulness.intervals import mean_interval, resampled_rows
 from regard.questions.faithfulness.measures import jensen_shannon, kendall, total_variation
@@ -262,9 +262,9 @@ def test_an_interval_resamples_whole_answers() -> None:
     assert math.isnan(mean_interval(sums[:1], counts[:, :1]).low)
 
 
-def piece(row: int, step: int, attention: float, best: float, random: float = 0.1) -> Piece:
+def piece(row: int, step: int, attention: float, best: float, random: float = 0.1) -> PieceMeasures:
     costs = {"first removal": {"attention": attention, "leave-one-out": best, "random": random}}
-    return Piece(row, "x", step, "y", -0.1, 0, "w", 0.9, 1.0, costs)
+    return PieceMeasures(row, "x", step, "y", -0.1, 0, "w", 0.9, 1.0, costs)
 
 
 def test_an_answer_is_flagged_unless_it_captures_more_than_half_beyond_doubt() -> None:

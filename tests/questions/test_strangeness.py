@@ -10,7 +10,7 @@ import pytest
 
 from regard import Model, Prediction, RegardError, Spec, Trace
 from regard.questions import SIGNS, Sign, strangeness
-from regard.questions.signs import Answered, Finding
+from regard.questions.signs import Answered, Reason
 
 SPEC = Spec.model_validate(
     {
@@ -132,9 +132,9 @@ def test_a_sign_of_your_own_a_limit_and_progress(model: Written) -> None:
     class Vowels(Sign):
         name = "vowels"
 
-        def of(self, answered: Answered) -> Finding:
+        def of(self, answered: Answered) -> Reason:
             count = sum(piece in "aeiou" for piece in answered.pieces)
-            return Finding(float(count), lambda usual: f"{count} vowels")
+            return Reason(float(count), lambda usual: f"{count} vowels")
 
     model.answers = {word: _looking(word, word[::-1]) for word in WORDS}
     model.answers[WORDS[7]] = _looking(WORDS[7], "aeiou")

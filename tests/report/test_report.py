@@ -14,7 +14,7 @@ import pytest
 import regard
 from regard import Model, RegardError
 from regard.fitting.experiment import Experiment
-from regard.report import SECTIONS, Context, Section, report
+from regard.report import SECTIONS, ReportContext, ReportSection, report
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 BIDI = "‮evil"
@@ -197,10 +197,10 @@ def test_the_same_report_has_the_same_bytes(place: Path, one: str) -> None:
 def test_a_section_of_your_own(place: Path) -> None:
     from regard.inspect import PageSection
 
-    class Vowels(Section):
+    class Vowels(ReportSection):
         title = "Vowels"
 
-        def of(self, context: Context) -> PageSection:
+        def of(self, context: ReportContext) -> PageSection:
             count = sum(
                 letter in "aeiou" for row in context.first.evaluation.inputs for letter in row["source"]
             )

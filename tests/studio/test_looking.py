@@ -198,7 +198,9 @@ def test_the_python_call_and_the_command_make_the_same_prediction(client: Client
     assert f"log p {told['score']:.3f}" in done.stdout, done.stdout + done.stderr
     of_row = client.look("caption", {"image": {"row": 3}}, edits=[{"edit": "uniform", "step": None}])
     exec(of_row["python"].replace("prediction.trace.print()", ""), known)
-    assert known["prediction"].text == of_row["text"] and known["prediction"].score == close(of_row["score"])
+    assert known["prediction"].text == of_row["text"]
+    # the call takes a GPU if there is one, whose convolutions round differently
+    assert known["prediction"].score == pytest.approx(of_row["score"], rel=1e-3)
 
 
 def test_hostile_text_is_only_text(client: Client) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.cells import cell_len
 from rich.text import Text
 
@@ -66,7 +67,7 @@ class Matrix(Drawing):
     counts: Array | None = None
     over: str = ""
     pieces: bool = False
-    idle: Array | None = None
+    idle: NDArray[np.bool_] | None = None
 
     def is_idle(self, row: int, column: int) -> bool:
         """Whether the weight of a cell is without effect."""

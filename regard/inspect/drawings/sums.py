@@ -12,7 +12,7 @@ import numpy as np
 from regard.inspect.drawings.drawing import PLAIN, TracedDrawing, View
 from regard.inspect.drawings.heads import HeadPanels
 from regard.inspect.drawings.matrix import Matrix
-from regard.inspect.forward_backward import Inside, forward, marginals, normalized, pair_marginals
+from regard.inspect.forward_backward import InsideSums, forward, marginals, normalized, pair_marginals
 from regard.inspect.grid import draw_matrix
 from regard.inspect.head_drawing import draw_heads
 from regard.inspect.layout import Block, below, color_scale, frame
@@ -70,7 +70,7 @@ class Sums(TracedDrawing):
                 chart = _chart(trace, name, found.nodes)
                 if chart is not None:
                     steps = partial(one.tree_steps, chart)
-                    made.append(Panel(f"inside-outside{of}", f"Inside-outside{of}", steps, stepwise=True))
+                    made.append(Panel(f"inside-outside{of}", f"InsideSums-outside{of}", steps, stepwise=True))
                 continue
             made.append(
                 Panel(f"forward-backward{of}", f"Forward-backward{of}", one.chain_steps, stepwise=True)
@@ -82,7 +82,7 @@ class Sums(TracedDrawing):
     def block(self) -> Block:
         found = self.found
         if found.form == "trees":
-            return self._matrix(Inside(found.nodes, one_root=False).arcs, "marginals", "heads", "words")
+            return self._matrix(InsideSums(found.nodes, one_root=False).arcs, "marginals", "heads", "words")
         return self._chain(marginals(found), "marginals")
 
     def description(self) -> str:
@@ -113,8 +113,8 @@ class Sums(TracedDrawing):
             scenes.append(self._scene(self._chain(shown, told), told))
         return scenes
 
-    def tree_steps(self, chart: Inside) -> list[Scene]:
-        """Inside from narrow to wide spans, then the arcs from long to short ones."""
+    def tree_steps(self, chart: InsideSums) -> list[Scene]:
+        """InsideSums from narrow to wide spans, then the arcs from long to short ones."""
         size = len(self.rows)
         starts, ends = np.indices((size, size))
         sums = np.logaddexp(*chart.complete)
@@ -189,13 +189,13 @@ def _others(trace: Trace, name: str, found: Potentials) -> bool:
     return bool(np.abs(marginals(found) - known).max() >= CLOSE)
 
 
-def _chart(trace: Trace, name: str, scores: Array) -> Inside | None:
+def _chart(trace: Trace, name: str, scores: Array) -> InsideSums | None:
     """The chart of projective trees whose marginals are those of the trace; None: it holds other trees."""
     marginal = getattr(trace.structures.get(name), "marginals", None)
     if marginal is None or not 2 <= len(scores) <= MOST_WORDS + 1:
         return None
     for one_root in (True, False):
-        chart = Inside(scores, one_root=one_root)
+        chart = InsideSums(scores, one_root=one_root)
         if np.abs(chart.arcs - marginal)[:, 1:].max() < CLOSE:
             return chart
     return None

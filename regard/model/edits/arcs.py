@@ -42,12 +42,12 @@ def with_arcs(
 
 def _input_of(edit: ArcEdit, network: Network, decoder: Any) -> str:
     found = [name for name in network.readers if network.reader(name).finds_heads]
-    names = list(dict.fromkeys([*([decoder.tree_over] if decoder.tree_over else []), *found]))
+    names: list[str] = list(dict.fromkeys([*([decoder.tree_over] if decoder.tree_over else []), *found]))
     if not names:
         raise RegardError("this model has no tree to edit.", where=WHERE)
     if edit.input is None and (len(names) == 1 or decoder.tree_over):
         return names[0]
-    if edit.input not in names:
+    if edit.input is None or edit.input not in names:
         cause = "the arc names no input" if edit.input is None else f"there is no tree of {edit.input!r}"
         raise RegardError(f"{cause}.", where=WHERE, fix=f"There are trees of {', '.join(names)}.")
     return edit.input

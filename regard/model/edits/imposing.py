@@ -65,8 +65,8 @@ def imposed(
         if any(isinstance(one, SegmentEdit) for one in chain.from_iterable(rows)):
             _check_segments(name, decoder)
         memory = decoder.looked_at(name, encoded[name])
-        looks = getattr(decoder, "hops", None) if decoder.looks is None else decoder.looks
-        table = ImposedTable(name, memory, rows, looks, (truth or {}).get(name))
+        rounds = getattr(decoder, "hops", None) if decoder.looks is None else decoder.looks
+        table = ImposedTable(name, memory, rows, rounds, (truth or {}).get(name))
         found[name] = replace(encoded[name], override=table.build())
     return found
 

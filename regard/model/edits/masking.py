@@ -27,7 +27,7 @@ def masked(batch: Batch, edits: Sequence[Sequence[Edit]], inputs: Sequence[str])
 def _input_of(edit: MaskEdit, inputs: Sequence[str]) -> str:
     if edit.input is None and len(inputs) == 1:
         return inputs[0]
-    if edit.input not in inputs:
+    if edit.input is None or edit.input not in inputs:
         cause = "the mask names no input" if edit.input is None else f"there is no input {edit.input!r}"
         raise RegardError(f"{cause}.", where=WHERE, fix=f"The inputs are {', '.join(inputs)}.")
     return edit.input

@@ -137,8 +137,10 @@ def _step(given: Mapping[str, Any]) -> int | None:
 
 
 def written(edits: Sequence[Edit | Mapping[str, Any]], *, only: str | None = None) -> str:
-    """The text that `regard show --look` takes for these edits: a short one, or a JSON object by the names of the
-    inputs, if the edits name them; a JSON list if the order of the edits matters and a text cannot tell it.
+    """The text that `regard show --look` takes for these edits.
+
+    It is short, or a JSON object by the names of the inputs if the edits name them, or a JSON list if the order of the
+    edits matters.
 
     only   the only input that is attended to, whose name may be left out
     """

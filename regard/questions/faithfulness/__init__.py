@@ -13,7 +13,7 @@ flags        the flag of an answer whose attention misleads
 result       what was found
 """
 
-from regard.questions.faithfulness.faithful import faithful
-from regard.questions.faithfulness.result import Faithfulness, Measured, Paired, Piece
+from regard.questions.faithfulness.asking import faithful
+from regard.questions.faithfulness.result import Faithfulness, Measured, Paired, PieceMeasures
 
-__all__ = ["Faithfulness", "Measured", "Paired", "Piece", "faithful"]
+__all__ = ["Faithfulness", "Measured", "Paired", "PieceMeasures", "faithful"]

@@ -12,7 +12,7 @@ from regard.inspect.drawings.chart import Chart
 from regard.inspect.layout import below, frame
 from regard.inspect.scene import Group, Mark, Rect, Text, polyline
 from regard.inspect.writing import text_width
-from regard.questions.faithfulness.intervals import Interval
+from regard.questions.faithfulness.intervals import BootstrapInterval
 from regard.questions.faithfulness.kinds import ATTENTION, HIGHER, RANDOM
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def names_of(found: Sequence[Faithfulness]) -> list[str]:
 
 def _lines(
     named: Sequence[str], found: Sequence[Faithfulness], measure: str
-) -> list[tuple[str, str, Interval]]:
-    rows: list[tuple[str, str, Interval]] = []
+) -> list[tuple[str, str, BootstrapInterval]]:
+    rows: list[tuple[str, str, BootstrapInterval]] = []
     for order, (name, one) in enumerate(zip(named, found, strict=True)):
         for line in one.table:
             if line.measure != measure or (len(found) > 1 and line.method != ATTENTION):
@@ -70,7 +70,7 @@ def _lines(
     return rows
 
 
-def _block(measure: str, rows: Sequence[tuple[str, str, Interval]], room: float) -> Block:
+def _block(measure: str, rows: Sequence[tuple[str, str, BootstrapInterval]], room: float) -> Block:
     number = text_width("0.000", 11) + 8
     full = WIDTH - room - number
     found = [one for _, _, value in rows for one in (value.value, value.low, value.high) if one == one]

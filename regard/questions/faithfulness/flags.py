@@ -22,7 +22,7 @@ from regard.data.ragged import Array
 from regard.questions.faithfulness.kinds import ATTENTION, LEAVE, RANDOM
 
 if TYPE_CHECKING:
-    from regard.questions.faithfulness.result import Piece
+    from regard.questions.faithfulness.result import PieceMeasures
 
 HALF = 0.5
 LEAST_PIECES = 3
@@ -33,7 +33,7 @@ LEVEL = 0.95
 SAMPLES = 1000
 
 
-def flagged(pieces: Sequence[Piece], *, seed: int = 1, level: float = LEVEL) -> dict[int, bool]:
+def flagged(pieces: Sequence[PieceMeasures], *, seed: int = 1, level: float = LEVEL) -> dict[int, bool]:
     """{row: whether its attention is flagged}, for the answers with enough pieces that depend on their input."""
     rows: dict[int, list[tuple[float, float]]] = {}
     for piece in pieces:

@@ -14,7 +14,7 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True)
-class Interval:
+class BootstrapInterval:
     """A mean over `count` pieces; low and high bound the middle 95 % of the resamples, NaN if there is one row."""
 
     value: float
@@ -40,7 +40,7 @@ def resampled_rows(rows: int, seed: int, samples: int = SAMPLES) -> Array:
     return generator.multinomial(rows, np.full(rows, 1.0 / rows), size=samples).astype(np.float64)
 
 
-def mean_interval(sums: Array, counts: Array, minus: Array | None = None) -> Interval:
+def mean_interval(sums: Array, counts: Array, minus: Array | None = None) -> BootstrapInterval:
     """The mean Σ value / Σ number of rows (n, 2) with its interval; with `minus`, the difference of two means on the
     same resamples."""
     value, values = _means(sums, counts)
@@ -49,10 +49,10 @@ def mean_interval(sums: Array, counts: Array, minus: Array | None = None) -> Int
         value, values = value - less, values - lesses
     found = values[np.isfinite(values)]
     if int((sums[:, 1] > 0).sum()) < 2 or not len(found):
-        return Interval(value, float("nan"), float("nan"), int(sums[:, 1].sum()))
+        return BootstrapInterval(value, float("nan"), float("nan"), int(sums[:, 1].sum()))
     tail = 50.0 * (1.0 - LEVEL)
     low, high = np.percentile(found, [tail, 100.0 - tail])
-    return Interval(value, float(low), float(high), int(sums[:, 1].sum()))
+    return BootstrapInterval(value, float(low), float(high), int(sums[:, 1].sum()))
 
 
 def _means(sums: Array, counts: Array) -> tuple[float, Array]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from regard.data.ragged import Array
-from regard.questions.faithfulness.intervals import Interval, mean_interval, resampled_rows
+from regard.questions.faithfulness.intervals import BootstrapInterval, mean_interval, resampled_rows
 from regard.questions.faithfulness.kinds import ATTENTION, HIGHER, RANDOM
 from regard.storage.files import write_text
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Piece:
+class PieceMeasures:
     """The measures of one output piece and one attended input.
 
     row       the number of the input, from 0
@@ -58,9 +58,9 @@ class Measured:
 
     measure: str
     method: str
-    value: Interval
-    random: Interval | None = None
-    gain: Interval | None = None
+    value: BootstrapInterval
+    random: BootstrapInterval | None = None
+    gain: BootstrapInterval | None = None
 
     @property
     def verdict(self) -> str:
@@ -75,9 +75,9 @@ class Paired:
     """A measure of two models on the same inputs; difference: second minus first, in the gain over random."""
 
     measure: str
-    first: Interval
-    second: Interval
-    difference: Interval
+    first: BootstrapInterval
+    second: BootstrapInterval
+    difference: BootstrapInterval
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ class Faithfulness:
 
     name: str
     output: str
-    pieces: Sequence[Piece]
+    pieces: Sequence[PieceMeasures]
     rows: int
     skipped: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -219,7 +219,7 @@ class Faithfulness:
         return cls(
             name=values["name"],
             output=values["output"],
-            pieces=[Piece(**piece) for piece in values["pieces"]],
+            pieces=[PieceMeasures(**piece) for piece in values["pieces"]],
             rows=values["rows"],
             skipped=values.get("skipped", 0),
             settings=values.get("settings", {}),

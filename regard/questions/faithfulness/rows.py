@@ -12,7 +12,7 @@ from regard.data import Batch, Row
 from regard.data.columns import Column
 from regard.data.encoding import EncodedRows, encode_rows
 from regard.data.ragged import Array, Ragged
-from regard.errors import RegardError
+from regard.errors import Message, Option, RegardError
 from regard.model import Model
 from regard.model.inputs import INPUT_REMEDY, Input, one_or_several
 from regard.trace import Trace
@@ -184,7 +184,7 @@ def _reduced(column: Column, value: Array, kept: Array, *, words: bool, fill: bo
         raise RegardError(
             f"positions of {column.name!r} cannot be removed: it is of type {column.type}.",
             where="faithful",
-            fix='Zero their attention instead: remove="zero", or --remove zero.',
+            fix=Message("Zero their attention instead: `", Option("remove", "zero"), "`."),
         )
     return found
 

@@ -12,12 +12,12 @@ from regard.report.sections.lengths import LengthSection
 from regard.report.sections.overview import OverviewSection
 from regard.report.sections.samples import SampleSection
 from regard.report.sections.scores import ScoreSection
-from regard.report.sections.section import Section
+from regard.report.sections.section import ReportSection
 from regard.report.sections.strangest import StrangestSection
 
-__all__ = ["SECTIONS", "Section"]
+__all__ = ["SECTIONS", "ReportSection"]
 
-SECTIONS: tuple[Section, ...] = (
+SECTIONS: tuple[ReportSection, ...] = (
     OverviewSection(),
     ScoreSection(),
     CurveSection(),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 
 from regard.inspect import PageSection
-from regard.report.context import Context, ReportedRun
-from regard.report.sections.section import Section
+from regard.report.context import ReportContext, ReportedRun
+from regard.report.sections.section import ReportSection
 
 
-class CommandSection(Section):
+class CommandSection(ReportSection):
     title = "Make it again"
 
-    def of(self, context: Context) -> PageSection | None:
+    def of(self, context: ReportContext) -> PageSection | None:
         places = [shlex.quote(str(run.folder)) for run in context.runs if run.folder is not None]
         if not places:
             return None

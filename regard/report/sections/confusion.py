@@ -6,14 +6,14 @@ import numpy as np
 
 from regard.evaluation.evaluation import MOST_LABELS
 from regard.inspect import Card, PageSection, confusion
-from regard.report.context import Context, ReportedRun
-from regard.report.sections.section import Section
+from regard.report.context import ReportContext, ReportedRun
+from regard.report.sections.section import ReportSection
 
 
-class ConfusionSection(Section):
+class ConfusionSection(ReportSection):
     title = "Confusion of labels"
 
-    def of_run(self, run: ReportedRun, context: Context) -> PageSection | None:
+    def of_run(self, run: ReportedRun, context: ReportContext) -> PageSection | None:
         labels = run.evaluation.labels
         if not labels:
             return None

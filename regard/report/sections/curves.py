@@ -5,14 +5,14 @@ from __future__ import annotations
 from regard.errors import RegardError
 from regard.inspect import PageSection, Scene
 from regard.inspect.curve import curve, curves_of, read_log
-from regard.report.context import Context
-from regard.report.sections.section import Section
+from regard.report.context import ReportContext
+from regard.report.sections.section import ReportSection
 
 
-class CurveSection(Section):
+class CurveSection(ReportSection):
     title = "Learning curves"
 
-    def of(self, context: Context) -> PageSection | None:
+    def of(self, context: ReportContext) -> PageSection | None:
         logs = {}
         for run in context.runs:
             try:

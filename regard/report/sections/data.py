@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from regard.inspect import PageSection
-from regard.report.context import Context, ReportedRun
+from regard.report.context import ReportContext, ReportedRun
 from regard.report.data import DataSummary
-from regard.report.sections.section import Section, filled, shown
+from regard.report.sections.section import ReportSection, filled, shown
 
 
-class DataSection(Section):
+class DataSection(ReportSection):
     title = "Data"
 
-    def of_run(self, run: ReportedRun, context: Context) -> PageSection:
+    def of_run(self, run: ReportedRun, context: ReportContext) -> PageSection:
         data = run.data
         columns = list(dict.fromkeys(name for one in data.splits.values() for name in one.lengths))
         rows = [

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from regard.describe import described, draw
 from regard.inspect import PageSection
-from regard.report.context import Context, ReportedRun
-from regard.report.sections.section import Section
+from regard.report.context import ReportContext, ReportedRun
+from regard.report.sections.section import ReportSection
 
 
-class DescriptionSection(Section):
+class DescriptionSection(ReportSection):
     title = "The model"
 
-    def of_run(self, run: ReportedRun, context: Context) -> PageSection:
+    def of_run(self, run: ReportedRun, context: ReportContext) -> PageSection:
         folder = "" if run.folder is None else str(run.folder)
         rows = [
             [question, "\n".join(lines)] for question, lines in described(run.spec, folder).items() if lines

@@ -8,14 +8,14 @@ import subprocess
 
 from regard.inspect import PageSection
 from regard.model.saving import versions
-from regard.report.context import Context, ReportedRun
-from regard.report.sections.section import Section
+from regard.report.context import ReportContext, ReportedRun
+from regard.report.sections.section import ReportSection
 
 
-class EnvironmentSection(Section):
+class EnvironmentSection(ReportSection):
     title = "Environment"
 
-    def of_run(self, run: ReportedRun, context: Context) -> PageSection:
+    def of_run(self, run: ReportedRun, context: ReportContext) -> PageSection:
         then, now = run.metrics.get("versions") or {}, versions()
         rows = [[name, str(then.get(name, "")), now.get(name, "")] for name in dict.fromkeys([*then, *now])]
         machine = f"{platform.system()} {platform.release()}, {os.cpu_count()} cores"

@@ -8,8 +8,8 @@ from regard.inspect import Card, PageSection, Scene, figure
 from regard.inspect import compare as side_by_side
 from regard.inspect.narrowing import with_short_words
 from regard.questions import Strange
-from regard.report.context import Context, ReportedRun
-from regard.report.sections.section import Section, shown
+from regard.report.context import ReportContext, ReportedRun
+from regard.report.sections.section import ReportSection, shown
 from regard.trace import Trace
 from regard.trace.prediction import Prediction
 
@@ -19,17 +19,17 @@ LARGEST = 150
 """Longest input or output whose attention is drawn; a larger one is a table that nobody reads."""
 
 
-class ExampleSection(Section):
+class ExampleSection(ReportSection):
     title = "Examples"
 
-    def of(self, context: Context) -> PageSection | None:
+    def of(self, context: ReportContext) -> PageSection | None:
         if not all(run.answers for run in context.runs):
             return None
         if context.several and _same_rows(context):
             return self._together(context)
         return super().of(context)
 
-    def of_run(self, run: ReportedRun, context: Context) -> PageSection | None:
+    def of_run(self, run: ReportedRun, context: ReportContext) -> PageSection | None:
         cards = [
             Card(scene, shown(_asked(run, row)), _answer(run, row, answer), _why(run, row))
             for row in _chosen(run)
@@ -37,7 +37,7 @@ class ExampleSection(Section):
         ]
         return PageSection(text=_text(run), figures=cards) if cards else None
 
-    def _together(self, context: Context) -> PageSection | None:
+    def _together(self, context: ReportContext) -> PageSection | None:
         """The same rows answered by all runs."""
         cards = []
         for row in _chosen(context.first):
@@ -57,7 +57,7 @@ def _text(run: ReportedRun) -> str:
     return first + "The figures show where the model looked."
 
 
-def _same_rows(context: Context) -> bool:
+def _same_rows(context: ReportContext) -> bool:
     """Whether all runs were measured on the same rows."""
     first = context.first
     return all(

@@ -6,19 +6,19 @@ from regard.errors import RegardError
 from regard.inspect import PageSection
 from regard.model import Model
 from regard.questions.faithfulness import Faithfulness, faithful
-from regard.report.context import Context, ReportedRun
-from regard.report.sections.section import Section
+from regard.report.context import ReportContext, ReportedRun
+from regard.report.sections.section import ReportSection
 
 ROWS = 24
 LONGEST = 60
 """Longest input, in positions, that is examined: every position is removed once."""
 
 
-class FaithfulnessSection(Section):
+class FaithfulnessSection(ReportSection):
     title = "Faithfulness of the attention"
     brief = False
 
-    def of(self, context: Context) -> PageSection | None:
+    def of(self, context: ReportContext) -> PageSection | None:
         found = {run.name: one for run in context.runs if (one := _measured(run)) is not None}
         if not found:
             return None

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from regard.inspect import PageSection, lengths_figure
-from regard.report.context import Context
-from regard.report.sections.section import Section
+from regard.report.context import ReportContext
+from regard.report.sections.section import ReportSection
 
 
-class LengthSection(Section):
+class LengthSection(ReportSection):
     title = "Scores by length"
     brief = False
 
-    def of(self, context: Context) -> PageSection | None:
+    def of(self, context: ReportContext) -> PageSection | None:
         found = {}
         for run in context.runs:
             name = next(iter(run.evaluation.of_outputs()), None)

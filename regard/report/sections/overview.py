@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from regard.inspect import PageSection
-from regard.report.context import Context, ReportedRun
-from regard.report.sections.section import Section
+from regard.report.context import ReportContext, ReportedRun
+from regard.report.sections.section import ReportSection
 
 MOST = 4
 """Maximum number of scores among them."""
 
 
-class OverviewSection(Section):
+class OverviewSection(ReportSection):
     title = "At a glance"
 
-    def of_run(self, run: ReportedRun, context: Context) -> PageSection:
+    def of_run(self, run: ReportedRun, context: ReportContext) -> PageSection:
         facts = {}
         for name, score in list(run.evaluation.scores.items())[:MOST]:
             found = run.interval(name)

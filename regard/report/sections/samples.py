@@ -6,16 +6,16 @@ from typing import cast
 
 from regard.inspect import PageSection
 from regard.model import LanguageModel
-from regard.report.context import Context, ReportedRun
-from regard.report.sections.section import Section
+from regard.report.context import ReportContext, ReportedRun
+from regard.report.sections.section import ReportSection
 
 COUNT, LENGTH = 3, 200
 
 
-class SampleSection(Section):
+class SampleSection(ReportSection):
     title = "Generated text"
 
-    def of_run(self, run: ReportedRun, context: Context) -> PageSection | None:
+    def of_run(self, run: ReportedRun, context: ReportContext) -> PageSection | None:
         if run.answers:
             return None
         model = cast(LanguageModel, run.model)

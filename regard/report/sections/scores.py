@@ -6,14 +6,14 @@ from regard.errors import RegardError
 from regard.evaluation import comparisons
 from regard.inspect import PageSection
 from regard.metrics.significance import bounds
-from regard.report.context import Context, ReportedRun
-from regard.report.sections.section import Section, filled
+from regard.report.context import ReportContext, ReportedRun
+from regard.report.sections.section import ReportSection, filled
 
 
-class ScoreSection(Section):
+class ScoreSection(ReportSection):
     title = "Scores"
 
-    def of(self, context: Context) -> PageSection:
+    def of(self, context: ReportContext) -> PageSection:
         several, rows = context.several, []
         names = list(dict.fromkeys(name for run in context.runs for name in run.evaluation.scores))
         for name in names:
@@ -43,7 +43,7 @@ def _line(run: ReportedRun, name: str) -> list[object]:
     return [f"{score.value:.4f}", between, score.n, baseline, score.signature]
 
 
-def _compared(context: Context) -> PageSection:
+def _compared(context: ReportContext) -> PageSection:
     """Each later run against the first, or why they cannot be compared."""
     first, *others = context.runs
     rows, reasons = [], []

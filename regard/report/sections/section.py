@@ -9,13 +9,13 @@ from typing import ClassVar
 from regard.data.contents import is_data
 from regard.data.readers.row import readable
 from regard.inspect import PageSection
-from regard.report.context import Context, ReportedRun
+from regard.report.context import ReportContext, ReportedRun
 
 LONGEST = 160
 """Maximum number of characters of a text in a table."""
 
 
-class Section:
+class ReportSection:
     """Derive from it and write `of_run`; or `of`, if several runs are told together.
 
     title   the heading
@@ -25,7 +25,7 @@ class Section:
     title: ClassVar[str] = ""
     brief: ClassVar[bool] = True
 
-    def of(self, context: Context) -> PageSection | None:
+    def of(self, context: ReportContext) -> PageSection | None:
         """The section; None if there is nothing to tell. Several runs stand side by side."""
         found = [(run, one) for run in context.runs if (one := self.of_run(run, context)) is not None]
         if not found:
@@ -34,7 +34,7 @@ class Section:
             return self.titled(found[0][1])
         return PageSection(self.title, beside=[_named(one, run.name) for run, one in found])
 
-    def of_run(self, run: ReportedRun, context: Context) -> PageSection | None:
+    def of_run(self, run: ReportedRun, context: ReportContext) -> PageSection | None:
         """What it tells about one run; None if there is nothing to tell."""
         return None
 

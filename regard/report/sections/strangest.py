@@ -6,23 +6,23 @@ from dataclasses import replace
 
 from regard.data.contents import is_data
 from regard.inspect import PageSection
-from regard.report.context import Context, ReportedRun
-from regard.report.sections.section import Section, shown
+from regard.report.context import ReportContext, ReportedRun
+from regard.report.sections.section import ReportSection, shown
 
 SEVERAL = 150
 """Maximum number of rows of each of several runs that are listed."""
 
 
-class StrangestSection(Section):
+class StrangestSection(ReportSection):
     title = "Answers, the strangest first"
     brief = False
 
-    def of(self, context: Context) -> PageSection | None:
+    def of(self, context: ReportContext) -> PageSection | None:
         """Tables are too wide to stand side by side."""
         found = super().of(context)
         return found if found is None or not found.beside else replace(found, beside=(), below=found.beside)
 
-    def of_run(self, run: ReportedRun, context: Context) -> PageSection | None:
+    def of_run(self, run: ReportedRun, context: ReportContext) -> PageSection | None:
         if not run.answers:
             return None
         found = run.strange[: SEVERAL if context.several else None]

@@ -31,7 +31,7 @@ from regard.questions.faithfulness.normalized import (
 from regard.questions.faithfulness.ranking import BINS, bin_sets, each_alone, order_by, random_orders
 from regard.questions.faithfulness.removal import Progress, Removal, Remove
 from regard.questions.faithfulness.replaced import replaced_attention
-from regard.questions.faithfulness.result import Faithfulness, Piece
+from regard.questions.faithfulness.result import Faithfulness, PieceMeasures
 from regard.questions.faithfulness.rows import Examined, Looked
 from regard.questions.faithfulness.soft import (
     Soft,
@@ -288,7 +288,7 @@ class _Found:
                     )
                     self._put(key, "soft sufficiency", method, soft_sufficiency(full, only, empty))
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[PieceMeasures]:
         """The measures by output piece."""
         examined = self.removal.examined
         for one in self.looked:
@@ -305,7 +305,7 @@ class _Found:
                     }
                     for measure, ways in self.values[key].items()
                 }
-                yield Piece(
+                yield PieceMeasures(
                     examined.numbers[one.row],
                     one.input,
                     step,
