@@ -160,9 +160,8 @@ def _row(matrix: Matrix, row: int, left: float, top: float, sizes: _Sizes, label
 
 
 def _cell(matrix: Matrix, row: int, column: int, x: float, y: float, sizes: _Sizes) -> list[Mark]:
-    value = float(matrix.values[row, column])
+    value = matrix.numbers_by_row[row][column]
     shade = Shade(matrix.share(row, column))
-    number = matrix.digits.format(value)
     few = matrix.values.size <= TIPS_UP_TO
     tip = matrix.tip(row, column) if few else ""
     at = matrix.handle(row, column) if few else None
@@ -182,6 +181,7 @@ def _cell(matrix: Matrix, row: int, column: int, x: float, y: float, sizes: _Siz
         ]
     wanted = matrix.numbers if matrix.numbers is not None else shade.value >= NUMBERS_FROM
     if wanted and sizes.cell >= 24:
+        number = matrix.digits.format(value)
         short = number.lstrip("0") if number.startswith("0.") and float(number) else number
         short = "0" if set(short) <= set("-0.") else short.replace("-0.", "−.").replace("-", "−")
         size = min(sizes.cell / 2.9, 0.9 * sizes.cell / max(1.0, text_width(short, 1.0)))

@@ -43,6 +43,15 @@ class WeightHandle(Handle):
     position: int
     value: float
 
+    def to_dict(self) -> dict[str, Any]:  # a figure has thousands of them
+        return {
+            "kind": "weight",
+            "input": self.input,
+            "step": self.step,
+            "position": self.position,
+            "value": round(self.value, 4),
+        }
+
 
 @dataclass(frozen=True)
 class ArcHandle(Handle):

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import base64
 import math
+from functools import lru_cache
 from typing import Any
 
 from regard.inspect.palette import DARK, LIGHT, Color, Over, Shade
@@ -61,7 +62,7 @@ class _Page:
             found["o"] = _round(mark.opacity)
         if mark.tip:
             found["tip"] = _printable(mark.tip)
-        if mark.tags:
+        if mark.tags and mark.at is None:
             found["tags"] = {name: _printable(value) for name, value in mark.tags}
         if mark.at is not None:
             found["at"] = mark.at.to_dict()
@@ -146,6 +147,7 @@ def _box(mark: Rect | Image) -> Json:
     return {"x": _round(mark.x), "y": _round(mark.y), "w": _round(mark.width), "h": _round(mark.height)}
 
 
+@lru_cache(maxsize=8192)
 def _round(number: float) -> float:
     """To 0.01; a whole number stays short, and what is no number is 0."""
     if not math.isfinite(number):

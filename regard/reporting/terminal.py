@@ -38,7 +38,7 @@ def printable(text: str, keep: str = "") -> str:
 
     keep   controls that may stay, such as line breaks
     """
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
     if not keep:
         return _FORBIDDEN.sub(REPLACEMENT, text)

@@ -469,6 +469,7 @@ STATES: dict[str, dict[str, Any]] = {
         "inputs": {"source": {"row": 0, "split": "test"}},
         "edits": [{"edit": "pin", "input": "source", "step": 1, "position": 0}],
     },
+    "image": {"run": "caption", "inputs": {"image": {"row": 0, "split": "test"}}},
     "tree": {"run": "parser-crf", "inputs": {"words": {"row": 0, "split": "test"}}},
     "compare": {
         "run": "translation",

@@ -75,7 +75,7 @@ export function draw(scene: Scene): Drawn {
     const tip = mark.tip ?? "", words = tip || said(mark);
     made.setAttribute("data-n", String(reached.length));
     made.setAttribute("tabindex", "-1");
-    made.setAttribute("role", mark.at ? "button" : "img");
+    made.setAttribute("role", mark.at ? "button" : mark.m === "group" ? "group" : "img");
     made.setAttribute("aria-label", words.replaceAll("\n", ", ") || mark.at?.kind || "");
     if (mark.at) made.classList.add(`at-${mark.at.kind}`);
     if (mark.at?.kind === "weight" || mark.at?.kind === "word") made.setAttribute("data-column", String(mark.at.position));

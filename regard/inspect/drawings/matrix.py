@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -75,20 +76,37 @@ class Matrix(Drawing):
 
     def handle(self, row: int, column: int) -> WeightHandle | None:
         """What a cell stands for in a live figure."""
-        if not self.over or math.isnan(value := float(self.values[row, column])):
+        if not self.over or math.isnan(value := self.numbers_by_row[row][column]):
             return None
         return WeightHandle(self.over, row, column, value)
+
+    @cached_property
+    def numbers_by_row(self) -> list[list[float]]:
+        """The values as plain numbers, which are read faster one by one."""
+        return [[float(value) for value in row] for row in self.values.tolist()]
+
+    @cached_property
+    def zero(self) -> str:
+        return self.digits.format(0.0)
+
+    @cached_property
+    def shown_rows(self) -> list[str]:
+        return [visible(row) for row in self.rows]
+
+    @cached_property
+    def shown_columns(self) -> list[str]:
+        return [visible(column) for column in self.columns]
 
     def is_weak(self, row: int, column: int) -> bool:
         """Whether a value comes from so few items that it means little."""
         return self.counts is not None and bool(self.counts[row, column] < FEW)
 
-    @property
+    @cached_property
     def mirrored(self) -> bool:
         """Whether the first column is on the right, because the columns are in a right-to-left script."""
         return runs_right_to_left(self.columns)
 
-    @property
+    @cached_property
     def order(self) -> list[int]:
         """The columns from left to right."""
         places = list(range(len(self.columns)))
@@ -98,15 +116,15 @@ class Matrix(Drawing):
         """The shade of a cell, between 0 and 1: its value as a share of the limit, or its own shade."""
         if self.shades is not None:
             return float(self.shades[row, column])
-        value = float(self.values[row, column])
-        return 0.0 if np.isnan(value) or self.limit <= 0 else min(1.0, max(0.0, value / self.limit))
+        value = self.numbers_by_row[row][column]
+        return 0.0 if math.isnan(value) or self.limit <= 0 else min(1.0, max(0.0, value / self.limit))
 
     def is_true(self, row: int, column: int) -> bool:
         return self.truth is not None and bool(self.truth[row, column] > 0)
 
     def is_zero(self, row: int, column: int) -> bool:
         """Whether a weight is exactly 0. Such cells stay empty, to differ from the faintest shade."""
-        return self.shades is None and bool(self.values[row, column] == 0)
+        return self.shades is None and self.numbers_by_row[row][column] == 0
 
     @property
     def has_zeros(self) -> bool:
@@ -114,13 +132,13 @@ class Matrix(Drawing):
 
     def tip(self, row: int, column: int) -> str:
         """A cell in words. A weight that would round to 0 keeps its first digit; an exact 0 is a plain 0."""
-        value = float(self.values[row, column])
+        value = self.numbers_by_row[row][column]
         number = self.digits.format(value)
         if self.is_zero(row, column):
             number = "0"
-        elif value and number == self.digits.format(0.0):
+        elif value and number == self.zero:
             number = f"{value:.1g}"
-        told = f"{visible(self.rows[row])} ← {visible(self.columns[column])}  {number}"
+        told = f"{self.shown_rows[row]} ← {self.shown_columns[column]}  {number}"
         told += f"\n{IDLE}" if self.is_idle(row, column) else ""
         return f"{told}\n{self.outlined}" if self.is_true(row, column) else told
 

@@ -48,6 +48,11 @@ class StudioCommand(Command):
         ] = True,
         device: Device = None,
     ) -> None:
+        import gc
+
         from regard.studio.serving import serve_studio
 
+        gc.set_threshold(
+            100_000, 50, 1000
+        )  # a figure is made of thousands of objects, and torch of many more
         serve_studio(runs, port=port, browser=browser, device=device)
