@@ -13,9 +13,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
 from regard.cli import main
+from regard.studio import start
 
 README = Path(__file__).parents[1] / "README.md"
 WORDS = sorted(set(re.findall(r"[a-z]{3,9}", README.read_text(encoding="utf-8"))))[:120]
@@ -87,12 +89,21 @@ def test_the_session_of_commands(
     monkeypatch.chdir(place)
     found = commands()
     assert len(found) >= 9 and found[0] == "regard train g2p"
+    served = [line for line in found if line.startswith("regard studio ")]  # serves until Ctrl-C
     said = {
         line: run(["bash", "-c", line], place)
         if line == found[0] or set(line) & set("|<>&;$")
         else here(line)
         for line in found
+        if line not in served
     }
+    for line in served:
+        studio = start(place / line.split()[-1], browser=False)
+        try:
+            with httpx.Client(follow_redirects=True, timeout=60) as visitor:
+                assert "<script" in visitor.get(studio.url).text
+        finally:
+            studio.stop()
     assert (place / "bleu.svg").exists() and (place / "my.yaml").exists()
     assert "bleu" in said["regard evaluate runs/my --by-length --plot bleu.svg"]
     assert "softmax" in said["regard describe my.yaml"]

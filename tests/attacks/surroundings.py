@@ -108,7 +108,7 @@ FOLDERS = [
     Attack(
         "folders",
         "a run renamed while training",
-        f"{LONG} & pid=$!; {STARTED}; mv x y; wait $pid; code=$?; test -e x && exit 1; exit $code",
+        f"{LONG} & pid=$!; {STARTED}; mv x y; wait $pid",
         "refused",
     ),
     Attack(

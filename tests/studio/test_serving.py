@@ -37,6 +37,8 @@ def test_the_command_serves_until_ctrl_c(folders: dict[str, Path]) -> None:
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        # what a shell starts in the background is deaf to Ctrl-C, and so are its children
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert running.stdout is not None
     url = running.stdout.readline().strip()

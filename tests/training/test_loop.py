@@ -19,7 +19,7 @@ from regard.errors import RegardError
 from regard.nn.loss import Loss
 from regard.training import make_accelerator, make_progress, seed_everything
 from regard.training.checkpoint import STATE, read
-from regard.training.log import Report
+from regard.training.log import UpdateReport
 from regard.training.progress import Estimate, clock
 
 from .tiny import TinyBatches, TinyNetwork, train
@@ -243,13 +243,13 @@ def test_clipping_limits_the_step(tmp_path: Path) -> None:
 def test_rows_that_are_written_late_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on an accelerator, where training does not wait for the figures of every tenth update."""
     train(tmp_path / "at once", epochs=6, evaluate_every=25)
-    begin = Report.__init__
+    begin = UpdateReport.__init__
 
-    def late(self: Report, *given: object, **named: object) -> None:
+    def late(self: UpdateReport, *given: object, **named: object) -> None:
         begin(self, *given, **named)  # type: ignore[arg-type]
         self.late = True
 
-    monkeypatch.setattr(Report, "__init__", late)
+    monkeypatch.setattr(UpdateReport, "__init__", late)
     train(tmp_path / "late", epochs=6, evaluate_every=25)
     timed = ("seconds", "tokens_per_second")
     found = [
