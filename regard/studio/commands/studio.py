@@ -49,7 +49,10 @@ class StudioCommand(Command):
         device: Device = None,
     ) -> None:
         import gc
+        import os
 
+        # One input is answered sooner by one thread: the others would wait busily, where the page is served.
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
         from regard.studio.serving import serve_studio
 
         gc.set_threshold(
