@@ -72,7 +72,7 @@ def _widget_class() -> Any:
             self.on_msg(self._asked)
 
         def _asked(self, widget: Any, content: Any, buffers: Any) -> None:
-            """The page asks for edits or a panel; what is wrong with them is told in its place."""
+            """Answer a request of the page for edits or a panel. The page shows an error where the answer would be."""
             try:
                 self.state = self._answered(content)
             except RegardError as error:

@@ -1,6 +1,6 @@
 """A scene as JSON: the marks of a figure for a page that draws them itself.
 
-Python lays a figure out once; the page draws the same marks, so every drawing is alive, a stranger's too. Keys are
+Python lays a figure out once, and the page draws the same marks. So every drawing is alive, also one of a plug-in. Keys are
 short because a figure has thousands of marks. A key is left out where it has its default.
 
 | mark | keys |

@@ -1,9 +1,9 @@
 """Signs of a strange answer: numbers of one answer, each compared with the same number of the other rows.
 
-A sign gives a number for an answer, or None where it has no meaning; the larger, the stranger. What is usual, the data
-set itself tells (`regard.questions.strangeness`). To look for something else, pass a sign of your own.
+A sign gives a number for an answer: the larger, the stranger; None if it has no meaning there. Each number is compared
+with those of the same data set (`regard.questions.strangeness`). To look for something else, pass a sign of your own.
 
-A finding outlives the trace that it was made from, so that a large data set fits in memory.
+A reason outlives the trace that it was made from, so that a large data set fits in memory.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def _selects_segments(decoder: Any) -> bool:
 
 
 def _checked(folder: str | PathLike[str]) -> Path:
-    """The folder of a finished model. Its spec is read here, so that a mistake is told before a page opens."""
+    """The folder of a finished model. Reading its spec here reports a mistake before a page opens."""
     from regard.storage.hub import fetched
 
     found = fetched(str(folder))

@@ -1,6 +1,6 @@
 """A trace as one file: its arrays as safetensors, everything else as JSON in the header, with a version and a digest.
 
-The file holds exactly what `Trace.to_dict` gives, so that a trace of a stranger's drawing can be written too. Lists of
+The file holds exactly what `Trace.to_dict` gives, so a trace of a plug-in's drawing can be written too. Lists of
 numbers become tensors of the smallest type that holds them exactly. What makes a file larger than `LARGEST` is left
 out, the least needed first; the trace that is read lists it in `left_out`.
 """

@@ -16,7 +16,7 @@ LONGEST = 160
 
 
 class ReportSection:
-    """Derive from it and write `of_run`; or `of`, if several runs are told together.
+    """One section of a report. Write `of_run` for a section about each run, or `of` for one about all runs.
 
     title   the heading
     brief   whether the report that a training writes has it too
