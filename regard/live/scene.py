@@ -1,7 +1,7 @@
 """A scene as JSON: the marks of a figure for a page that draws them itself.
 
-Python lays a figure out once, and the page draws the same marks. So every drawing is alive, also one of a plug-in. Keys are
-short because a figure has thousands of marks. A key is left out where it has its default.
+Python lays a figure out once, and the page draws the same marks. So every drawing is alive, also one of a plug-in.
+Keys are short because a figure has thousands of marks. A key is left out where it has its default.
 
 | mark | keys |
 |---|---|
