@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from regard.errors import RegardError
+from regard.errors import Option, RegardError
 from regard.trace.prediction import Prediction
 
 if TYPE_CHECKING:
@@ -27,12 +27,14 @@ def by_row(look: Any, *, inputs: int, models: int = 1) -> list[Any]:
     because positions depend on it."""
     if models == 1 and isinstance(look, list | tuple) and look and all(_several(one) for one in look):
         if len(look) != inputs:
-            raise RegardError(f"look has {len(look)} lists of edits; received {inputs} inputs.", where="look")
+            raise RegardError(
+                f"look has {len(look)} lists of edits; received {inputs} inputs.", where=Option("look")
+            )
         return list(look)
     if inputs != 1 or models != 1:
         raise RegardError(
             f"look works with one input and no ensemble; received {inputs} inputs and {models} models.",
-            where="look",
+            where=Option("look"),
             fix="Pass a list of edits for each input, and one model.",
         )
     return [look]

@@ -59,6 +59,10 @@ def load_trace(path: str | PathLike[str], read: Callable[[Mapping[str, Any]], Tr
     from regard.storage.arrays import read_arrays
 
     path = Path(path).expanduser()
+    if not path.exists():
+        raise RegardError(
+            "no such file.", where=str(path), fix="Name a file that `trace.save` or `regard show -o` wrote."
+        )
     arrays, metadata = read_arrays(path, "the trace", most=2 * LARGEST)
     version = metadata.get(FORMAT, "")
     if not version.isdecimal() or CONTENT not in metadata:

@@ -105,7 +105,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     save_file({"a": np.ones(3)}, path)
     with pytest.raises(RegardError, match="its digest is missing"):
         Trace.load(path)
-    with pytest.raises(RegardError, match="No such file"):
+    with pytest.raises(RegardError, match="no such file"):
         Trace.load(tmp_path / "missing.trace")
     with path.open("wb") as sparse:
         sparse.truncate(1 << 30)

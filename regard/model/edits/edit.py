@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar, Literal, Self
 
-from regard.errors import RegardError
+from regard.errors import Option, RegardError
 from regard.parts import nearest
 
 How = Literal["force", "forbid"]
-WHERE = "look"
+WHERE = Option("look")
 """The place that messages show: the name of the argument."""
 
 

@@ -15,7 +15,7 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from regard.errors import RegardError
+from regard.errors import Option, RegardError
 from regard.structures import LinearChain
 
 EVERY, NO_RULE = -1, -2
@@ -40,7 +40,7 @@ def ruled(scores: Tensor, transitions: Tensor, mask: Tensor, rules: Sequence[Rul
     if len(forbidden) > MOST_FORBIDDEN:
         raise RegardError(
             f"{len(forbidden)} segments of one step are forbidden; at most {MOST_FORBIDDEN} can be.",
-            where="look",
+            where=Option("look"),
             fix="Forbid fewer, or force the segment that should be there.",
         )
     sets = [chosen for count in range(len(forbidden) + 1) for chosen in combinations(forbidden, count)]
@@ -50,7 +50,9 @@ def ruled(scores: Tensor, transitions: Tensor, mask: Tensor, rules: Sequence[Rul
     signs = torch.tensor([(-1.0) ** len(one) for one in sets], dtype=torch.float64, device=scores.device)
     shares = torch.where(sums > -torch.inf, signs * (sums - sums.max()).exp(), 0.0)
     if not bool(shares.sum() > 1e-12):
-        raise RegardError("no segmentation obeys these segments.", where="look", fix="Leave one of them out.")
+        raise RegardError(
+            "no segmentation obeys these segments.", where=Option("look"), fix="Leave one of them out."
+        )
     inside = torch.where(shares[:, None] != 0, chain.node_marginals[..., 1], 0.0)  # (E, N)
     found = (shares[:, None] * inside).sum(0) / shares.sum()
     weights = torch.zeros_like(scores)
