@@ -11,6 +11,7 @@ from rich.console import Console
 from regard.inspect.drawings.drawing import Style, TracedDrawing, View, drawn
 from regard.inspect.heatmap import heatmap
 from regard.inspect.highlight import highlight, pieces
+from regard.inspect.idle_signs import with_idle_signs
 from regard.inspect.layout import PADDING, WIDEST, Block, below, flowing, frame
 from regard.inspect.narrowing import narrowed, with_short_words
 from regard.inspect.scene import Group, Scene
@@ -43,8 +44,8 @@ def figure(trace: Trace, *, title: str | None = None, style: Style = "smooth") -
 def _drawings(trace: Trace, field: str, shown: dict[str, TracedDrawing], title: str | None) -> Scene:
     """The drawings of one field with all legends, then what none of them shows."""
     first = next(iter(shown.values()))
-    blocks = first.stacked(list(shown.values()))
-    told = [one.description() for one in shown.values()]
+    blocks, idle = with_idle_signs(first.stacked(list(shown.values())), trace, list(shown))
+    told = [one.description() for one in shown.values()] + [idle] * bool(idle)
     rest = _rest(trace, field, shown)
     if rest.attention or rest.structures or not any(one.shows_output(trace) for one in shown.values()):
         other = figure(rest, title="")
