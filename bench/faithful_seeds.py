@@ -21,7 +21,7 @@ import numpy as np
 from faithful import SEED, inputs_of
 from rich.console import Console
 from rich.table import Table
-from written import check, write_json
+from written import parse, write_json
 
 import regard
 from regard.questions.faithfulness import Faithfulness
@@ -134,24 +134,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    commands = parser.add_subparsers(dest="command", required=True)
-    first = commands.add_parser("measure", help="examine runs")
-    first.add_argument("runs", type=Path, nargs="+")
-    first.add_argument("--rows", type=int, default=300)
-    first.add_argument("--into", type=Path, default=Path("measured"), help="the folder of the JSON files")
-    first.add_argument("--normalize", choices=("short", "all", "none"), default="short")
-    second = commands.add_parser("compare", help="means over seeds, and the difference of two names")
-    second.add_argument("folder", type=Path)
-    second.add_argument("names", nargs="+")
-    second.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
-    second.add_argument("--overwrite", action="store_true", help="replace a file that no script wrote")
-    given = parser.parse_args()
+    parser.add_argument("command", choices=("measure", "compare"))
+    parser.add_argument(
+        "names", nargs="+", help="runs to measure; or the folder, and one or two names to compare"
+    )
+    parser.add_argument("--rows", type=int, default=300, help="rows to examine (default 300)")
+    parser.add_argument("--into", type=Path, default=Path("measured"), help="folder of what is measured")
+    parser.add_argument("--normalize", choices=("short", "all", "none"), default="short")
+    given = parse(parser)
     if given.command == "measure":
-        for run in given.runs:
-            measure(run, given.rows, given.into, given.normalize)
+        for run in given.names:
+            measure(Path(run), given.rows, given.into, given.normalize)
         return
-    check(parser, {"--json": given.json}, overwrite=given.overwrite)
-    write_json(given.json, compare(given.folder, given.names, Console(width=200)))
+    folder, *names = given.names
+    write_json(given.json, compare(Path(folder), names, Console(width=200)))
 
 
 if __name__ == "__main__":
