@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from regard.fast.cpu.tile import WIDTH, tile_1, tile_2, tile_3, tile_4
+from regard.fast.cpu.tile import HEIGHTS, WIDTH, first_tile, fourth_tile, second_tile, third_tile
 from regard.structures.kernels.cpu.compilation import part
 
 Array = Any
+FIRST, SECOND, THIRD, _ = HEIGHTS
 
 
 class Window(NamedTuple):
@@ -42,17 +43,21 @@ def _tiles(count: int, source: Window, panels: Array, panel: int, target: Target
     rows, place, step, column = source
     out, out_place, out_step, out_column, add = target
     i = 0
-    while i + 4 <= count:
-        tile_4(rows, place + i * step, step, column, panels, panel,
-               out, out_place + i * out_step, out_step, out_column, add)  # fmt: skip
-        i += 4
-    place, out_place = place + i * step, out_place + i * out_step
-    if count - i == 3:
-        tile_3(rows, place, step, column, panels, panel, out, out_place, out_step, out_column, add)
-    elif count - i == 2:
-        tile_2(rows, place, step, column, panels, panel, out, out_place, out_step, out_column, add)
-    elif count - i == 1:
-        tile_1(rows, place, step, column, panels, panel, out, out_place, out_step, out_column, add)
+    while i + FIRST <= count:
+        first_tile(rows, place + i * step, step, column, panels, panel,
+                   out, out_place + i * out_step, out_step, out_column, add)  # fmt: skip
+        i += FIRST
+    if i + SECOND <= count:
+        second_tile(rows, place + i * step, step, column, panels, panel,
+                    out, out_place + i * out_step, out_step, out_column, add)  # fmt: skip
+        i += SECOND
+    if i + THIRD <= count:
+        third_tile(rows, place + i * step, step, column, panels, panel,
+                   out, out_place + i * out_step, out_step, out_column, add)  # fmt: skip
+        i += THIRD
+    if i < count:
+        fourth_tile(rows, place + i * step, step, column, panels, panel,
+                    out, out_place + i * out_step, out_step, out_column, add)  # fmt: skip
 
 
 @part

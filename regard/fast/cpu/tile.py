@@ -1,23 +1,42 @@
-"""The innermost loop of a matrix product: a few rows times a panel of sixteen columns, sums in registers.
+"""The innermost loop of a matrix product: a few rows times a panel of columns, sums in registers.
 
-Written in LLVM IR, because only there can sixteen sums be declared as one vector. The compiler splits the
-vector into as many registers as the CPU needs. A tile of four rows and sixteen columns keeps two 128-bit
-multiply-add units busy without packing the rows first.
+Written in LLVM IR, because only there can the sums of a row be declared as one vector. The compiler splits the
+vector into as many registers as the CPU needs. A tile must have more sums than its multiply-add units have in flight,
+and no more than there are registers:
+
+    ARM        4 rows × 16 columns, 16 of 32 registers of 128 bits
+    AVX2       6 rows × 16 columns, 12 of 16 registers of 256 bits
+    AVX-512    8 rows × 32 columns, 16 of 32 registers of 512 bits
+
+ARM multiplies by one lane of a register, x86 by a number that it repeats while loading it. Every sum adds its terms in
+order, one rounding for each, so a row's product does not depend on the height of its tile.
 """
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import binding, ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
-WIDTH = 16
-"""Columns of a panel."""
-HEIGHT = 4
-"""Rows of a tile, and unrolled steps of the inner loop."""
+UNROLLED = 4
+"""Steps of the inner loop."""
+
+
+def _shape() -> tuple[int, tuple[int, int, int, int], bool]:
+    """Columns of a panel, rows of the tiles, and whether numbers are repeated from memory."""
+    if platform.machine().lower() not in ("x86_64", "amd64", "i386", "x86"):
+        return 16, (4, 3, 2, 1), False
+    if binding.get_host_cpu_features().get("avx512f", False):
+        return 32, (8, 4, 2, 1), True
+    return 16, (6, 4, 2, 1), True
+
+
+WIDTH, HEIGHTS, REPEATS = _shape()
+"""Columns of a panel; rows of the four tiles, the highest first; whether a number is repeated while it is loaded."""
 
 _INDEX = ir.IntType(64)
 
@@ -47,6 +66,14 @@ class _Writer:
         """One number of a short vector, repeated in all lanes of a wide one."""
         lanes = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [lane] * WIDTH)
         return self.builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), lanes)
+
+    def _factors(self, row: Any, step: int) -> list[Any]:
+        """`step` numbers at an address, each in all lanes of a wide vector."""
+        if not REPEATS:
+            loaded = self.load(row, step)
+            return [self._repeated(loaded, lane) for lane in range(step)]
+        places = [self.moved(row, ir.Constant(_INDEX, lane), self.size) for lane in range(step)]
+        return [self._repeated(self.load(place, 1), 0) for place in places]
 
     def choose(self, condition: Any, addresses: Sequence[Any]) -> list[Any]:
         """The values at the addresses if the condition holds, else zeros."""
@@ -78,12 +105,12 @@ class _Writer:
             phi.add_incoming(value, entry)
         builder.cbranch(builder.icmp_signed("<", k, end), body, done)
         builder.position_at_end(body)
-        factors = [self.load(self.moved(row, k, self.size), step) for row in rows]
+        factors = [self._factors(self.moved(row, k, self.size), step) for row in rows]
         place, grown = self.moved(panel, k, self.size * WIDTH), list(running)
         for lane in range(step):
             columns = self.load(self.moved(place, ir.Constant(_INDEX, lane), self.size * WIDTH), WIDTH)
             for r, factor in enumerate(factors):
-                term = builder.fmul(self._repeated(factor, lane), columns, flags=["contract"])
+                term = builder.fmul(factor[lane], columns, flags=["contract"])
                 grown[r] = builder.fadd(grown[r], term, flags=["contract"])
         k.add_incoming(builder.add(k, ir.Constant(_INDEX, step)), builder.block)
         for phi, value in zip(running, grown, strict=True):
@@ -127,11 +154,11 @@ def _make(count: int) -> Any:
             starts, targets = window(0, 1, 2, 3), window(6, 7, 8, 9)
             packed = context.make_array(signature.args[4])(context, builder, arguments[4])
             depth = builder.extract_value(packed.shape, 1)
-            whole = builder.and_(depth, ir.Constant(_INDEX, -HEIGHT))
+            whole = builder.and_(depth, ir.Constant(_INDEX, -UNROLLED))
             offset = builder.mul(arguments[5], builder.extract_value(packed.strides, 0))
             source = builder.add(builder.ptrtoint(packed.data, _INDEX), offset)
             sums = writer.choose(arguments[10], targets)
-            sums, k = writer.accumulate(sums, starts, source, ir.Constant(_INDEX, 0), whole, HEIGHT)
+            sums, k = writer.accumulate(sums, starts, source, ir.Constant(_INDEX, 0), whole, UNROLLED)
             sums, _ = writer.accumulate(sums, starts, source, k, depth, 1)
             for value, target in zip(sums, targets, strict=True):
                 writer.store(value, target)
@@ -145,7 +172,7 @@ def _make(count: int) -> Any:
     return intrinsic(tile)
 
 
-tile_1, tile_2, tile_3, tile_4 = (_make(count) for count in range(1, HEIGHT + 1))
-"""tile_n(rows, place, step, column, panels, panel, out, out_place, out_step, out_column, add): multiply the
-`n` rows place, place + step, … of an array, from `column` on, by one of the panels (P, K, WIDTH). The result
-is written, or with `add` added, to WIDTH columns of `n` rows of another array. Bounds are not checked."""
+first_tile, second_tile, third_tile, fourth_tile = (_make(count) for count in HEIGHTS)
+"""tile(rows, place, step, column, panels, panel, out, out_place, out_step, out_column, add): multiply the
+rows place, place + step, … of an array, from `column` on, by one of the panels (P, K, WIDTH). The result
+is written, or with `add` added, to WIDTH columns of as many rows of another array. Bounds are not checked."""
