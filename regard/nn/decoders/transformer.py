@@ -68,6 +68,8 @@ class TransformerDecoder(StepwiseDecoder):
     """p(y_t | y_<t, x) = softmax(V x_t + b); with `tied`, V is the embedding."""
 
     recordable_steps = True
+    layers_as_published = True
+    """Other programs can compute the layers from the weights."""
     small = SMALL
     warmup = WARMUP
 

@@ -86,6 +86,8 @@ class TransformerEncoder(TextEncoder):
     small = SMALL
     warmup = WARMUP
     looks_at_itself = True
+    layers_as_published = True
+    """Other programs can compute the layers from the weights."""
 
     class Options(TextEncoder.Options, TransformerOptions):
         """In each layer every position attends to all positions (Vaswani 2017)."""
