@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from regard.inspect.cells import CellRow, Cells
 from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.handles import PieceHandle, WordHandle
 from regard.inspect.layout import Block, idle_sign
@@ -25,6 +26,9 @@ TIPS_UP_TO = 10_000
 
 WIDER, AIR = 1.06, 0.3
 """Factor by which letters may exceed the estimate of `text_width`, and the minimum distance between labels, in ems."""
+
+NUMBERED = 24
+"""Minimum side of a cell with a number in it."""
 
 NUMBERS_FROM = 0.1
 """Weights below this share of the limit are not printed; color and tooltip show them."""
@@ -143,9 +147,8 @@ def _row(matrix: Matrix, row: int, left: float, top: float, sizes: _Sizes, label
         color = "muted" if is_special(matrix.rows[row]) else "ink"
         piece = PieceHandle(row) if matrix.pieces else None
         marks.append(Text(left - 9, middle, label, size=sizes.font, anchor="end", color=color, at=piece))
-    for place, column in enumerate(matrix.order):
+    for place, column in enumerate(matrix.order) if matrix.truth is not None else ():
         x = left + place * sizes.pitch
-        marks += _cell(matrix, row, column, x, y, sizes)
         if matrix.is_true(row, column):
             inset = 0.75 if sizes.cell > 11 else 0.0
             side = sizes.cell - 2 * inset
@@ -156,7 +159,29 @@ def _row(matrix: Matrix, row: int, left: float, top: float, sizes: _Sizes, label
     if margin and matrix.margin is not None:
         outlines += _margin(matrix, float(matrix.margin[row]), right + 10, y, sizes)
     tags = (("row", str(row)), ("label", matrix.rows[row]))
-    return Group((*marks, *outlines), kind="row", tags=tags)
+
+    def cells() -> list[Mark]:
+        return [
+            mark
+            for place, column in enumerate(matrix.order)
+            for mark in _cell(matrix, row, column, left + place * sizes.pitch, y, sizes)
+        ]
+
+    if matrix.plain and sizes.cell < NUMBERED and matrix.values.size <= TIPS_UP_TO:
+        return Group(
+            CellRow(marks, _plain(matrix, row, left, y, sizes), outlines, cells), kind="row", tags=tags
+        )
+    return Group((*marks, *cells(), *outlines), kind="row", tags=tags)
+
+
+def _plain(matrix: Matrix, row: int, left: float, y: float, sizes: _Sizes) -> Cells:
+    """The cells of a row by their numbers."""
+    true = [] if matrix.truth is None else [c for c, one in enumerate(matrix.truth[row]) if one > 0]
+    return Cells(
+        left, y, sizes.pitch, sizes.cell, sizes.radius, matrix.mirrored, sizes.cell > 11, matrix.over, row,
+        matrix.shown_rows[row], tuple(matrix.shown_columns), matrix.numbers_by_row[row], matrix.levels[row],
+        matrix.tip_numbers[row], true, matrix.outlined,
+    )  # fmt: skip
 
 
 def _cell(matrix: Matrix, row: int, column: int, x: float, y: float, sizes: _Sizes) -> list[Mark]:
@@ -180,7 +205,7 @@ def _cell(matrix: Matrix, row: int, column: int, x: float, y: float, sizes: _Siz
             Rect(x, y, sizes.cell, sizes.cell, fill=shade, radius=sizes.radius, tip=tip, tags=tags, at=at)
         ]
     wanted = matrix.numbers if matrix.numbers is not None else shade.value >= NUMBERS_FROM
-    if wanted and sizes.cell >= 24:
+    if wanted and sizes.cell >= NUMBERED:
         number = matrix.digits.format(value)
         short = number.lstrip("0") if number.startswith("0.") and float(number) else number
         short = "0" if set(short) <= set("-0.") else short.replace("-0.", "−.").replace("-", "−")

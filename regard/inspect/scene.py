@@ -128,7 +128,7 @@ class Image:
 class Group:
     """Marks that belong together, shifted by (dx, dy). `kind` names them ("row", "matrix")."""
 
-    marks: tuple[Mark, ...]
+    marks: Sequence[Mark]
     dx: float = 0.0
     dy: float = 0.0
     kind: str = ""

@@ -149,7 +149,12 @@ def _advance(character: str) -> float:
 
 def text_width(text: str, size: float) -> float:
     """The approximate width of the text at a font size, in the unit of the size."""
-    return size * sum(_cluster_advance(cluster) for cluster in clusters(text))
+    return size * _ems(text)
+
+
+@lru_cache(maxsize=4096)
+def _ems(text: str) -> float:
+    return sum(_cluster_advance(cluster) for cluster in clusters(text))
 
 
 def _cluster_advance(cluster: str) -> float:

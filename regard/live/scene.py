@@ -10,7 +10,12 @@ Keys are short because a figure has thousands of marks. A key is left out where 
 | shape | `d` (path) `dash` |
 | circle | `x y r` |
 | image | `x y w h src` (place in `images` of the scene) `sharp` |
-| group | `marks dx dy k` (kind) |
+| group | `marks dx dy k` (kind) `cells after` (marks behind the cells) |
+
+`cells` are equal squares in a row, as in a large heatmap, of which the page makes a `rect` each: `x y p` (pitch) `s`
+(side) `r` `rtl` (first on the right) `edge` (of empty ones) `input step row` (label) `cols` (place in `labels` of the
+scene) `v` (weights) `f` (levels of fill, 0 to 100) `n` (the weights in words) `true` (columns with an outline, which
+means `told`).
 
 All have `fill`, `stroke` (names in `colors` of the scene), `sw` (stroke width), `o` (opacity), `tip`, `at` or `tags`.
 """
@@ -22,7 +27,8 @@ import math
 from functools import lru_cache
 from typing import Any
 
-from regard.inspect.palette import DARK, LIGHT, Color, Over, Shade
+from regard.inspect.cells import CellRow, Cells
+from regard.inspect.palette import DARK, LEVELS, LIGHT, Color, Over, Shade
 from regard.inspect.scene import Circle, Group, Image, Mark, Rect, Scene, Shape, Text
 from regard.inspect.writing import right_to_left
 from regard.reporting.terminal import printable
@@ -42,6 +48,8 @@ def scene_json(scene: Scene) -> Json:
         "colors": dict(sorted(page.colors.items())),
         "marks": marks,
     }
+    if page.labels:
+        found["labels"] = [[_printable(one) for one in some] for some in page.labels]
     if page.images:
         found["images"] = [
             "data:image/png;base64," + base64.b64encode(png).decode("ascii") for png in page.images
@@ -55,6 +63,7 @@ class _Page:
     def __init__(self) -> None:
         self.colors: dict[str, list[str]] = {}
         self.images: dict[bytes, int] = {}
+        self.labels: dict[tuple[str, ...], int] = {}
 
     def mark(self, mark: Mark) -> Json:
         found = self._shape(mark)
@@ -120,7 +129,27 @@ class _Page:
         for key, given in (("dx", mark.dx), ("dy", mark.dy)):
             found |= {key: _round(given)} if given else {}
         found |= {"k": mark.kind} if mark.kind else {}
+        if isinstance(mark.marks, CellRow):
+            row = mark.marks
+            found |= {"marks": [self.mark(one) for one in row.before], "cells": self._cells(row.cells)}
+            return found | ({"after": [self.mark(one) for one in row.after]} if row.after else {})
         return found | {"marks": [self.mark(one) for one in mark.marks]}
+
+    def _cells(self, cells: Cells) -> Json:
+        for level in set(cells.levels):
+            self._color(Shade(level / LEVELS))
+        found: Json = {"x": _round(cells.x), "y": _round(cells.y), "p": _round(cells.pitch)}
+        found["s"] = _round(cells.side)
+        found |= {"r": _round(cells.radius)} if cells.radius else {}
+        found |= {key: 1 for key, is_so in (("rtl", cells.mirrored), ("edge", cells.edged)) if is_so}
+        if 0 in cells.values:
+            self._color("paper")
+            self._color("faint")
+        found |= {"input": cells.input, "step": cells.step, "row": _printable(cells.row)}
+        found["cols"] = self.labels.setdefault(cells.columns, len(self.labels))
+        found["v"] = [round(value, 4) for value in cells.values]
+        found |= {"f": cells.levels, "n": cells.numbers}
+        return found | ({"true": cells.true, "told": _printable(cells.outlined)} if cells.true else {})
 
     def _paint(self, found: Json, fill: Color | None, stroke: Color | None, width: float) -> Json:
         if fill is not None:

@@ -24,6 +24,7 @@ def all_scenes() -> dict[str, Scene]:
 def all_traces() -> dict[str, Trace]:
     return {
         "matrix": drawn_traces.random_trace("source", ["S", "O", "</s>"], truth=True),
+        "large": _large(),
         "right to left": drawn_traces.random_trace(["שלום", "עולם"], ["hello", "world"]),
         "attacked": drawn_traces.random_trace([ATTACK, "\u202eevil"], [ATTACK, "</s>"]),
         "image": drawn_inputs.caption(),
@@ -44,6 +45,13 @@ def all_traces() -> dict[str, Trace]:
         "copies": _copies(),
         "tape": _tape(),
     }
+
+
+def _large() -> Trace:
+    """More cells than are drawn with numbers; one weight is exactly 0."""
+    found = drawn_traces.random_trace([f"w{n}" for n in range(26)], [f"o{n}" for n in range(30)], truth=True)
+    found.attention["source"][3, 4] = 0.0
+    return found
 
 
 def _points() -> Trace:

@@ -10,7 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from regard.inspect import svg
-from regard.inspect.scene import Scene
+from regard.inspect.handles import WeightHandle
+from regard.inspect.palette import LIGHT
+from regard.inspect.scene import Rect, Scene
 from regard.live import bundle, scene_json, stylesheet
 from tests.inspect.browser import browser as find_browser
 from tests.live.drawn_scenes import ATTACK, all_scenes
@@ -90,6 +92,25 @@ def test_every_drawing_is_alive_with_the_marks_of_the_still_figure(
         assert found["counts"] == dict(still_counts(scene)), name
         assert found["said"], name
         assert page.told == [], name
+
+
+CELLS = """() => [...document.querySelectorAll('#root .at-weight')].map(one => [
+  one.getAttribute('x'), one.getAttribute('y'), one.getAttribute('width'), one.getAttribute('fill'),
+  one.getAttribute('stroke'), one.getAttribute('aria-label'), one.dataset.column])"""
+
+
+def test_cells_of_a_large_figure_are_those_of_the_still_one(page: Any, scenes: dict[str, Scene]) -> None:
+    scene = scenes["large"]
+    drawn(page, scene)
+    still = [mark for mark in scene.walk() if isinstance(mark.at, WeightHandle)]
+    found = page.evaluate(CELLS)
+    assert len(found) == len(still) == 26 * 30
+    for (x, y, side, fill, stroke, said, column), mark in zip(found, still, strict=True):
+        assert isinstance(mark, Rect) and isinstance(mark.at, WeightHandle)
+        assert (float(x), float(y), float(side)) == pytest.approx((mark.x, mark.y, mark.width), abs=0.02)
+        assert fill == LIGHT.hex(mark.fill or "paper")
+        assert stroke == (LIGHT.hex(mark.stroke) if mark.stroke else None)
+        assert (said, column) == (mark.tip.replace("\n", ", "), str(mark.at.position))
 
 
 def test_text_of_the_data_stays_text(page: Any, scenes: dict[str, Scene]) -> None:

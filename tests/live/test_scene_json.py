@@ -17,9 +17,21 @@ def scenes() -> dict[str, Scene]:
 
 
 def marks_of(found):
+    """All marks; a cell of a large matrix by what it has in common with others."""
     for mark in found:
         yield mark
         yield from marks_of(mark.get("marks", ()))
+        cells = mark.get("cells", {})
+        for position, value in enumerate(cells.get("v", ())):
+            at = {
+                "kind": "weight",
+                "input": cells["input"],
+                "step": cells["step"],
+                "position": position,
+                "value": value,
+            }
+            yield {"m": "rect", "fill": f"v{cells['f'][position]}", "at": at}
+        yield from marks_of(mark.get("after", ()))
 
 
 def test_every_mark_is_written_with_short_numbers_and_known_colors(scenes):
@@ -60,7 +72,7 @@ def handles(scene, kind):
     return [at for at in found if at["kind"] == kind]
 
 
-@pytest.mark.parametrize("name", ["matrix", "segments", "video", "series", "label", "right to left"])
+@pytest.mark.parametrize("name", ["matrix", "large", "segments", "video", "series", "label", "right to left"])
 def test_weights_are_those_of_the_trace(scenes, name):
     trace = all_traces()[name]
     found = handles(scenes[name], "weight")

@@ -1,6 +1,6 @@
 /** Marks → SVG elements. Text is only ever set as text. */
 
-import type { Handle, Mark, Scene, TextMark } from "./scene";
+import { inside as within, type Handle, type Mark, type Scene, type TextMark } from "./scene";
 import type { Theme } from "./theme";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -53,7 +53,7 @@ export function draw(scene: Scene): Drawn {
         const group = make("g", {
           class: mark.k, transform: moved ? `translate(${mark.dx ?? 0} ${mark.dy ?? 0})` : undefined,
         });
-        mark.marks.forEach(one => group.append(element(one, inside)));
+        within(mark, scene).forEach(one => group.append(element(one, inside)));
         return group;
       }
     }

@@ -16,6 +16,7 @@ from rich.text import Text
 from regard.inspect.drawings.drawing import Drawing
 from regard.inspect.handles import WeightHandle
 from regard.inspect.layout import EMPTY, IDLE
+from regard.inspect.palette import LEVELS
 from regard.inspect.terminal.ink import Ink, fit, in_lines
 from regard.inspect.writing import clusters, is_special, runs_right_to_left, visible
 from regard.parts import register
@@ -84,6 +85,30 @@ class Matrix(Drawing):
     def numbers_by_row(self) -> list[list[float]]:
         """The values as plain numbers, which are read faster one by one."""
         return [[float(value) for value in row] for row in self.values.tolist()]
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether each cell is a weight of a position and nothing else, which its number tells."""
+        special = self.limit <= 0 or any(one is not None for one in (self.idle, self.counts, self.shades))
+        return bool(self.over) and not special and not np.isnan(self.values).any()
+
+    @cached_property
+    def levels(self) -> list[list[int]]:
+        """(R, C) the shade of each weight, from 0 to LEVELS."""
+        shares = np.clip(self.values.astype(np.float64) / self.limit, 0.0, 1.0)
+        found: list[list[int]] = np.rint(LEVELS * shares).astype(int).tolist()
+        return found
+
+    @cached_property
+    def tip_numbers(self) -> list[list[str]]:
+        """(R, C) each number in words."""
+        many = " ".join([self.digits] * len(self.columns))
+        found = [many.format(*row).split(" ") for row in self.numbers_by_row]
+        for line, row in zip(found, self.numbers_by_row, strict=True):
+            for place, number in enumerate(line):
+                if number == self.zero:
+                    line[place] = f"{row[place]:.1g}" if row[place] else "0"
+        return found
 
     @cached_property
     def zero(self) -> str:
