@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,12 +16,15 @@ from scipy.stats import kendalltau
 import regard
 from regard import Model, Spec
 from regard.data import Row
+from regard.data.ragged import Array
 from regard.errors import RegardError
 from regard.model.building import fit_columns, make_columns
+from regard.nn.memory import Memory
 from regard.questions.faithfulness import Faithfulness, PieceMeasures
 from regard.questions.faithfulness.flags import flagged
 from regard.questions.faithfulness.intervals import mean_interval, resampled_rows
 from regard.questions.faithfulness.measures import jensen_shannon, kendall, total_variation
+from regard.worlds import world
 
 WORDS = ["the", "small", "cat", "sees", "a", "big", "dog", "now"]
 TEXTS = ("the small cat sees a dog", "a big dog now", "cat sees small the big")
@@ -184,6 +188,49 @@ def test_gradient_times_input_is_the_effect_of_scaling_a_vector(seed: int) -> No
             embedding[unit] = before
         slope = (higher - lower) / (2 * small)
         np.testing.assert_allclose(tables[0, "source"][:, place], slope, rtol=0.02, atol=5e-3)
+
+
+def test_gradient_times_input_of_an_image_is_the_effect_of_scaling_a_cell() -> None:
+    from regard.questions.faithfulness.gradients import gradient_times_input
+    from regard.questions.faithfulness.rows import Examined
+
+    small, place = 1e-2, 5
+    data = world("scenes", task="caption", train=2, dev=0, test=0, crowded=0).splits()["train"]
+    described = Spec.parse(
+        {
+            "inputs": {"image": {"type": "image", "size": 32}},
+            "outputs": {"caption": {"type": "text", "unit": "word"}},
+            "encoder": {"type": "image", "network": {"type": "resnet", "channels": [4, 4, 6], "stride": 8}},
+            "attention": {"score": "additive"},
+            "decoder": {"size": 7, "embedding": 6, "condition": ["attention"]},
+        }
+    )
+    torch.manual_seed(2)
+    columns = make_columns(described)
+    fit_columns(columns, described, lambda: data)
+    model = Model.build(described, columns).eval()
+    with torch.no_grad():
+        for weight in model.network.decoders.parameters():
+            weight.mul_(2.5)
+    image, caption = data[0]["image"], data[0]["caption"]
+    examined = Examined.of(model, [image], targets=[caption])
+    table = gradient_times_input(examined, examined.looked())[0, "image"]
+
+    def scored(scale: float) -> Array:
+        def scaled(module: object, given: object, memory: Memory) -> Memory:
+            values = memory.values.clone()
+            values[:, place] *= scale
+            return replace(memory, values=values)
+
+        hook = model.network.reader("image").register_forward_hook(scaled)
+        trace = model.score([image], [caption])[0].trace
+        hook.remove()
+        assert trace is not None
+        return trace.scores
+
+    slope = (scored(1 + small) - scored(1 - small)) / (2 * small)
+    assert table.shape == (len(slope), 16) and np.abs(slope).max() > 1e-3
+    np.testing.assert_allclose(table[:, place], slope, rtol=0.02, atol=5e-4)
 
 
 def test_soft_measures_with_all_and_no_features(model: Model) -> None:

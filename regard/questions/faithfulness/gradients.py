@@ -49,7 +49,8 @@ def _of_batch(examined: Examined, batch: Batch, name: str, chunk: Sequence[Looke
         values = memory.values.detach().requires_grad_()
         encoded = {**encoded, name: replace(memory, values=values)}
         found = [
-            (values * gradient).sum(-1) for gradient in _gradients(examined, batch, encoded, [values])
+            (values * gradient).sum(-1).detach()
+            for gradient in _gradients(examined, batch, encoded, [values])
         ]  # T times (B, S)
         return [
             torch.stack([table[place] for table in found[: one.steps]])[:, : one.positions].cpu().numpy()
