@@ -6,7 +6,8 @@ TORCH ?=
 VENV := .venv$(if $(TORCH),-torch-$(TORCH))
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-PYTEST_WORKERS ?= 2
+CORES := $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
+PYTEST_WORKERS ?= $(shell expr $(CORES) + 1)
 define BRINGS_TRITON
 from importlib.metadata import requires
 from pip._vendor.packaging.requirements import Requirement
@@ -20,7 +21,8 @@ export BRINGS_TRITON
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
 
-# mypy runs in parallel with the tests, which leave a core idle while they start; its output is printed last.
+# mypy runs in parallel with the tests; its output is printed last. One worker more than cores: some tests wait for a
+# browser, a process or a kernel that another worker compiles.
 # Write bytecode caches even if the environment forbids it: the tests start about a hundred processes.
 # Hypothesis draws the same examples in every `make test`, so a passing commit keeps passing; plain `pytest` draws new ones.
 test: style

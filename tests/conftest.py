@@ -1,10 +1,12 @@
-"""Fixtures and settings for all tests: a private cache per test, one thread per worker, no oneDNN on ARM, and
-a command-line runner."""
+"""Fixtures and settings for all tests: a private cache per test, one thread per worker, no oneDNN on ARM, the order
+of the tests, and a command-line runner."""
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import settings
 
 from regard.structures.kernels.cpu.parallel import ARM
 
+gc.disable()  # until all tests are collected
 torch.set_num_threads(1)
 if ARM:  # as in training and prediction; networks called directly would be far slower with it
     torch.backends.mkldnn.enabled = False  # type: ignore[assignment]
@@ -20,25 +23,32 @@ settings.register_profile("busy", deadline=None)  # an example that waits for a 
 settings.register_profile("repeatable", settings.get_profile("busy"), derandomize=True)
 settings.load_profile("busy")
 
-COMPILING = "tests/nn/test_fused.py"
-"""Uses every large kernel in both precisions. One process compiles their common parts once."""
-MEANWHILE = tuple(
-    f"tests/{folder}/" for folder in ("structures", "data", "inspect", "lab", "metrics", "spec", "worlds")
-)
-"""Tests that need no large kernels."""
-LONG = (
-    "tests/test_readme.py",
-    "tests/kernels/test_recurrence_cuda.py",
-    "tests/plugin/",
-    "tests/experiment/",
-    "tests/training/test_processes.py",
-    "tests/training/test_re",
-    "tests/fuzz/",
-    "tests/cli/",
-    "tests/parts/",
-)
-"""Files with single tests of ten seconds or more. They come first, so that the workers finish with short
-tests at about the same time."""
+WEIGHTS = {
+    "tests/nn/test_fused.py": 100,  # compiles every large kernel in both precisions; in the first worker
+    "tests/kernels/test_recurrence_cuda.py": 55,
+    "tests/structures/test_kernels_cuda.py": 40,
+    "tests/studio/test_browser.py": 50,
+    "tests/live/test_browser.py": 30,
+    "tests/report/": 30,
+    "tests/fuzz/": 40,
+    "tests/parts/test_floors.py": 20,
+    "tests/test_readme.py": 40,
+    "tests/plugin/": 60,
+    "tests/parts/test_options.py": 60,
+    "tests/experiment/": 80,
+    "tests/cli/": 80,
+    "tests/training/": 45,
+    "tests/documents/": 30,
+    "tests/course/": 40,
+    "tests/studio/": 20,
+    "tests/questions/": 15,
+    "tests/bench/": 15,
+    "tests/model/": 45,
+    "tests/kernels/": 40,
+    "tests/parts/": 60,
+}
+"""Seconds of the places with long tests or long fixtures, roughly. Those at the top need no large kernels, which
+the first worker compiles meanwhile. A file has the first place that it is in."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -64,26 +74,60 @@ def learning_seed(request: pytest.FixtureRequest) -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the learning tests, and order all for two workers: with `--dist worksteal` the first worker begins
-    with the first test and the second in the middle. The first compiles the large kernels while the second runs
-    tests that need none of them."""
+    """Mark the learning tests, and deal all to the workers."""
     for item in items:
         if "learning_seed" in getattr(item, "fixturenames", ()):
             item.add_marker("learning")
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
-    if workers < 2:
-        return
-    compiling = [item for item in items if item.nodeid.startswith(COMPILING)]
-    meanwhile = [item for item in items if item.nodeid.startswith(MEANWHILE)]
-    rest = [item for item in items if not item.nodeid.startswith((COMPILING, *MEANWHILE))]
-    rest.sort(key=lambda item: not item.nodeid.startswith(LONG))
-    before = max(0, len(items) // workers - len(compiling))
-    items[:] = [*compiling, *rest[:before], *meanwhile, *rest[before:]]
+    if workers > 1:
+        items[:] = dealt(items, workers)
+
+
+def dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+    """With `--dist worksteal` every worker begins with an equal share of the list, in order, and takes from the ends of
+    the others' shares when it is done. So each share begins with places of `WEIGHTS`, of about the same weight,
+    and ends with short tests, which can be run anywhere.
+    """
+    places: dict[str, list[pytest.Item]] = {place: [] for place in WEIGHTS}
+    short = []
+    for item in items:
+        place = next((place for place in WEIGHTS if item.nodeid.startswith(place)), None)
+        (short if place is None else places[place]).append(item)
+    shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    weights = [0.0] * workers
+    for place, found in places.items():
+        lightest = weights.index(min(weights))
+        shares[lightest] += found
+        weights[lightest] += WEIGHTS[place] if found else 0
+    left = len(items)
+    for number, share in enumerate(shares):
+        size = left // (workers - number)
+        short = share[size:] + short
+        del share[size:]
+        missing = size - len(share)
+        share += short[:missing]
+        del short[:missing]
+        left -= size
+    return [item for share in shares for item in share]
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from walking through all modules and tests again and again."""
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.fixture(scope="session")
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One folder in a row for each test. `mktemp` would list all folders before for each new one."""
+    folder = tmp_path_factory.mktemp("caches")
+    return (folder / str(number) for number in count())
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path_factory.mktemp("cache")
+def own_cache(caches: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = next(caches)
+    folder.mkdir()
     monkeypatch.setenv("REGARD_CACHE", str(folder))
     return folder
 
