@@ -2,6 +2,7 @@
 
     python bench/load.py --json load.json             # 200,000 lines, a table of 1 GB, a text of 300 MB, 1,000,000 rows
     python bench/load.py --scale 0.1                  # a tenth of that
+    python bench/load.py --only table --scale 0.2     # one case: a table of 200 MB
 
 Each case runs twice in a process of its own, with a tenth of its size and with its size. Prints seconds, rate and
 peak memory of both. Exit status 1 if a process fails, or if the larger one takes over 300 MB more.
@@ -90,6 +91,7 @@ def training(what: str, settings: str) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=float, default=1.0, help="of all sizes")
+    parser.add_argument("--only", default="", help="only cases whose names contain this")
     options = parse(parser)
 
     def predict(folder: Path, lines: int) -> list[str]:
@@ -117,6 +119,9 @@ def main() -> int:
         "train on a text": (book, 300 << 20, "bytes"),
         "train on short rows": (rows, 1_000_000, "rows"),
     }
+    cases = {name: case for name, case in cases.items() if options.only in name}
+    if not cases:
+        parser.error(f"--only {options.only}: no case has this in its name")
     print(f"{'':20}{'size':>15}{'seconds':>10}{'a second':>14}{'peak MB':>10}")
     found, failed = {}, False
     for name, (prepare, full, unit) in cases.items():

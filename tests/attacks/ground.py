@@ -35,4 +35,5 @@ def make_ground(folder: Path) -> Path:
     command = [sys.executable, "-m", "regard", "train", "words.tsv", "--set", "search.max_length=6"]
     settings = [word for setting in SMALL.split() for word in ("--set", setting)]
     subprocess.run([*command, *settings], cwd=folder, check=True, capture_output=True)
+    regard.load(folder / "runs" / "words", device="cpu").predict(WORDS[0])  # compiles what many attacks need
     return folder
