@@ -1,5 +1,5 @@
 """Fixtures and settings for all tests: a private cache per test, one thread per worker, no oneDNN on ARM, the order
-of the tests, and a command-line runner."""
+of the tests, a command-line runner, and a browser."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -153,3 +154,18 @@ def regard(
         return code, captured.out, captured.err
 
     return run
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A browser without a window. One for each module: while it is open, no event loop can run in this process."""
+    from tests.inspect.browser import browser
+
+    sync = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    executable = browser()
+    if executable is None:
+        pytest.skip("no Chromium on this machine")
+    with sync.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield opened
+        opened.close()

@@ -3,7 +3,6 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
 
@@ -14,7 +13,6 @@ from regard.inspect.handles import WeightHandle
 from regard.inspect.palette import LIGHT
 from regard.inspect.scene import Rect, Scene
 from regard.live import bundle, scene_json, stylesheet
-from tests.inspect.browser import browser as find_browser
 from tests.live.drawn_scenes import ATTACK, all_scenes
 
 SITE = "http://regard.test"
@@ -30,22 +28,15 @@ def scenes() -> dict[str, Scene]:
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[Any]:
+def page(chromium: Any) -> Any:
     """A page with the policy of the studio; what it logs or refuses is in `page.told`."""
-    sync = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    executable = find_browser()
-    if executable is None:
-        pytest.skip("no Chromium on this machine")
-    with sync.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1200, "height": 800})
-        page.told = []
-        page.on("console", lambda message: page.told.append(message.text))
-        page.on("pageerror", lambda error: page.told.append(str(error)))
-        page.route("**/*", _serve)
-        page.goto(SITE)
-        yield page
-        browser.close()
+    page = chromium.new_page(viewport={"width": 1200, "height": 800})
+    page.told = []
+    page.on("console", lambda message: page.told.append(message.text))
+    page.on("pageerror", lambda error: page.told.append(str(error)))
+    page.route("**/*", _serve)
+    page.goto(SITE)
+    return page
 
 
 def _serve(route: Any) -> None:

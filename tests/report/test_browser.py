@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +9,9 @@ import pytest
 
 from regard.inspect import PageSection
 from regard.report import Report, RunSummary, RunTable
-from tests.inspect.browser import browser as find_browser
 
 HOSTILE = "</script><img src=x onerror=document.title='owned'>"
 WORDS = ["ten", "nine", HOSTILE, "two", "x" * 300, *(f"word {number}" for number in range(40))]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    executable = find_browser()
-    if executable is None:
-        pytest.skip("no Chromium on this machine")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,6 @@ from PIL import Image
 from regard.evaluation import open_dataset
 from regard.studio.serving import Studio
 from regard.trace.prediction import Prediction
-from tests.inspect.browser import browser as find_browser
 
 sync = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 expect = sync.expect
@@ -29,17 +28,6 @@ WATCH = """window.refused = [];
 addEventListener('securitypolicyviolation', e => window.refused.push(e.violatedDirective + ' ' + e.blockedURI));"""
 PHONE = {"width": 390, "height": 800}
 DESK = {"width": 1280, "height": 900}
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    executable = find_browser()
-    if executable is None:
-        pytest.skip("no Chromium on this machine")
-    with sync.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @dataclass
