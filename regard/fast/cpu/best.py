@@ -25,7 +25,7 @@ def highest_of(row: Array) -> Any:
 
 
 @reduction
-def _summed(row: Array, highest: Any) -> Any:
+def summed(row: Array, highest: Any) -> Any:
     total = row.dtype.type(0)
     for j in range(len(row)):
         total += exponential(row[j] - highest)
@@ -38,7 +38,7 @@ def normalize_rows(logits: Array, out: Array, first: int, last: int) -> None:
     for i in range(first, last):
         highest = highest_of(logits[i])
         # an infinite maximum is the result; subtracting it would give NaN
-        out[i] = highest if np.isinf(highest) else highest + np.log(_summed(logits[i], highest))
+        out[i] = highest if np.isinf(highest) else highest + np.log(summed(logits[i], highest))
 
 
 @part
@@ -48,7 +48,7 @@ def _above(value: Any, other: Any) -> bool:
 
 
 @part
-def _insert(value: Any, word: int, values: Array, words: Array) -> None:
+def insert(value: Any, word: int, values: Array, words: Array) -> None:
     """Insert into the sorted row of best values; among equals the earlier word comes first."""
     place = len(values) - 1
     while place > 0 and _above(value, values[place - 1]):
@@ -57,18 +57,22 @@ def _insert(value: Any, word: int, values: Array, words: Array) -> None:
     values[place], words[place] = value, word
 
 
+@part
+def gather_best(row: Array, low: int, best: Array, words: Array) -> None:
+    """Add the numbers of a row, of the words from `low` on, to the sorted best so far. A block whose maximum is not
+    among them is skipped."""
+    for first in range(0, len(row), BLOCK):
+        block = row[first : min(first + BLOCK, len(row))]
+        if _above(highest_of(block), best[-1]):
+            for j in range(len(block)):
+                if _above(block[j], best[-1]):
+                    insert(block[j], low + first + j, best, words)
+
+
 @kernel
 def top_rows(logits: Array, values: Array, words: Array, first: int, last: int) -> None:
-    """The best of each row, sorted; −inf and 0 if all are −inf. A block whose maximum is not among the best so far is
-    skipped."""
-    vocabulary = logits.shape[1]
+    """The best of each row, sorted; −inf and 0 if all are −inf."""
     for i in range(first, last):
-        best, names = values[i], words[i]
-        best[:] = -np.inf
-        names[:] = 0
-        for low in range(0, vocabulary, BLOCK):
-            block = logits[i, low : min(low + BLOCK, vocabulary)]
-            if _above(highest_of(block), best[-1]):
-                for j in range(len(block)):
-                    if _above(block[j], best[-1]):
-                        _insert(block[j], low + j, best, names)
+        values[i, :] = -np.inf
+        words[i, :] = 0
+        gather_best(logits[i], 0, values[i], words[i])

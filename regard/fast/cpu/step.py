@@ -48,6 +48,7 @@ class Layers(NamedTuple):
 class Rows(NamedTuple):
     """The inputs and outputs of one step, for n rows.
 
+    source     (n) the memory that each row attends to
     embedded   (n, E)   inputs (n, G) the gates' inputs besides the word, the read and the state
     fed        (n, O) the last vector, of width 0 without feedback
     state      (L, n, Z) [h; m] or h of each layer, updated   seen (n, H + D + E) [h; c; e(y)]
@@ -56,6 +57,7 @@ class Rows(NamedTuple):
     said       (n, O) the readout: input of the output layer, and fed back   logits (n, V)
     """
 
+    source: Array
     embedded: Array
     inputs: Array
     fed: Array
@@ -71,12 +73,8 @@ class Rows(NamedTuple):
 def _look_all(
     first: int, end: int, alone: bool, asked: Array, layers: Layers, memories: Memories, rows: Rows
 ) -> None:
-    """Attend. The hypotheses of a memory are consecutive rows; queries come from asked (n, H or more)."""
-    size, width, hypotheses = (
-        layers.recurrent.shape[2],
-        memories.values.shape[2],
-        len(asked) // len(memories.keys),
-    )
+    """Attend. Queries come from asked (n, H or more)."""
+    size, width = layers.recurrent.shape[2], memories.values.shape[2]
     queries = np.empty((end - first, memories.keys.shape[2]), asked.dtype)
     scratch = np.empty((2, queries.shape[1]), asked.dtype)
     positions = rows.weights.shape[1]
@@ -94,7 +92,7 @@ def _look_all(
         look(
             queries[i - first],
             memories,
-            i // hypotheses,
+            rows.source[i],
             rows.looked,
             i,
             alone,
@@ -139,20 +137,40 @@ def _advance_all(first: int, end: int, read: Window, layers: Layers, rows: Rows)
 
 
 @part
-def _say_all(first: int, end: int, bent: bool, layers: Layers, rows: Rows) -> None:
-    count = end - first
-    for i in range(first, end):
-        copy(layers.output_bias, rows.logits[i])
-    if len(layers.combine) == 0:
-        multiply(count, Window(rows.seen, first, 1, 0), layers.output, Target(rows.logits, first, 1, 0, True))
-        return
+def _read_out(first: int, end: int, bent: bool, layers: Layers, rows: Rows) -> None:
+    """The inputs of the output layer, in `said`; without `combine` they are the first columns of `seen`."""
     for i in range(first, end):
         copy(layers.combine_bias, rows.said[i])
-    multiply(count, Window(rows.seen, first, 1, 0), layers.combine, Target(rows.said, first, 1, 0, True))
+    multiply(
+        end - first, Window(rows.seen, first, 1, 0), layers.combine, Target(rows.said, first, 1, 0, True)
+    )
     if bent:
         for i in range(first, end):
             bend(rows.said[i])
-    multiply(count, Window(rows.said, first, 1, 0), layers.output, Target(rows.logits, first, 1, 0, True))
+
+
+@part
+def advance_rows(
+    first: int, end: int, current: bool, bent: bool, alone: bool, layers: Layers, memories: Memories, rows: Rows
+) -> Window:  # fmt: skip
+    """All of a step up to the output layer, whose inputs are returned, for some of the rows.
+
+    Queries come from the current or the previous state. With `alone`, only the most probable position is read. With
+    `bent`, the readout goes through tanh.
+    """
+    size, width, embedded = layers.recurrent.shape[2], memories.values.shape[2], rows.embedded.shape[1]
+    if current:
+        _advance_all(first, end, Window(rows.fed, first, 1, 0), layers, rows)
+        _look_all(first, end, alone, rows.seen, layers, memories, rows)
+    else:
+        _look_all(first, end, alone, rows.state[len(rows.state) - 1], layers, memories, rows)
+        _advance_all(first, end, Window(rows.seen, first, 1, size), layers, rows)
+    for i in range(first, end):
+        copy(rows.embedded[i], rows.seen[i, size + width : size + width + embedded])
+    if len(layers.combine) == 0:
+        return Window(rows.seen, first, 1, 0)
+    _read_out(first, end, bent, layers, rows)
+    return Window(rows.said, first, 1, 0)
 
 
 @kernel
@@ -166,17 +184,10 @@ def step_part(
     memories: Memories,
     rows: Rows,
 ) -> None:
-    """Queries come from the current or the previous state. With `alone`, only the most probable position is
-    read. With `bent`, the readout goes through tanh."""
-    size, width, embedded = layers.recurrent.shape[2], memories.values.shape[2], rows.embedded.shape[1]
-    count, top = rows.state.shape[1], len(rows.state) - 1
+    """One step of one part of the rows, with its logits. See `advance_rows`."""
+    count = rows.state.shape[1]
     first, end = part * count // parts, (part + 1) * count // parts
-    if current:
-        _advance_all(first, end, Window(rows.fed, first, 1, 0), layers, rows)
-        _look_all(first, end, alone, rows.seen, layers, memories, rows)
-    else:
-        _look_all(first, end, alone, rows.state[top], layers, memories, rows)
-        _advance_all(first, end, Window(rows.seen, first, 1, size), layers, rows)
+    said = advance_rows(first, end, current, bent, alone, layers, memories, rows)
     for i in range(first, end):
-        copy(rows.embedded[i], rows.seen[i, size + width : size + width + embedded])
-    _say_all(first, end, bent, layers, rows)
+        copy(layers.output_bias, rows.logits[i])
+    multiply(end - first, said, layers.output, Target(rows.logits, first, 1, 0, True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -98,32 +99,12 @@ def layers_lack(decoder: RecurrentSteps) -> str:
 
 def lay_out(decoder: RecurrentSteps, memories: Mapping[str, Memory], keys: Mapping[str, Tensor]) -> Prepared:
     """Prepare what every step needs, once per search."""
-    from regard.fast.cpu.layout import KINDS, location_of, panels, stacked_panels
+    from regard.fast.cpu.layout import location_of
     from regard.fast.cpu.layout import memories as laid_out
-    from regard.fast.cpu.step import Layers
 
     name, attention = attended(decoder)
-    query, vector = score_weights(attention)
-    stack, cells = decoder.stack, StackWeights(decoder)
-    weight_ih, _, bias_ih, _ = cells.first
-    said = decoder.combine if decoder.combine is not None else decoder.narrow
-    nothing = bias_ih.new_empty(0, 1)
-    said_bias = None if said is None else said.bias
-    layers = Layers(
-        KINDS[str(kernel_of(stack.each()))],
-        stack.residual,
-        panels(weight_ih[:, : decoder.embedding.size]),
-        panels(read_weight(decoder)),
-        stacked_panels(cells.recurrent),
-        cells.recurrent_bias.detach().numpy(),
-        stacked_panels(cells.below),
-        cells.below_bias.detach().numpy(),
-        panels(nothing if query is None else query),
-        panels(nothing if said is None else said.weight),
-        (bias_ih.new_zeros(decoder.readout_size) if said_bias is None else said_bias).detach().numpy(),
-        panels(decoder.output.weight),
-        decoder.output.bias.detach().numpy(),
-    )
+    layers, bias_ih = _layers(decoder)
+    vector = score_weights(attention)[1]
     memory = memories[name]
     vector = bias_ih.new_empty(0) if vector is None else vector
     kind, choice = vector.detach().numpy().dtype, choice_of(attention)
@@ -143,6 +124,53 @@ def lay_out(decoder: RecurrentSteps, memories: Mapping[str, Memory], keys: Mappi
     return Prepared(name, layers, looked_at, bias_ih, reads_alone(attention))
 
 
+_laid_out: WeakKeyDictionary[RecurrentSteps, tuple[Any, Any]] = WeakKeyDictionary()
+"""The weights of decoders in the kernel's layout, with the digest of the weights."""
+
+
+def _layers(decoder: RecurrentSteps) -> tuple[Any, Tensor]:
+    """The weights in the kernel's layout, and the bias of the gates. They are laid out again if they have changed."""
+    from regard.fast.cpu.digest import digest
+    from regard.fast.cpu.layout import KINDS
+    from regard.fast.cpu.step import Layers
+
+    query, _ = score_weights(attended(decoder)[1])
+    stack, cells = decoder.stack, StackWeights(decoder)
+    weight_ih, _, bias_ih, _ = cells.first
+    said = decoder.combine if decoder.combine is not None else decoder.narrow
+    nothing = bias_ih.new_empty(0, 1)
+    said_bias = None if said is None else said.bias
+    used = {
+        "word": weight_ih[:, : decoder.embedding.size],
+        "read": read_weight(decoder),
+        "recurrent": cells.recurrent,
+        "recurrent_bias": cells.recurrent_bias,
+        "below": cells.below,
+        "below_bias": cells.below_bias,
+        "query": nothing if query is None else query,
+        "combine": nothing if said is None else said.weight,
+        "combine_bias": bias_ih.new_zeros(decoder.readout_size) if said_bias is None else said_bias,
+        "output": decoder.output.weight,
+        "output_bias": decoder.output.bias,
+    }
+    kind = KINDS[str(kernel_of(stack.each()))]
+    now = (kind, stack.residual, *digest(list(used.values())))
+    before, layers = _laid_out.get(decoder, (None, None))
+    if before != now:
+        made = {name: _packed(name, weight) for name, weight in used.items()}
+        layers = Layers(kind=kind, residual=stack.residual, **made)
+        _laid_out[decoder] = now, layers
+    return layers, bias_ih
+
+
+def _packed(name: str, weight: Tensor) -> Any:
+    from regard.fast.cpu.layout import panels, stacked_panels
+
+    if name.endswith("bias"):
+        return weight.detach().numpy().copy()
+    return stacked_panels(weight) if name in ("recurrent", "below") else panels(weight).copy()
+
+
 def step(decoder: RecurrentSteps, tokens: Tensor, state: State) -> Step:
     """`RecurrentDecoder.step` for a supported decoder."""
     from regard.fast.cpu.step import Rows, step_part
@@ -160,7 +188,9 @@ def step(decoder: RecurrentSteps, tokens: Tensor, state: State) -> Step:
     looked = state.looks.get(prepared.name)
     weights, said = new(rows, positions), new(rows, decoder.readout_size)
     logits = new(rows, len(decoder.output.weight))
+    sources = torch.arange(shape[0]).repeat_interleave(shape[1])
     tensors = Rows(
+        sources,
         embedded,
         inputs,
         _fed(decoder, state, states[0]),

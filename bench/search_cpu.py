@@ -1,0 +1,119 @@
+"""Greedy and beam search on the CPU beside the plainest PyTorch loop, on the same work, in one run.
+
+    OMP_NUM_THREADS=2 python bench/search_cpu.py --json result.json
+    OMP_NUM_THREADS=2 python bench/search_cpu.py --cells gru --layers 1
+
+The model of `text_cpu.py`, its weights random; both sides read 20 tokens and write exactly 20, for 64 sentences at once
+and for one sentence at a time. The sides take turns; a ratio is one of medians over the rounds, both sides warm. Exit
+status 1 if a bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import torch
+import written
+from plain_cpu import SIZE, TYPES, Plain
+from torch import Tensor
+
+ROWS, LENGTH = 64, 20
+BARS = {"greedy": 1.5, "beam 5": 2.0, "greedy, one sentence": 2.0, "beam 5, one sentence": 2.0}
+"""{task: least ratio}"""
+SECONDS = 0.25
+"""Least duration of a measurement."""
+
+
+def our_searches(cell: str, layers: int, source: Tensor) -> dict[str, Callable[[Tensor], Any]]:
+    """The searches of our model, by name."""
+    from regard.data.batch import Tokens
+    from regard.nn import Attention, Embedding, RecurrentDecoder, RecurrentEncoder
+    from regard.nn.search import Beam, Greedy, Limits
+
+    shape: dict[str, Any] = {"cell": cell, "size": SIZE, "layers": layers}
+    encoder = RecurrentEncoder(Embedding(TYPES, SIZE), **shape).eval()
+    decoder = RecurrentDecoder(
+        Embedding(TYPES, SIZE),
+        {"source": encoder},
+        attention={"source": Attention(SIZE, encoder.value_size, score="additive")},
+        state="current",
+        **shape,
+    ).eval()
+    limits = Limits(minimum=LENGTH - 1, maximum=LENGTH - 1)
+
+    def run(search: Any) -> Callable[[Tensor], Any]:
+        @torch.inference_mode()
+        def write(source: Tensor) -> Any:
+            tokens = Tokens(source, torch.full((len(source),), source.shape[1]))
+            return decoder.predict({"source": encoder(tokens)}, search)
+
+        return write
+
+    return {"greedy": run(Greedy(limits)), "beam 5": run(Beam(5, limits=limits))}
+
+
+def rate(call: Callable[[Tensor], Any], source: Tensor) -> float:
+    """Sentences per second."""
+    begun, done = time.perf_counter(), 0
+    while (passed := time.perf_counter() - begun) < SECONDS:
+        call(source)
+        done += len(source)
+    return done / passed
+
+
+def compare(cell: str, layers: int, rounds: int) -> dict[str, dict[str, float]]:
+    """{task: the medians of both sides, and their ratio}."""
+    torch.manual_seed(0)
+    source = torch.randint(4, TYPES, (ROWS, LENGTH))
+    plain, ours = Plain(cell, layers).eval(), our_searches(cell, layers, source)
+    plainly: dict[str, Callable[[Tensor], Any]] = {
+        "greedy": lambda source: plain.greedy(source, LENGTH),
+        "beam 5": lambda source: plain.beam(source, LENGTH),
+    }
+    sides = {"ours": ours, "plain": plainly}
+    found: dict[str, dict[str, float]] = {}
+    for task in BARS:
+        given = source[:1] if "one" in task else source
+        rates: dict[str, list[float]] = {name: [] for name in sides}
+        for round_ in range(rounds + 1):
+            for name, searches in sides.items():
+                measured = rate(searches[task.split(",")[0]], given)
+                if round_:  # the first is to warm up
+                    rates[name].append(measured)
+        ours_, plain_ = median(rates["ours"]), median(rates["plain"])
+        found[task] = {"ours": ours_, "plain": plain_, "ratio": ours_ / plain_, "bar": BARS[task]}
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+    parser.add_argument("--cells", nargs="+", choices=("gru", "lstm"), default=["gru", "lstm"])
+    parser.add_argument("--layers", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--rounds", type=int, default=5)
+    options = written.parse(parser)
+    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads; sentences per second", flush=True)
+    print(f"{'cell':5} {'layers':>6} {'task':22} {'ours':>8} {'plain':>8} {'ratio':>6} {'bar':>5}")
+    results: list[dict[str, Any]] = []
+    for cell in options.cells:
+        for layers in options.layers:
+            for task, row in compare(cell, layers, options.rounds).items():
+                results.append({"cell": cell, "layers": layers, "task": task, **row})
+                print(
+                    f"{cell:5} {layers:6} {task:22} {row['ours']:8.1f} {row['plain']:8.1f} {row['ratio']:6.2f} "
+                    f"{row['bar']:5.1f}",
+                    flush=True,
+                )
+    missed = [row for row in results if row["ratio"] < row["bar"]]
+    written.write_json(options.json, {"torch": str(torch.__version__), "results": results})
+    if missed:
+        print(f"Missed: {len(missed)} of {len(results)}.")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+# mypy: disable-error-code="no-any-return, call-arg, var-annotated"
+"""From the inputs of the output layer to the best words of each row, without keeping the logits.
+
+The output layer is computed a few hundred words at a time, for all rows. While they are in the cache, their logits are
+added to log Σ exp of each row and compared with the best so far. The sums of a row do not depend on the other rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from regard.fast.cpu.best import gather_best, highest_of, insert, summed
+from regard.fast.cpu.product import Target, Window, multiply
+from regard.fast.cpu.step import Layers
+from regard.fast.cpu.tile import WIDTH
+from regard.structures.kernels.cpu.compilation import part
+from regard.structures.kernels.cpu.exponential import exponential
+from regard.structures.kernels.cpu.rows import copy
+
+Array = Any
+PANELS = 256 // WIDTH
+"""Panels of the output layer that are computed at once."""
+
+
+class Ranked(NamedTuple):
+    """The result for n rows, and scratch.
+
+    normalizers     (n) log Σ exp of all logits
+    values, words   (n, C) the best allowed words, best first; −inf if there are fewer
+    highest         (n) scratch   logits (n, PANELS · WIDTH) scratch
+    """
+
+    normalizers: Array
+    values: Array
+    words: Array
+    highest: Array
+    logits: Array
+
+
+@part
+def room_to_rank(count: int, best: int, like: Any) -> Ranked:
+    kind = like.dtype
+    return Ranked(
+        np.empty(count, kind),
+        np.empty((count, best), kind),
+        np.empty((count, best), np.int64),
+        np.empty(count, kind),
+        np.empty((count, PANELS * WIDTH), kind),
+    )
+
+
+@part
+def _add(row: Array, i: int, ranked: Ranked) -> None:
+    """Add the logits of some words to log Σ exp, kept as a maximum and a sum relative to it."""
+    highest, before = highest_of(row), ranked.highest[i]
+    if highest > before or highest != highest:
+        ranked.normalizers[i] *= exponential(before - highest)
+        ranked.highest[i] = highest
+    ranked.normalizers[i] += summed(row, ranked.highest[i])
+
+
+@part
+def rank(count: int, said: Window, layers: Layers, forbidden: Array, only: Array, ranked: Ranked) -> None:
+    """Rank the words of `count` rows.
+
+    said        the inputs of the output layer
+    forbidden   words that are not allowed
+    only        (n) the only word that is allowed in a row; −1: all others are too
+    """
+    vocabulary = len(layers.output_bias)
+    for i in range(count):
+        ranked.highest[i] = -np.inf
+        ranked.normalizers[i] = 0
+        ranked.values[i, :] = -np.inf
+        ranked.words[i, :] = 0
+    for first in range(0, len(layers.output), PANELS):
+        low = first * WIDTH
+        width = min(PANELS * WIDTH, vocabulary - low)
+        for i in range(count):
+            copy(layers.output_bias[low : low + width], ranked.logits[i, :width])
+        weights = layers.output[first : min(first + PANELS, len(layers.output))]
+        multiply(count, said, weights, Target(ranked.logits, 0, 1, 0, True))
+        for i in range(count):
+            row = ranked.logits[i, :width]
+            _add(row, i, ranked)
+            for word in forbidden:
+                if low <= word < low + width:
+                    row[word - low] = -np.inf
+            if only[i] < 0:
+                gather_best(row, low, ranked.values[i], ranked.words[i])
+            elif low <= only[i] < low + width:
+                insert(row[only[i] - low], only[i], ranked.values[i], ranked.words[i])
+    for i in range(count):
+        ranked.normalizers[i] = ranked.highest[i] + np.log(ranked.normalizers[i])

@@ -1,0 +1,112 @@
+"""Searches in one kernel on the CPU: which ones, and what Python lays out for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import torch
+
+from regard.fast.paths.fused import CHANGED
+from regard.fast.paths.fused_step import SEARCHED, Prepared, layers_lack
+from regard.fast.recurrence import decoder_lacks, knows_decoder
+from regard.nn.decoders.recurrent_steps import RecurrentSteps, State
+from regard.nn.path import Replaces
+from regard.nn.search.stepper import Bounds, Stepper
+
+if TYPE_CHECKING:
+    from regard.fast.cpu.whole_search import Allowed, How, Start
+
+STEPPERS = Replaces(Stepper)
+"""What a search asks for its steps; not an ensemble."""
+LARGEST = 2**26
+"""Attention weights of all steps together, for which memory is reserved before the search."""
+
+
+def takes(stepper: Stepper, bounds: Bounds, hypotheses: int) -> bool:
+    """Whether the kernels search with this decoder."""
+    if not STEPPERS(stepper):
+        return False
+    decoder: Any = stepper.decoder
+    return (
+        SEARCHED(decoder)
+        and decoder.copying is None
+        and decoder.output.weight.dtype == torch.float32
+        and knows_decoder(decoder, stepper.memories)
+        and not layers_lack(decoder)
+        and _room(stepper, bounds, hypotheses) <= LARGEST
+    )
+
+
+def lacks(stepper: Stepper, bounds: Bounds) -> str:
+    """Why the kernels do not search with this decoder; empty if they do."""
+    if not STEPPERS(stepper):
+        return "Several models search together."
+    decoder: Any = stepper.decoder
+    if not SEARCHED(decoder):
+        return CHANGED
+    if decoder.copying is not None:
+        return "The decoder copies."
+    if decoder.output.weight.dtype != torch.float32:
+        return "The kernels search in single precision."
+    return decoder_lacks(decoder, stepper.memories) or layers_lack(decoder)
+
+
+def _room(stepper: Stepper, bounds: Bounds, hypotheses: int) -> int:
+    positions = max(memory.mask.shape[1] for memory in stepper.memories.values())
+    return bounds.steps * len(stepper.lengths) * hypotheses * positions
+
+
+def started(stepper: Stepper, bounds: Bounds) -> tuple[Prepared, How, Start, Allowed] | None:
+    """What the kernels are given, see `regard.fast.cpu.whole_search`; None if the decoder was not prepared for them."""
+    from regard.fast.cpu.whole_search import How, Start
+
+    decoder = cast(RecurrentSteps, stepper.decoder)
+    state = cast(State, stepper.start())
+    prepared = state.constants.prepared
+    if type(prepared) is not Prepared:
+        return None
+    rows, projected = len(stepper.lengths), state.constants.projected
+    nothing = prepared.bias.new_empty(rows, 0)
+    looked = state.looks.get(prepared.name, nothing).reshape(rows, -1)
+    start = Start(
+        decoder.embedding.weight.detach().contiguous().numpy(),
+        prepared.bias.detach().numpy(),
+        (nothing.new_empty(0, len(prepared.bias)) if projected is None else projected[:, 0])
+        .detach()
+        .contiguous()
+        .numpy(),
+        torch.stack([layer.reshape(rows, -1) for layer in state.layers]).detach().numpy(),
+        looked.detach().contiguous().numpy(),
+        decoder.readout_size,
+        decoder.readout_size if decoder.looks_after else 0,
+    )
+    how = How(decoder.looks_after, decoder.combine is not None, prepared.alone, state.feed is not None)
+    return prepared, how, start, _allowed(stepper, bounds)
+
+
+def _allowed(stepper: Stepper, bounds: Bounds) -> Allowed:
+    from regard.fast.cpu.whole_search import Allowed
+
+    rows = len(stepper.lengths)
+    ids, lengths = np.zeros((rows, 0), np.int64), np.zeros(rows, np.int64)
+    if bounds.prefix is not None:
+        ids = bounds.prefix.ids.long().contiguous().numpy()
+        lengths = bounds.prefix.lengths.long().contiguous().numpy()
+    return Allowed(
+        stepper.begin,
+        bounds.end,
+        bounds.steps,
+        bounds.minimum,
+        bounds.last.long().contiguous().numpy(),
+        np.array([*bounds.forbidden, bounds.end], np.int64),
+        ids,
+        lengths,
+    )
+
+
+def parts_for(sources: int, hypotheses: int) -> int:
+    """Number of threads."""
+    from regard.structures.kernels.cpu.parallel import shares
+
+    return min(sources, shares(sources * hypotheses))

@@ -1,0 +1,113 @@
+"""Searches in one kernel on the CPU: as step by step, in the same bits for any batch, with the weights of now."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from regard.errors import RegardError
+from regard.fast.paths.beam_cpu import BeamOnCPU
+from regard.fast.paths.greedy_cpu import GreedyOnCPU
+from regard.nn.path import only, without_fast_paths
+from regard.nn.search import Beam, Ensemble, Greedy, Limits, Stepper
+
+from .conftest import model, tokens
+
+ROWS = [[4, 5, 6, 7, 8], [9, 4], [10, 6, 4, 4], [5], [7, 7, 7, 9, 10, 4, 4], [8, 5, 6], [6, 6], [10]]
+PREFIX = tokens([4], [], [5, 6, 7], [], [8, 9, 4, 4, 5, 6], [9], [10, 4], [])
+LIMITS = {
+    "no limits": Limits(),
+    "lengths": Limits(minimum=3, maximum=5),
+    "prefix": Limits(prefix=PREFIX, maximum=9),
+    "forbidden": Limits(forbidden=(0, 2, 5, 7)),
+}
+KINDS = {
+    "gru": {},
+    "current": {"state": "current"},
+    "every step": {"condition": ("start", "every-step", "attention")},
+    "lstm": {"cell": "lstm", "layers": 2},
+    "location": {"score": "location"},
+    "dot": {"score": "general", "state": "current", "feed": False},
+}
+SEARCHES = {
+    "greedy": (Greedy, GreedyOnCPU),
+    "beam": (lambda limits: Beam(4, best=3, limits=limits), BeamOnCPU),
+}
+
+
+def stepper_of(rows=ROWS, **options):
+    encoder, decoder = model(seed=5, **options)
+    return Stepper(decoder.eval(), {"source": encoder.eval()(tokens(*rows))})
+
+
+def equal(found, truth):
+    assert torch.equal(found.tokens, truth.tokens)
+    assert torch.equal(found.lengths, truth.lengths)
+    for field in ("scores", "token_scores", "attention"):
+        torch.testing.assert_close(getattr(found, field), getattr(truth, field), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("limits", LIMITS)
+@pytest.mark.parametrize("name", SEARCHES)
+def test_as_step_by_step(name, limits, kind):
+    make, path = SEARCHES[name]
+    found = stepper_of(**KINDS[kind])
+    assert path().takes(*((make(LIMITS[limits]),) if name == "beam" else ()), *arguments(name, found, limits))
+    with without_fast_paths():
+        truth = make(LIMITS[limits])(found)
+    equal(make(LIMITS[limits])(found), truth)
+
+
+def arguments(name, stepper, limits):
+    from regard.nn.search.greedy import MostProbable
+
+    bounds = LIMITS[limits].of(stepper)
+    return (stepper, bounds) if name == "beam" else (stepper, MostProbable(), bounds)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("kind", ["current", "lstm"])
+def test_any_batch_gives_the_same_bits(name, kind):
+    search = SEARCHES[name][0](Limits())
+    together = search(stepper_of(**KINDS[kind]))
+    order = [6, 2, 0, 7, 4]
+    for rows in (order, order[:4]):
+        others = search(stepper_of([ROWS[row] for row in rows], **KINDS[kind]))
+        for place, row in enumerate(rows):
+            for rank in range(together.tokens.shape[1]):
+                length = int(together.lengths[row, rank])
+                assert others.content(place, rank) == together.content(row, rank)
+                assert torch.equal(
+                    others.token_scores[place, rank, :length], together.token_scores[row, rank, :length]
+                )
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_changed_weights_are_used(name):
+    search, found = SEARCHES[name][0](Limits(minimum=3, maximum=6)), stepper_of()
+    search(found)
+    decoder = found.decoder
+    decoder.output.weight.data[4:8] *= -3  # no version counter sees this
+    decoder.stack.cell(0).weight_hh.detach().numpy()[2, 3] += 0.5
+    with without_fast_paths():
+        truth = search(found)
+    equal(search(found), truth)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_damaged_weights_raise_the_same_error(name):
+    search, found = SEARCHES[name][0](Limits()), stepper_of()
+    with torch.no_grad():
+        found.decoder.output.bias[6] = torch.nan
+    with pytest.raises(RegardError, match="not finite"):
+        search(found)
+
+
+def test_ensembles_are_searched_step_by_step():
+    for make, path in SEARCHES.values():
+        both = Ensemble([stepper_of(), stepper_of(state="current")])
+        search = make(Limits())
+        with only(path):
+            found = search(both)
+        equal(search(both), found)
