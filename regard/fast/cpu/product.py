@@ -47,11 +47,11 @@ def _tiles(count: int, source: Window, panels: Array, panel: int, target: Target
         first_tile(rows, place + i * step, step, column, panels, panel,
                    out, out_place + i * out_step, out_step, out_column, add)  # fmt: skip
         i += FIRST
-    if i + SECOND <= count:
+    while i + SECOND <= count:
         second_tile(rows, place + i * step, step, column, panels, panel,
                     out, out_place + i * out_step, out_step, out_column, add)  # fmt: skip
         i += SECOND
-    if i + THIRD <= count:
+    while i + THIRD <= count:
         third_tile(rows, place + i * step, step, column, panels, panel,
                    out, out_place + i * out_step, out_step, out_column, add)  # fmt: skip
         i += THIRD

@@ -31,7 +31,7 @@ def _shape() -> tuple[int, tuple[int, int, int, int], bool]:
     if platform.machine().lower() not in ("x86_64", "amd64", "i386", "x86"):
         return 16, (4, 3, 2, 1), False
     if binding.get_host_cpu_features().get("avx512f", False):
-        return 32, (8, 4, 2, 1), True
+        return 32, (8, 5, 2, 1), True
     return 16, (6, 4, 2, 1), True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -131,7 +132,26 @@ _laid_out: WeakKeyDictionary[RecurrentSteps, tuple[Any, Any]] = WeakKeyDictionar
 def _layers(decoder: RecurrentSteps) -> tuple[Any, Tensor]:
     """The weights in the kernel's layout, and the bias of the gates. They are laid out again if they have changed."""
     from regard.fast.cpu.digest import digest
-    from regard.fast.cpu.layout import KINDS
+
+    query, _ = score_weights(attended(decoder)[1])
+    cells = [cell.torch_weights() for cell in decoder.stack.each()]
+    said = decoder.combine if decoder.combine is not None else decoder.narrow
+    weights = [*chain.from_iterable(cells), decoder.output.weight, decoder.output.bias]
+    weights += [query] if query is not None else []
+    weights += [said.weight] if said is not None else []
+    weights += [said.bias] if said is not None and said.bias is not None else []
+    kinds = (kernel_of(decoder.stack.each()), decoder.stack.residual, decoder.feeds, decoder.looks_after)
+    now = (*kinds, query is None, said is None, *digest(weights))
+    before, layers = _laid_out.get(decoder, (None, None))
+    if before != now:
+        layers = _lay_out_layers(decoder)
+        _laid_out[decoder] = now, layers
+    return layers, cells[0][2]
+
+
+def _lay_out_layers(decoder: RecurrentSteps) -> Any:
+    """Copies of the weights, which do not change with them."""
+    from regard.fast.cpu.layout import KINDS, panels, stacked_panels
     from regard.fast.cpu.step import Layers
 
     query, _ = score_weights(attended(decoder)[1])
@@ -140,35 +160,21 @@ def _layers(decoder: RecurrentSteps) -> tuple[Any, Tensor]:
     said = decoder.combine if decoder.combine is not None else decoder.narrow
     nothing = bias_ih.new_empty(0, 1)
     said_bias = None if said is None else said.bias
-    used = {
-        "word": weight_ih[:, : decoder.embedding.size],
-        "read": read_weight(decoder),
-        "recurrent": cells.recurrent,
-        "recurrent_bias": cells.recurrent_bias,
-        "below": cells.below,
-        "below_bias": cells.below_bias,
-        "query": nothing if query is None else query,
-        "combine": nothing if said is None else said.weight,
-        "combine_bias": bias_ih.new_zeros(decoder.readout_size) if said_bias is None else said_bias,
-        "output": decoder.output.weight,
-        "output_bias": decoder.output.bias,
-    }
-    kind = KINDS[str(kernel_of(stack.each()))]
-    now = (kind, stack.residual, *digest(list(used.values())))
-    before, layers = _laid_out.get(decoder, (None, None))
-    if before != now:
-        made = {name: _packed(name, weight) for name, weight in used.items()}
-        layers = Layers(kind=kind, residual=stack.residual, **made)
-        _laid_out[decoder] = now, layers
-    return layers, bias_ih
-
-
-def _packed(name: str, weight: Tensor) -> Any:
-    from regard.fast.cpu.layout import panels, stacked_panels
-
-    if name.endswith("bias"):
-        return weight.detach().numpy().copy()
-    return stacked_panels(weight) if name in ("recurrent", "below") else panels(weight).copy()
+    return Layers(
+        KINDS[str(kernel_of(stack.each()))],
+        stack.residual,
+        panels(weight_ih[:, : decoder.embedding.size]).copy(),
+        panels(read_weight(decoder)).copy(),
+        stacked_panels(cells.recurrent),
+        cells.recurrent_bias.detach().numpy().copy(),
+        stacked_panels(cells.below),
+        cells.below_bias.detach().numpy().copy(),
+        panels(nothing if query is None else query).copy(),
+        panels(nothing if said is None else said.weight).copy(),
+        (bias_ih.new_zeros(decoder.readout_size) if said_bias is None else said_bias).detach().numpy().copy(),
+        panels(decoder.output.weight).copy(),
+        decoder.output.bias.detach().numpy().copy(),
+    )
 
 
 def step(decoder: RecurrentSteps, tokens: Tensor, state: State) -> Step:
