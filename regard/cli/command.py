@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import math
 import shlex
+import sys
 from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Optional
 
@@ -28,10 +31,12 @@ class Command:
 
     heading   the heading above it in `regard --help`
     order     its place there: smaller numbers come first, and headings in the order of their first commands
+    computes  whether it always computes with torch, which is then imported, quickly, before it runs
     """
 
     heading: ClassVar[str] = "More"
     order: ClassVar[int] = 1000
+    computes: ClassVar[bool] = False
 
     @classmethod
     @required("when somebody runs the command")
@@ -55,7 +60,21 @@ def typer_command(name: str, command: type[Command]) -> Any:
         rich_help_panel=command.heading,
     )
     add(command.run)
-    return typer.main.get_command(alone)
+    made = typer.main.get_command(alone)
+    made.computes = command.computes  # type: ignore[attr-defined]
+    return made
+
+
+def import_torch() -> None:
+    """Import torch without searching its objects, which stay, for garbage: neither now nor later."""
+    if "torch" in sys.modules or not gc.isenabled():
+        return
+    gc.disable()
+    try:
+        import_module("torch")
+        gc.freeze()
+    finally:
+        gc.enable()
 
 
 class RegisteredCommands(MutableMapping[str, Any]):
@@ -96,6 +115,13 @@ class RegardGroup(typer.core.TyperGroup):
 
 class HintingCommand(typer.core.TyperCommand):
     """For an option that does not exist, names the settings of this name: --dropout is --set encoder.dropout=…"""
+
+    computes = False
+
+    def invoke(self, ctx: Any) -> Any:
+        if self.computes:
+            import_torch()
+        return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:

@@ -1,46 +1,53 @@
 """Data: from rows in files and packages to batches of encoded columns."""
 
-from regard.data.batch import (
-    BEGIN,
-    END,
-    PAD,
-    UNKNOWN,
-    Batch,
-    Evidence,
-    Sentences,
-    Span,
-    Spelling,
-    Tokens,
-    Trees,
-)
-from regard.data.batches import Batches
-from regard.data.columns import (
-    SPECIAL,
-    AlignmentColumn,
-    AudioColumn,
-    Column,
-    DocumentColumn,
-    EvidenceColumn,
-    FactsColumn,
-    ImageColumn,
-    LabelColumn,
-    SpelledTextColumn,
-    StoryColumn,
-    StreamColumn,
-    TagsColumn,
-    TextColumn,
-    TreeColumn,
-    Vocabulary,
-    column_from_state,
-)
-from regard.data.dataset import Dataset, Rejected, Rejections, write_rejected
-from regard.data.image_values import image_value
-from regard.data.media import Images, Places, Series, Videos
-from regard.data.packages import Package, package
-from regard.data.provider import numbered
-from regard.data.ragged import Ragged
-from regard.data.readers import Reader, Row, read_rows, values
-from regard.data.streams import StreamBatches
+from typing import TYPE_CHECKING
+
+from regard.lazy import at_first_use
+
+if TYPE_CHECKING:
+    from regard.data.batch import (
+        BEGIN,
+        END,
+        PAD,
+        UNKNOWN,
+        Batch,
+        Evidence,
+        Sentences,
+        Span,
+        Spelling,
+        Tokens,
+        Trees,
+    )
+    from regard.data.batches import Batches
+    from regard.data.columns import (
+        SPECIAL,
+        AlignmentColumn,
+        AudioColumn,
+        Column,
+        DocumentColumn,
+        EvidenceColumn,
+        FactsColumn,
+        ImageColumn,
+        LabelColumn,
+        SpelledTextColumn,
+        StoryColumn,
+        StreamColumn,
+        TagsColumn,
+        TextColumn,
+        TreeColumn,
+        Vocabulary,
+        column_from_state,
+    )
+    from regard.data.dataset import Dataset, Rejected, Rejections, write_rejected
+    from regard.data.image_values import image_value
+    from regard.data.media import Images, Places, Series, Videos
+    from regard.data.packages import Package, package
+    from regard.data.provider import numbered
+    from regard.data.ragged import Ragged
+    from regard.data.readers import Reader, Row, read_rows, values
+    from regard.data.streams import StreamBatches
+else:
+    __getattr__ = at_first_use(__name__)
 
 __all__ = [
     "BEGIN",

@@ -27,6 +27,7 @@ from regard.nn.selections import (
 )
 from regard.nn.symbols import LookSymbols
 from regard.parts import NotNegative
+from regard.parts.definition import remember
 from regard.private import tensor_node
 
 
@@ -44,6 +45,7 @@ class Look:
     drawn: Tensor | None = None
 
 
+@remember
 class Attention(nn.Module):
     """Attention over a memory: where a query looks, and the vector that it reads there.
 
@@ -239,6 +241,7 @@ def joined(steps: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     return {name: torch.cat([step[name] for step in steps], 1) for name in (steps[0] if steps else ())}
 
 
+@remember
 class Reading(nn.Module):
     """One `Attention` for each attended memory; their contexts are concatenated, (B, T, context_size).
 

@@ -15,6 +15,7 @@ from regard.errors import RegardError
 from regard.nn.path import Replaces
 from regard.nn.vectors import read_vectors
 from regard.parts import Dropout, Mistakes, Size
+from regard.parts.definition import remember
 from regard.private import eager
 
 Arrange = Callable[[Tensor], Tensor]
@@ -34,6 +35,7 @@ class TokenVectors(Protocol):
     def read(self, tokens: Tokens, arrange: Arrange = as_it_stands) -> Tensor: ...
 
 
+@remember
 class Embedding(nn.Module):
     """ids (…) → vectors (…, size); the vector of PAD is zero and stays so.
 

@@ -16,6 +16,7 @@ from regard.nn.decoders import Distilled
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.path import faster
+from regard.parts.definition import remember
 from regard.structures.kernels.cpu.parallel import without_onednn
 
 
@@ -36,6 +37,7 @@ class Distillation:
         return Distilled(torch.stack(found).mean(0), self.weight)
 
 
+@remember
 class Network(nn.Module):
     """One encoder for each input, one decoder for each output.
 

@@ -21,6 +21,7 @@ A recording replays calls without Python; whether it may is a question of its ow
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -32,8 +33,9 @@ import torch
 from torch import Tensor, nn
 
 from regard import parts
-from regard.parts import names, registry
+from regard.parts import registry
 from regard.parts.contract import base, optional, required
+from regard.parts.definition import as_defined, attributes
 from regard.private import hooked
 
 
@@ -78,36 +80,50 @@ class Path:
 
 
 class _Known:
-    """The paths by call, as of the parts that were registered when they were last collected."""
+    """The paths of the calls that were asked for, as of the parts that were registered then.
+
+    made   one object of each path
+    """
 
     parts: ClassVar[Any] = None
     count: ClassVar[int] = 0
-    by_call: ClassVar[dict[str, tuple[Path, ...]]] = {}
+    by_call: ClassVar[dict[tuple[str, str | None], tuple[Path, ...]]] = {}
+    made: ClassVar[dict[type[Path], Path]] = {}
 
 
-def load() -> None:
-    """Import our own paths, which must see the classes that they replace before anybody changes a method of them."""
-    registry.load_own("path")
-
-
-def paths(call: str, device: str | None = None) -> list[Path]:
+def paths(call: str, device: str | None = None) -> tuple[Path, ...]:
     """The paths that serve a call on a type of device, or on any, in the order in which they are asked."""
     registered = registry.PARTS["path"]
-    if registered is not _Known.parts or len(registered) != _Known.count:
+    changed = registered is not _Known.parts or len(registered) != _Known.count
+    found = None if changed else _Known.by_call.get((call, device))
+    if found is None:
         if torch.compiler.is_compiling():
-            return []  # a compiler cannot trace the import of other packages
-        _collect()
-    return [path for path in _Known.by_call.get(call, ()) if device is None or device in path.devices]
+            return ()  # a compiler cannot trace the import of other packages
+        found = _collect(call, device)
+    return found
 
 
-def _collect() -> None:
-    names("path")
+def _collect(call: str, device: str | None) -> tuple[Path, ...]:
+    """Import the paths of a call, but not those of other calls and devices."""
+    registry.load_installed()
+    registry.load_saying("path", lambda text: _says(text, call, device))
     registered = registry.PARTS["path"]
-    by_call: dict[str, list[Path]] = {}
+    if registered is not _Known.parts or len(registered) != _Known.count:
+        _Known.by_call = {}
+        _Known.parts, _Known.count = registered, len(registered)
+    found = []
     for _, made in sorted(registered.items(), key=lambda one: (one[1].rank, one[0])):
-        by_call.setdefault(made.serves, []).append(made())
-    _Known.by_call = {call: tuple(found) for call, found in by_call.items()}
-    _Known.parts, _Known.count = registered, len(registered)
+        if made.serves == call and (device is None or device in made.devices):
+            found.append(_Known.made.setdefault(made, made()))
+    _Known.by_call[call, device] = tuple(found)
+    return _Known.by_call[call, device]
+
+
+def _says(text: str, call: str, device: str | None) -> bool:
+    """Whether the source of a path says that it serves a call on a device."""
+    devices = re.search(r"^    devices = (.+)$", text, re.MULTILINE)
+    fits = device is None or devices is None or f'"{device}"' in devices[1]
+    return fits and f'serves = "{call}"' in text
 
 
 Answer = Callable[[str, torch.device, tuple[Any, ...], dict[str, Any]], Any]
@@ -250,7 +266,7 @@ class Replaces:
     def __init__(
         self, *kinds: type[Any], methods: Collection[str] | None = None, children: bool = True
     ) -> None:
-        # kept now, so that a method that is replaced on the class later is noticed
+        # as defined, so that a method that was replaced on the class since is noticed
         self.known = {kind: _resolved(kind, methods) for kind in kinds}
         self.children = children and methods is None
 
@@ -287,7 +303,7 @@ def _resolved(kind: type[Any], methods: Collection[str] | None) -> dict[str, Any
     """The methods of a class by name."""
     if methods is None:
         methods = [*methods_of(kind), *(CALLS if issubclass(kind, nn.Module) else ())]
-    return {name: getattr(kind, name) for name in methods}
+    return {name: as_defined(kind, name) for name in methods}
 
 
 def methods_of(kind: type[Any]) -> frozenset[str]:
@@ -296,7 +312,7 @@ def methods_of(kind: type[Any]) -> frozenset[str]:
     return frozenset(
         name
         for one in found
-        for name, value in vars(one).items()
+        for name, value in attributes(one).items()
         if (callable(value) or isinstance(value, property | staticmethod | cached_property))
         and not isinstance(value, type)
         and name not in BUILDING

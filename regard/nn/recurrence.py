@@ -19,6 +19,7 @@ from regard.nn.packing import Packing
 from regard.nn.path import faster
 from regard.nn.watching import record_of
 from regard.parts import Mistakes, Options
+from regard.parts.definition import remember
 from regard.private import transforms_active
 
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -105,6 +106,7 @@ def check_residual(options: Any, mistakes: Mistakes) -> None:
 First = Literal["learned", "zero"]
 
 
+@remember
 class RecurrentLayer(nn.Module):
     """Packed inputs (N, I) → packed outputs (N, directions·size) and the last states (B, directions·size) of the rows.
 
@@ -196,6 +198,7 @@ class RecurrentLayer(nn.Module):
         return torch.cat(outputs, -1), self.last_states(states, whole)
 
 
+@remember
 class Stack(nn.Module):
     """Layer l reads the output of layer l − 1. With `residual`, layers from the second on add their input to
     their output."""

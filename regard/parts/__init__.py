@@ -14,10 +14,9 @@ derived from the registered parts. Packages add parts through the entry point gr
 Names are loaded at first use, so that a command registers itself without pydantic, which `Options` needs.
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from regard.lazy import at_first_use
 
 if TYPE_CHECKING:
     from regard.parts.choice import choose, find, nearest, one_of
@@ -49,32 +48,8 @@ if TYPE_CHECKING:
         is_stream,
     )
     from regard.parts.registry import KINDS, Origin, names, origin, part, register
-
-_HOMES = {
-    "choice": ("choose", "find", "nearest", "one_of"),
-    "contract": ("Contract", "Method", "contract_of", "methods"),
-    "foreign": ("Provenance", "check_installed", "fault", "faults_named", "missing_parts", "used_parts"),
-    "options": (
-        "MAX_SEED",
-        "Count",
-        "Depth",
-        "Dropout",
-        "Mistakes",
-        "NotNegative",
-        "Options",
-        "Plan",
-        "Positive",
-        "Seed",
-        "Settings",
-        "Share",
-        "Size",
-        "Where",
-        "as_data",
-        "is_stream",
-    ),
-    "registry": ("KINDS", "Origin", "names", "origin", "part", "register"),
-}
-"""The public names of each module."""
+else:
+    __getattr__ = at_first_use(__name__)
 
 __all__ = [
     "KINDS",
@@ -114,14 +89,3 @@ __all__ = [
     "register",
     "used_parts",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"regard.parts.{module}"), name)
-    raise AttributeError(f"module 'regard.parts' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

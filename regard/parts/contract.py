@@ -20,6 +20,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from regard.errors import RegardError
+from regard.parts.definition import remember
 
 Base = TypeVar("Base", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -85,11 +86,11 @@ def base(
 ) -> Callable[[Base], Base]:
     """Declare the base class of a kind, and how its parts are constructed; see `Contract`."""
 
-    def remember(made: Base) -> Base:
+    def declare(made: Base) -> Base:
         _CONTRACTS[kind] = Contract(kind, made, gives, also, spread, maker, options, check)
-        return made
+        return remember(made)
 
-    return remember
+    return declare
 
 
 def required(when: str) -> Callable[[Function], Function]:

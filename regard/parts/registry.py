@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 from regard.errors import RegardError
 from regard.parts.contract import check_class, has_options, misspelled
+from regard.parts.definition import remember
 from regard.version import __version__
 
 KINDS = {
@@ -94,7 +95,7 @@ def register(kind: str, name: str) -> Callable[[Registered], Registered]:
             fix="Use letters, digits, - and _, as in my-part.",
         )
 
-    def remember(made: Registered) -> Registered:
+    def add(made: Registered) -> Registered:
         if not own_package(made):
             load_own(kind)  # ours come first, so that a taken name is refused here
         known = PARTS[kind].get(name)
@@ -113,9 +114,9 @@ def register(kind: str, name: str) -> Callable[[Registered], Registered]:
                 )
         _own_options(made, kind, name)
         PARTS[kind][name] = made
-        return made
+        return remember(made)
 
-    return remember
+    return add
 
 
 def _own_options(made: Any, kind: str, name: str) -> None:
@@ -205,6 +206,11 @@ def _canonical(distribution: str) -> str:
 def _load(kind: str) -> None:
     """Import our own parts of a kind and, once, those of installed packages."""
     load_own(kind)
+    load_installed()
+
+
+def load_installed() -> None:
+    """Import the parts of installed packages, once."""
     if GROUP in _loaded:
         return
     _loaded.add(GROUP)
@@ -223,12 +229,38 @@ def load_own(kind: str) -> None:
     if kind in _loaded:
         return
     _loaded.add(kind)
+    for module in _modules(kind):
+        import_module(module)
+
+
+def load_saying(kind: str, says: Callable[[str], bool]) -> None:
+    """Import our own parts of a kind whose source says something; a module without its source is imported."""
+    if kind in _loaded:
+        return
+    for module, text in _sources(kind).items():
+        if text is None or says(text):
+            import_module(module)
+
+
+@cache
+def _sources(kind: str) -> dict[str, str | None]:
+    """The text of every module with parts of a kind, by its name."""
+    found = {}
+    for module in _modules(kind):
+        spec = find_spec(module)
+        file = None if spec is None or spec.origin is None else Path(spec.origin)
+        found[module] = (
+            file.read_text(encoding="utf-8") if file is not None and file.suffix == ".py" else None
+        )
+    return found
+
+
+def _modules(kind: str) -> Iterator[str]:
+    """The names of all modules in the folders of a kind."""
     for package in _FOLDERS[kind]:
-        if not _is_here(package):
-            continue
-        folder = import_module(package)
-        for module in pkgutil.iter_modules(folder.__path__):
-            import_module(f"{package}.{module.name}")
+        if _is_here(package):
+            for module in pkgutil.iter_modules(import_module(package).__path__):
+                yield f"{package}.{module.name}"
 
 
 def _load_module(kind: str, name: str) -> None:

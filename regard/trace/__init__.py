@@ -22,18 +22,25 @@ Nothing here needs torch, and everything can be written to and read from JSON, s
 machine.
 """
 
-from regard.trace.beam import BeamNode, BeamTree
-from regard.trace.glimpses import Glimpses
-from regard.trace.heads import LayerHeads
-from regard.trace.pointed import Pointed, written
-from regard.trace.potentials import Potentials
-from regard.trace.seen import Seen, SeenImage, SeenPoints, SeenSeries, SeenVideo
-from regard.trace.structure import TracedStructure
-from regard.trace.structures import Arcs, Hops, Nodes, Segments, SentenceWords
-from regard.trace.tape import Tape
-from regard.trace.trace import Trace
-from regard.trace.traced import Array, Traced
-from regard.trace.views import Panel
+from typing import TYPE_CHECKING
+
+from regard.lazy import at_first_use
+
+if TYPE_CHECKING:
+    from regard.trace.beam import BeamNode, BeamTree
+    from regard.trace.glimpses import Glimpses
+    from regard.trace.heads import LayerHeads
+    from regard.trace.pointed import Pointed, written
+    from regard.trace.potentials import Potentials
+    from regard.trace.seen import Seen, SeenImage, SeenPoints, SeenSeries, SeenVideo
+    from regard.trace.structure import TracedStructure
+    from regard.trace.structures import Arcs, Hops, Nodes, Segments, SentenceWords
+    from regard.trace.tape import Tape
+    from regard.trace.trace import Trace
+    from regard.trace.traced import Array, Traced
+    from regard.trace.views import Panel
+else:
+    __getattr__ = at_first_use(__name__)
 
 __all__ = [
     "Arcs",

@@ -3,10 +3,9 @@
 Names are loaded at first use: a spec needs only the optimizers and schedules of this folder.
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from regard.lazy import at_first_use
 
 if TYPE_CHECKING:
     from regard.training.callbacks import Callback
@@ -18,28 +17,8 @@ if TYPE_CHECKING:
     from regard.training.schedules import Schedule
     from regard.training.state import Generators, seed_everything
     from regard.training.weights import Transfer, start_from
-
-_HOMES = {
-    "BarProgress": "regard.training.progress",
-    "BatchSource": "regard.training.loop",
-    "Callback": "regard.training.callbacks",
-    "Generators": "regard.training.state",
-    "Interrupted": "regard.training.machine",
-    "LineProgress": "regard.training.progress",
-    "Logger": "regard.training.loggers",
-    "OptimizerPart": "regard.training.optimizers",
-    "Progress": "regard.training.progress",
-    "Result": "regard.training.loop",
-    "Schedule": "regard.training.schedules",
-    "Transfer": "regard.training.weights",
-    "fit": "regard.training.loop",
-    "make_accelerator": "regard.training.machine",
-    "make_progress": "regard.training.progress",
-    "process_rank": "regard.training.machine",
-    "seed_everything": "regard.training.state",
-    "start_from": "regard.training.weights",
-    "world_size": "regard.training.machine",
-}
+else:
+    __getattr__ = at_first_use(__name__)
 
 __all__ = [
     "BarProgress",
@@ -62,9 +41,3 @@ __all__ = [
     "start_from",
     "world_size",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'regard.training' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)

@@ -130,10 +130,16 @@ def _nodes(node: ast.AST, typing: bool) -> Iterator[tuple[ast.AST, bool]]:
         node, typing = waiting.pop()
         if isinstance(node, READ):
             yield node, typing
-        guarded = node.body if isinstance(node, ast.If) and _name(node.test) == "TYPE_CHECKING" else ()
+        guarded = node.body if isinstance(node, ast.If) and _is_typing(node) else ()
         for child in ast.iter_child_nodes(node):
             if not isinstance(child, LEAVES):
                 waiting.append((child, typing or child in guarded))
+
+
+def _is_typing(node: ast.If) -> bool:
+    """Whether only a type checker reads the body: a room that loads these names at first use imports them too."""
+    at_first_use = any("at_first_use" in ast.unparse(one) for one in node.orelse)
+    return _name(node.test) == "TYPE_CHECKING" and not at_first_use
 
 
 def _import_from(source: Source, node: ast.ImportFrom, typing: bool, modules: set[str]) -> None:

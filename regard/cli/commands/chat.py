@@ -47,6 +47,7 @@ class ChatCommand(Command):
 
     heading = "Use"
     order = 130
+    computes = True
 
     @classmethod
     def run(

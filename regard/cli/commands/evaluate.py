@@ -38,6 +38,7 @@ class EvaluateCommand(Command):
 
     heading = "Train and measure"
     order = 20
+    computes = True
 
     @classmethod
     def run(

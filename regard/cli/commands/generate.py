@@ -23,6 +23,7 @@ class GenerateCommand(Command):
 
     heading = "Use"
     order = 120
+    computes = True
 
     @classmethod
     def run(

@@ -42,6 +42,7 @@ class PredictCommand(Command):
 
     heading = "Use"
     order = 110
+    computes = True
 
     @classmethod
     def run(

@@ -28,6 +28,7 @@ class ScoreCommand(Command):
 
     heading = "Use"
     order = 140
+    computes = True
 
     @classmethod
     def run(

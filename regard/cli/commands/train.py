@@ -28,6 +28,7 @@ class TrainCommand(Command):
 
     heading = "Train and measure"
     order = 10
+    computes = True
 
     @classmethod
     def run(

@@ -7,21 +7,28 @@ stream_split   hold out the end of a continuous text
 inputs         files of inputs for a trained model
 """
 
-from regard.data.readers.row import remarks_of
-from regard.data.sources.inputs import InputFile, open_inputs
-from regard.data.sources.repeated import repeated_inputs
-from regard.data.sources.splits import (
-    Splits,
-    build_dataset,
-    changes,
-    digests,
-    file_fields,
-    has_test,
-    open_files,
-    open_splits,
-    with_absolute_paths,
-    with_group,
-)
+from typing import TYPE_CHECKING
+
+from regard.lazy import at_first_use
+
+if TYPE_CHECKING:
+    from regard.data.readers.row import remarks_of
+    from regard.data.sources.inputs import InputFile, open_inputs
+    from regard.data.sources.repeated import repeated_inputs
+    from regard.data.sources.splits import (
+        Splits,
+        build_dataset,
+        changes,
+        digests,
+        file_fields,
+        has_test,
+        open_files,
+        open_splits,
+        with_absolute_paths,
+        with_group,
+    )
+else:
+    __getattr__ = at_first_use(__name__)
 
 __all__ = [
     "InputFile",

@@ -30,6 +30,7 @@ from regard.nn.memory import Memory
 from regard.nn.recurrence import Stack
 from regard.nn.scores.two_level import TwoLevel
 from regard.parts import Mistakes, NotNegative, Plan
+from regard.parts.definition import remember
 
 Condition = Literal["start", "first-input", "every-step", "output", "gate", "attention"]
 Bridging = Literal["tanh", "linear", "copy"]
@@ -66,6 +67,7 @@ class OutputGate(nn.Linear):
         return torch.sigmoid(super().forward(summary)).unsqueeze(1)
 
 
+@remember
 class Readout(nn.Linear):
     """o_t = tanh(W [s_t; c_t; e(y_{t−1}); h] + b), where all but s_t may be missing; h is the summary.
 

@@ -19,8 +19,10 @@ from regard.nn.packing import Packing
 from regard.nn.path import faster
 from regard.nn.repetition import repetition_total
 from regard.parts import Mistakes, Plan
+from regard.parts.definition import remember
 
 
+@remember
 class Output(nn.Module):
     """logits = V o + b.
 

@@ -39,6 +39,7 @@ from regard.nn.search import Hypotheses
 from regard.nn.selections import ScoreFunction
 from regard.nn.stepping import Step
 from regard.parts import Options, find
+from regard.parts.definition import remember
 from regard.trace.prediction import Prediction
 
 # word, summary and context are projected separately, each as soon as it is known
@@ -119,6 +120,7 @@ class State:
         )
 
 
+@remember
 class RecurrentSteps(StepwiseDecoder):
     """s_t from s_{t−1}, the previous word and the context. See `RecurrentDecoder` for the arguments; it
     computes whole outputs with these steps."""

@@ -20,6 +20,7 @@ from regard.nn.packing import Packing
 from regard.nn.search import Hypotheses, Stepper, score
 from regard.nn.stepping import Step
 from regard.parts.contract import optional, required
+from regard.parts.definition import remember
 from regard.trace import Trace
 from regard.trace.prediction import Alternative, Prediction
 
@@ -44,6 +45,7 @@ class ForcedCost:
     parts: Mapping[str, Tensor] = field(default_factory=dict)
 
 
+@remember
 class StepwiseDecoder(Decoder):
     """p(y | x) = Π_t p(y_t | y_<t, x); `start` and `step` serve both teacher forcing and every search.
 

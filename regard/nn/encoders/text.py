@@ -20,6 +20,7 @@ from regard.nn.parents import Parents
 from regard.nn.spelling import ConvolutionalSpelling, RecurrentSpelling, SpelledEmbedding
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Count, Dropout, Mistakes, Plan, Size
+from regard.parts.definition import remember
 
 
 class CharactersOptions(parts.Settings):
@@ -62,6 +63,7 @@ class TextEncoderOptions(EmbeddingOptions):
     """Add a soft parent to each value of the memory; default: none."""
 
 
+@remember
 class TextEncoder(Encoder):
     """The base class of encoders with one memory position for each unit of a text."""
 

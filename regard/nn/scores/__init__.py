@@ -10,15 +10,22 @@ location     v · tanh(U q + W h + V f), f = F * α of the previous step    (Cho
 history      v · tanh(U q + W h + g r), r = Σ α of all previous steps     (See 2017)
 """
 
-from regard.nn.scores.additive import Additive
-from regard.nn.scores.dot import Dot
-from regard.nn.scores.general import General
-from regard.nn.scores.history import History
-from regard.nn.scores.linear import Linear
-from regard.nn.scores.location import Location
-from regard.nn.scores.perceptron import Perceptron
-from regard.nn.scores.scaled_dot import ScaledDot
-from regard.nn.scores.score import AnyScore, AttentionScore, make_score
+from typing import TYPE_CHECKING
+
+from regard.lazy import at_first_use
+
+if TYPE_CHECKING:
+    from regard.nn.scores.additive import Additive
+    from regard.nn.scores.dot import Dot
+    from regard.nn.scores.general import General
+    from regard.nn.scores.history import History
+    from regard.nn.scores.linear import Linear
+    from regard.nn.scores.location import Location
+    from regard.nn.scores.perceptron import Perceptron
+    from regard.nn.scores.scaled_dot import ScaledDot
+    from regard.nn.scores.score import AnyScore, AttentionScore, make_score
+else:
+    __getattr__ = at_first_use(__name__)
 
 __all__ = [
     "Additive",

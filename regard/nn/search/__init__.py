@@ -1,13 +1,20 @@
-from regard.nn.search.beam import Beam
-from regard.nn.search.greedy import Greedy
-from regard.nn.search.hypotheses import Hypotheses
-from regard.nn.search.sample import Sample
+from typing import TYPE_CHECKING
+
+from regard.lazy import at_first_use
 from regard.nn.search.score import score
-from regard.nn.search.search import Request, Search
-from regard.nn.search.stepper import Ensemble, Limits, Stepper
 from regard.nn.search.token_by_token import TokenChoice, token_by_token
-from regard.nn.search.tree import SearchTree
-from regard.nn.stepping import Stepwise
+
+if TYPE_CHECKING:
+    from regard.nn.search.beam import Beam
+    from regard.nn.search.greedy import Greedy
+    from regard.nn.search.hypotheses import Hypotheses
+    from regard.nn.search.sample import Sample
+    from regard.nn.search.search import Request, Search
+    from regard.nn.search.stepper import Ensemble, Limits, Stepper
+    from regard.nn.search.tree import SearchTree
+    from regard.nn.stepping import Stepwise
+else:
+    __getattr__ = at_first_use(__name__)
 
 __all__ = [
     "Beam",

@@ -19,8 +19,10 @@ from regard.nn.memory import Memory
 from regard.nn.path import faster
 from regard.nn.search.hypotheses import Unfinished
 from regard.nn.stepping import Step, StepState, Stepwise
+from regard.parts.definition import remember
 
 
+@remember
 class Stepper:
     """The interface of a search to a model: the first state, and one step.
 

@@ -17,27 +17,34 @@ A selection is a distribution over where to look; its weights are the marginals 
     oracle       the true alignment
 """
 
-from regard.nn.selections.facts import Facts
-from regard.nn.selections.given import GivenHeads
-from regard.nn.selections.hard import Hard, ScoreFunction
-from regard.nn.selections.local import Local
-from regard.nn.selections.oracle import Oracle
-from regard.nn.selections.projective import Projective
-from regard.nn.selections.sampled_training import SampledTraining
-from regard.nn.selections.segments import Segmental
-from regard.nn.selections.selection import (
-    NOTHING,
-    AnySelection,
-    Given,
-    Selection,
-    make_selection,
-    masked_softmax,
-    rows_at,
-)
-from regard.nn.selections.sigmoid import Sigmoid
-from regard.nn.selections.softmax import Softmax
-from regard.nn.selections.spanning import Spanning
-from regard.nn.selections.uniform import Uniform
+from typing import TYPE_CHECKING
+
+from regard.lazy import at_first_use
+
+if TYPE_CHECKING:
+    from regard.nn.selections.facts import Facts
+    from regard.nn.selections.given import GivenHeads
+    from regard.nn.selections.hard import Hard, ScoreFunction
+    from regard.nn.selections.local import Local
+    from regard.nn.selections.oracle import Oracle
+    from regard.nn.selections.projective import Projective
+    from regard.nn.selections.sampled_training import SampledTraining
+    from regard.nn.selections.segments import Segmental
+    from regard.nn.selections.selection import (
+        NOTHING,
+        AnySelection,
+        Given,
+        Selection,
+        make_selection,
+        masked_softmax,
+        rows_at,
+    )
+    from regard.nn.selections.sigmoid import Sigmoid
+    from regard.nn.selections.softmax import Softmax
+    from regard.nn.selections.spanning import Spanning
+    from regard.nn.selections.uniform import Uniform
+else:
+    __getattr__ = at_first_use(__name__)
 
 __all__ = [
     "NOTHING",

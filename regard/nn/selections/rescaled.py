@@ -12,8 +12,10 @@ from regard.nn.selections.rescaling import rescale
 from regard.nn.selections.selection import Selection
 from regard.nn.symbols import LookSymbols
 from regard.parts import NotNegative
+from regard.parts.definition import remember
 
 
+@remember
 class Rescaled(Selection):
     """The weights are rescaled to a given sum (Kim 2017):
 

@@ -1,14 +1,21 @@
 """The image encoder and its networks, one network per file."""
 
-from regard.nn.encoders.image.encoder import ImageEncoder
-from regard.nn.encoders.image.lenet import LeNet
-from regard.nn.encoders.image.network import AnyNetwork, Canvas, ImageNetwork, make_network
-from regard.nn.encoders.image.position import GridPosition
-from regard.nn.encoders.image.resnet import ResidualNetwork
-from regard.nn.encoders.image.rows import RowReader
-from regard.nn.encoders.image.timm import Backbone
-from regard.nn.encoders.image.vgg import VGG
-from regard.nn.encoders.image.vgg16 import VGG16
+from typing import TYPE_CHECKING
+
+from regard.lazy import at_first_use
+
+if TYPE_CHECKING:
+    from regard.nn.encoders.image.encoder import ImageEncoder
+    from regard.nn.encoders.image.lenet import LeNet
+    from regard.nn.encoders.image.network import AnyNetwork, Canvas, ImageNetwork, make_network
+    from regard.nn.encoders.image.position import GridPosition
+    from regard.nn.encoders.image.resnet import ResidualNetwork
+    from regard.nn.encoders.image.rows import RowReader
+    from regard.nn.encoders.image.timm import Backbone
+    from regard.nn.encoders.image.vgg import VGG
+    from regard.nn.encoders.image.vgg16 import VGG16
+else:
+    __getattr__ = at_first_use(__name__)
 
 __all__ = [
     "VGG",
