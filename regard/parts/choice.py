@@ -17,7 +17,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from regard.errors import RegardError
 from regard.parts.options import Options, Settings, as_data, upgraded
-from regard.parts.registry import names, part, registered
+from regard.parts.registry import load_own, names, part, registered
 
 FEW = 6
 """Largest number of names to suggest instead of an unknown one."""
@@ -192,6 +192,7 @@ class Section(Settings):
     def _of_another(cls, key: str, data: Mapping[str, Any]) -> Any:
         """The value of an option of a part that was not chosen; a LookupError if no part has this option."""
         kind, chosen = cls.choice().kind, data.get(cls.chooser, cls.choice().default)
+        load_own(kind)
         loaded = [made.Options for one, _, made in registered() if one == kind]
         owners = [one for one in loaded if key in one.model_fields]
         owners = owners or [one for one in cls.all_options() if key in one.model_fields]

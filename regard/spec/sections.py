@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, field_serializer, field_validator, model
 
 from regard.parts import Count, Depth, Positive, Seed, Settings, Share, as_data, one_of, part
 from regard.parts.choice import Section
-from regard.parts.registry import names, registered
+from regard.parts.registry import load_own, names, registered
 
 SPLITS = ("train", "dev", "test")
 EPOCHS = 10
@@ -311,6 +311,9 @@ class SearchSpec(Section):
         """The search that some changes choose; None: the present one stays."""
         several = (changes.get("n_best") or 1) > 1 and not self.method.part.several
         keys = {key for key in changes if key not in type(self).model_fields or (key == "n_best" and several)}
-        own = [name for kind, name, _ in registered() if kind == "search"]  # ours, without importing others
-        searches = (part("search", name) for name in chain(own, names("search") if keys else ()))
+        if not keys:
+            return None
+        load_own("search")
+        own = [name for kind, name, _ in registered() if kind == "search"]  # ours come first
+        searches = (part("search", name) for name in chain(own, names("search")))
         return next((one.Options.type for one in searches if keys & {*one.chosen_by}), None)
