@@ -8,10 +8,10 @@ Install the peers with `pip install --no-deps --target local/peers torch-struct 
 - `--tune`: also time other tile sizes and warps of the CUDA kernels
 
 "forward" computes the marginals; "forward+backward" also backpropagates a given random gradient through them.
-The two sides alternate in one process. Both warm up equally long before the first turn, and each turn begins
-with a call that is not measured. Times are wall times between synchronizations, the minimum over all tries,
-since other load on a machine only adds to them. Both sides have equally many tries, fewer if one of them takes
-longer than 50 ms. The JSON also has the medians, which vary by half from run to run on a shared machine. The
+The two sides alternate in one process. Both warm up before the first turn, and each turn begins with 20 ms of
+calls that are not measured. Times are wall times between synchronizations, the minimum over all tries, since
+other load on a machine only adds to them. Both sides have equally many tries: ten if one of them takes longer
+than 50 ms, more otherwise. The JSON also has the medians, which vary by half from run to run on a shared machine. The
 ratio of CPU times is printed for information only. Peak memory is the memory of a call beyond its inputs.
 """
 
@@ -115,7 +115,9 @@ def main() -> int:
         "--device", choices=["cpu", "cuda"], default="cuda" if torch.cuda.is_available() else "cpu"
     )
     parser.add_argument("--peers", type=Path, help="folder with torch_struct and torchcrf, put on the path")
-    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument(
+        "--repeats", type=int, default=15, help="rounds of five tries; five of two for slow calls"
+    )
     parser.add_argument(
         "--check", action="store_true", help="compare the kernels with double precision first"
     )

@@ -13,7 +13,9 @@ GIB = 2**30
 SLOW = 50.0
 """Milliseconds. If a side takes longer, both have fewer tries."""
 WARM_UP = 0.2
-"""Seconds that each side runs before it is measured."""
+"""Seconds that each side runs before the first turn."""
+BEFORE_TURN = 0.02
+"""Seconds that a side runs at the beginning of each turn before it is measured."""
 Call = Callable[[], object]
 
 
@@ -28,25 +30,30 @@ def timed(call: Call, device: str) -> tuple[float, float]:
     return 1e3 * (time.perf_counter() - wall), 1e3 * (time.process_time() - cpu)
 
 
+def warm(call: Call, device: str, seconds: float, least: int) -> None:
+    """Call without measuring, for this long and at least this often."""
+    began, count = time.perf_counter(), 0
+    while count < least or time.perf_counter() - began < seconds:
+        timed(call, device)
+        count += 1
+
+
 def alternating(calls: Mapping[str, Call], device: str, repeats: int) -> dict[str, list[tuple[float, float]]]:
     """Wall and CPU times of each side, in rounds in which each has its turn.
 
-    All sides run equally long before the first round and have equally many tries. Each turn begins with a call
-    that is not measured: after a long call of another side, caches and clocks are cold.
+    All sides have equally many tries, at least ten. Each turn begins with calls that are not measured: after a
+    long call of another side, caches, clocks and threads are cold.
     """
     for call in calls.values():
-        began, count = time.perf_counter(), 0
-        while count < 3 or time.perf_counter() - began < WARM_UP:
-            timed(call, device)
-            count += 1
+        warm(call, device, WARM_UP, 3)
     slow = max(timed(call, device)[0] for call in calls.values()) > SLOW
-    rounds, tries = (3, 3) if slow else (repeats, 5)
+    rounds, tries = (5, 2) if slow else (repeats, 5)
     samples: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
     gc.disable()  # as timeit does: no side pays for another's garbage
     try:
         for _ in range(rounds):
             for name, call in calls.items():
-                timed(call, device)
+                warm(call, device, BEFORE_TURN, 1)
                 samples[name] += [timed(call, device) for _ in range(tries)]
     finally:
         gc.enable()

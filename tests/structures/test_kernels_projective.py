@@ -190,3 +190,30 @@ def test_nan_in_nan_out():
     arcs[0, 1, 2] = float("nan")
     got = kernels.projective_log_partition(arcs, torch.tensor([4, 4]), True)
     assert got[0].isnan() and got[1].isfinite()
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+def test_each_sentence_of_a_batch_is_computed_alone(single_root):
+    """Sharp, impossible, NaN and padded sentences side by side with plain ones."""
+    arcs = random_arcs(19, 11, seed=3)
+    arcs[3] *= 200.0
+    arcs[5, :, 2] = -INF
+    arcs[8, 1, 2] = float("nan")
+    arcs[12, 7:, :], arcs[12, :, 7:] = float("nan"), float("nan")
+    lengths = torch.tensor([11] * 12 + [6, 0, 1, 2, 11, 11, 5])
+    weight = torch.randn(arcs.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+
+    def answers(arcs, lengths, weight):
+        leaf = arcs.clone().requires_grad_()
+        marginals = kernels.projective_marginals(leaf, lengths, single_root)
+        (gradient,) = torch.autograd.grad((marginals * weight).sum(), leaf)
+        return kernels.projective_log_partition(leaf, lengths, single_root), marginals, gradient
+
+    together = answers(arcs, lengths, weight)
+    for b in range(len(arcs)):
+        alone = answers(arcs[b : b + 1], lengths[b : b + 1], weight[b : b + 1])
+        for one, other in zip(together, alone, strict=True):
+            torch.testing.assert_close(one[b], other[0], rtol=1e-9, atol=1e-9, equal_nan=True)
+    assert together[0][8].isnan() and together[0][5] == -INF
+    assert (together[1][5] == 0).all() and (together[2][5] == 0).all()
+    assert together[0][[*range(5), *range(9, 19)]].isfinite().all()

@@ -1,9 +1,9 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
-"""The backward pass of projective marginals: M ⊙ (E[G-score | arc] − E[G-score]), by inside-outside.
+"""The backward pass of projective marginals in wide numbers: M ⊙ (E[G-score | arc] − E[G-score]), by inside-outside.
 
 The Jacobian of the marginals is symmetric, so its product with G is the derivative of the marginals along G.
 Each item has D, the expected G-score of its trees (a plain number), and each probability `mass` has its
-derivative `rate`. Items and charts are those of `projective`.
+derivative `rate`. Items and charts are those of `wide_projective`.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _set(M: Array, E: Array, D: Array, head: int, end: int, m: float, e: float, 
 @part
 def _share_mass(left: Array, right: Array, left_exponent: Array, right_exponent: Array, top: float, mass: float,
                 to_left: Array, to_right: Array, weights: Array) -> None:  # fmt: skip
-    """As `projective._share_out`; also writes the weight of each split to `weights`."""
+    """As `wide_projective._share_out`; also writes the weight of each split to `weights`."""
     for k in range(left.shape[0]):
         weight = left[k] * right[k] * power_of_two(left_exponent[k] + right_exponent[k] - top)
         weights[k] = weight
