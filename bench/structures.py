@@ -123,7 +123,7 @@ def main() -> int:
     )
     parser.add_argument("--scaling", action="store_true", help="also measure growth with the length")
     parser.add_argument("--tune", action="store_true", help="also try other tiles for the CUDA kernels")
-    parser.add_argument("--only", default="", help="only cases whose name contains this")
+    parser.add_argument("--only", default="", help="only cases and checks whose name contains this")
     parser.add_argument("--no-table", action="store_true", help="skip the table of cases")
     options = parse(parser)
     if options.peers:
@@ -156,7 +156,7 @@ def main() -> int:
     if options.check:
         from structures_checks import check
 
-        report["check"] = check(options.device)
+        report["check"] = check(options.device, options.only)
         write_json(options.json, report)  # after every stage, so that a crash in the next loses nothing
     if not options.no_table and usable(options.device):
         report["table"] = table(options.device, options.repeats, peers, options.only)

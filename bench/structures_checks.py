@@ -176,12 +176,13 @@ def against_reference(device: str) -> list[dict[str, Any]]:
     return rows
 
 
-def check(device: str) -> list[dict[str, Any]]:
+def check(device: str, only: str = "") -> list[dict[str, Any]]:
+    """`only`: the checks whose name contains it."""
     print(
         f"{'check':<32}{'type':<9}{'log Z':>10}{'marginals':>11}{'gradient':>10}{'moved':>10}   (relative errors)"
     )
     rows = []
-    for name, query, make in CHECKS:
+    for name, query, make in (one for one in CHECKS if only in one[0]):
         for dtype in (torch.float32, torch.float64) if name in IN_DOUBLE else (torch.float32,):
             try:
                 rows.append(compare(name, query, make(), device, dtype))

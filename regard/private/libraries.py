@@ -248,7 +248,8 @@ def triton_works() -> bool:
 
 
 def binaries_known() -> bool:
-    """Whether a compiled Triton kernel can be launched directly, with all its arguments in order."""
+    """Whether a compiled Triton kernel can be launched directly, with all its arguments in order and addresses for
+    tensors."""
     if not _binaries.tried and torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
         return False
     return _binaries.get() is not None

@@ -32,9 +32,9 @@ def answer() -> list[float]:
 
 
 def answer_of_binary() -> list[float]:
-    """EXPECTED, from a direct launch of the binary, with all arguments in order."""
+    """EXPECTED, from a direct launch of the binary, with all arguments in order and tensors as addresses."""
     binary, x, y = _launched()
     y.zero_()
-    binary[(1, 1, 1)](x, y, 3, 1, 4)
+    binary[(1, 1, 1)](x.data_ptr(), y.data_ptr(), 3, 1, 4)
     found: list[float] = y.tolist()
     return found

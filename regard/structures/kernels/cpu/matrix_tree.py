@@ -200,7 +200,8 @@ def _marginals(
     first: int,
     last: int,
 ) -> None:
-    """`result` (B, N+1, N+1) and `kept` (B, 2N+1, N) must be zero. `kept` becomes L⁻¹ transposed, then W."""
+    """`result` (B, N+1, N+1) must be zero. `kept` (B, 2N+1, N) becomes L⁻¹ transposed, then W; what is beyond the
+    length is not written."""
     size = arcs.shape[1]
     swaps, best, rows = np.empty(size, np.int64), np.empty(size), np.empty((2, size))
     for b in range(first, last):
@@ -254,7 +255,7 @@ def marginals(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[
     """The marginals, `kept` (B, 2N+1, N) for the backward pass, and the largest entry of each inverse."""
     B, size, _ = arcs.shape
     result = torch.zeros(arcs.shape, dtype=arcs.dtype)
-    kept = torch.zeros(B, 2 * size - 1, size - 1, dtype=torch.float64)
+    kept = torch.empty(B, 2 * size - 1, size - 1, dtype=torch.float64)
     largest = torch.empty(B, dtype=torch.float64)
     a, z, k, g = arrays(arcs, result, kept, largest)
     n = full_lengths(lengths, B, size - 1)

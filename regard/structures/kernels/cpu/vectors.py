@@ -12,7 +12,6 @@ from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 _LANES = 8
@@ -35,16 +34,26 @@ def _over_rows(rows: int, body: Body) -> Any:
             (ir.VectorType(single, _LANES), zero, whole, many),
             (single, whole, count, one),
         ):
-            with cgutils.for_range_slice(builder, first, last, step, count.type) as (index, _):
+            before = builder.basic_block
+            head, turn, after = (builder.append_basic_block(name) for name in ("rows", "row", "after"))
+            builder.branch(head)
+            builder.position_at_end(head)
+            index = builder.phi(count.type)
+            index.add_incoming(first, before)
+            builder.cbranch(builder.icmp_signed("<", index, last), turn, after)
+            builder.position_at_end(turn)
 
-                def at(row: int, kind: Any = kind, index: Any = index) -> Any:
-                    return builder.bitcast(builder.gep(starts[row], [index]), kind.as_pointer())
+            def at(row: int, kind: Any = kind, index: Any = index) -> Any:
+                return builder.bitcast(builder.gep(starts[row], [index]), kind.as_pointer())
 
-                body(
-                    builder,
-                    lambda row, at=at, kind=kind: builder.load(at(row), align=8, typ=kind),
-                    lambda row, value, at=at: builder.store(value, at(row), align=8),
-                )
+            body(
+                builder,
+                lambda row, at=at, kind=kind: builder.load(at(row), align=8, typ=kind),
+                lambda row, value, at=at: builder.store(value, at(row), align=8),
+            )
+            index.add_incoming(builder.add(index, step), builder.basic_block)
+            builder.branch(head)
+            builder.position_at_end(after)
         return context.get_dummy_value()
 
     return lambda memory: (types.void(memory, *[types.intp] * (rows + 1)), generate)

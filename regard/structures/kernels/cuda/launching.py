@@ -53,11 +53,16 @@ class Launcher:
         self.compiled: dict[Any, Any] = {}
 
     def __call__(self, grid: tuple[int, ...], *arguments: Any, **options: Any) -> None:
-        key = (
-            torch.cuda.current_device() if torch.cuda.is_available() else -1,
-            *[argument.dtype if isinstance(argument, Tensor) else argument is None for argument in arguments],
-            *options.values(),
-        )
+        device, kinds, places = -1, [], []
+        for argument in arguments:
+            if isinstance(argument, Tensor):
+                device = argument.get_device()
+                kinds.append(argument.dtype)
+                places.append(argument.data_ptr())
+            else:
+                kinds.append(argument is None)
+                places.append(argument)
+        key = (device, *kinds, *options.values())
         known = self.compiled.get(key)
         if known is None:
             binary = self.kernel[grid](*arguments, **options)
@@ -66,4 +71,5 @@ class Launcher:
                 self.compiled[key] = binary, constants
             return
         binary, constants = known
-        binary[(*grid, 1, 1)[:3]](*arguments, *constants)
+        # Addresses, because for a tensor the launch also asks the driver where its memory is.
+        binary[(*grid, 1, 1)[:3]](*places, *constants)

@@ -55,7 +55,7 @@ def _slopes(X, h, m, SINGLE: tl.constexpr):
     return slope, root
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["N"])
 def inverse_kernel(
     arcs, lengths, out, inverses, log_z, largest, N, SINGLE: tl.constexpr, BLOCK: tl.constexpr
 ):
@@ -114,7 +114,7 @@ def _moved(gains, W, root, h, m, n, N):
     return gain, of_root
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["N"])
 def change_kernel(arcs, lengths, gains, change, N, SINGLE: tl.constexpr, BLOCK: tl.constexpr):
     """dLᵀ (B, N, N) along the gains: L is linear in W, which changes by W ⊙ G."""
     b = tl.program_id(0).to(tl.int64)
@@ -127,7 +127,7 @@ def change_kernel(arcs, lengths, gains, change, N, SINGLE: tl.constexpr, BLOCK: 
     tl.store(change + b * N * N + r * N + c, dL, mask=(r < N) & (c < N))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["N"])
 def covariance_kernel(
     arcs, lengths, gains, inverses, products, out, N, SINGLE: tl.constexpr, BLOCK: tl.constexpr
 ):

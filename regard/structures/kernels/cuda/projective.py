@@ -8,26 +8,28 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.structures.kernels.cuda.launching import on_device_of, packed, power_of_two
+from regard.structures.kernels.cuda.launching import Launcher, aligned, on_device_of, packed, power_of_two
 from regard.structures.kernels.cuda.projective_outside import projective_kernel
+
+_trees = Launcher(projective_kernel)
 
 
 def log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
-    arcs = arcs.contiguous()
+    arcs = aligned(arcs)
     log_z = arcs.new_empty(arcs.shape[0])
     _launch(arcs, lengths, single_root, log_z=log_z)
     return log_z
 
 
 def marginals(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
-    arcs = arcs.contiguous()
+    arcs = aligned(arcs)
     out = torch.zeros_like(arcs)
     _launch(arcs, lengths, single_root, out=out)
     return out
 
 
 def covariance(arcs: Tensor, lengths: Tensor | None, single_root: bool, gradient: Tensor) -> Tensor:
-    arcs, gradient = arcs.contiguous(), gradient.contiguous()
+    arcs, gradient = aligned(arcs), aligned(gradient)
     out = torch.zeros_like(arcs)
     _launch(arcs, lengths, single_root, out=out, gradient=gradient)
     return out
@@ -44,8 +46,8 @@ def _launch(
     scores = None if gradient is None else arcs.new_empty(B, 5, size, size)
     rates = None if gradient is None else arcs.new_empty(B, 3, size, size)
     with on_device_of(arcs):
-        projective_kernel[(B,)](
-            arcs, packed(lengths), gradient, charts, scores, masses, rates, out, log_z, size,
+        _trees(
+            (B,), arcs, packed(lengths), gradient, charts, scores, masses, rates, out, log_z, size,
             SINGLE=single_root, OUTSIDE=out is not None, TANGENT=gradient is not None, **options(size),
         )  # fmt: skip
 

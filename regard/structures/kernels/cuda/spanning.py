@@ -9,45 +9,45 @@ import torch
 from torch import Tensor
 
 from regard.structures.kernels.cuda import matrix_tree
-from regard.structures.kernels.cuda.launching import on_device_of, packed, power_of_two
+from regard.structures.kernels.cuda.launching import Launcher, aligned, on_device_of, packed, power_of_two
+
+_inverse = Launcher(matrix_tree.inverse_kernel)
+_change = Launcher(matrix_tree.change_kernel)
+_covariance = Launcher(matrix_tree.covariance_kernel)
 
 
 def log_partition(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[Tensor, Tensor]:
     """log Z and the largest number in each inversion."""
-    arcs, lengths = arcs.contiguous(), packed(lengths)
+    arcs, lengths = aligned(arcs), packed(lengths)
     B, N = arcs.shape[0], arcs.shape[1] - 1
     log_z, largest = arcs.new_empty(B), arcs.new_empty(B, dtype=torch.float64)
     with on_device_of(arcs):
-        matrix_tree.inverse_kernel[(B,)](
-            arcs, lengths, None, None, log_z, largest, N, SINGLE=single_root, **options(N)
-        )
+        _inverse((B,), arcs, lengths, None, None, log_z, largest, N, SINGLE=single_root, **options(N))
     return log_z, largest
 
 
 def marginals(arcs: Tensor, lengths: Tensor | None, single_root: bool) -> tuple[Tensor, Tensor, Tensor]:
     """The marginals, the transposed inverses, and the largest number in each inversion."""
-    arcs, lengths = arcs.contiguous(), packed(lengths)
+    arcs, lengths = aligned(arcs), packed(lengths)
     B, N = arcs.shape[0], arcs.shape[1] - 1
     out, inverses = torch.empty_like(arcs), arcs.new_empty(B, N, N, dtype=torch.float64)
     largest = arcs.new_empty(B, dtype=torch.float64)
     with on_device_of(arcs):
-        matrix_tree.inverse_kernel[(B,)](
-            arcs, lengths, out, inverses, None, largest, N, SINGLE=single_root, **options(N)
-        )
+        _inverse((B,), arcs, lengths, out, inverses, None, largest, N, SINGLE=single_root, **options(N))
     return out, inverses, largest
 
 
 def covariance(
     arcs: Tensor, lengths: Tensor | None, single_root: bool, inverses: Tensor, gradient: Tensor
 ) -> Tensor:
-    arcs, lengths, gradient = arcs.contiguous(), packed(lengths), gradient.contiguous()
+    arcs, lengths, gradient = aligned(arcs), packed(lengths), aligned(gradient)
     B, N = arcs.shape[0], arcs.shape[1] - 1
     change, out = torch.empty_like(inverses), torch.empty_like(arcs)
     with on_device_of(arcs):
-        matrix_tree.change_kernel[(B,)](arcs, lengths, gradient, change, N, SINGLE=single_root, **options(N))
+        _change((B,), arcs, lengths, gradient, change, N, SINGLE=single_root, **options(N))
         products = torch.bmm(torch.bmm(inverses, change), inverses)
-        matrix_tree.covariance_kernel[(B,)](
-            arcs, lengths, gradient, inverses, products, out, N, SINGLE=single_root, **options(N)
+        _covariance(
+            (B,), arcs, lengths, gradient, inverses, products, out, N, SINGLE=single_root, **options(N)
         )
     return out
 
