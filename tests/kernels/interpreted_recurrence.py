@@ -568,3 +568,22 @@ def wide(given, length):
     steps = -(-(given.ids.shape[1] + 1) // 2) * 2 + 1 + (length == 0)
     ids = pad(given.ids, (0, steps - given.ids.shape[1], 0, 1))
     return ids, pad(given.lengths, (0, 1), value=length)
+
+
+@pytest.mark.parametrize(("parts", "add"), [(1, True), (2, False)])
+def test_quick_thin_products(parts: int, add: bool) -> None:
+    from regard.fast.cuda.thin import thin_kernel
+
+    directions, rows, inner, columns = 2, 20, 64, 24
+    left = torch.randn(directions, rows, inner, device=DEVICE)
+    right = torch.randn(directions, columns, inner, device=DEVICE).transpose(1, 2)
+    out = torch.randn(directions, rows, columns, device=DEVICE)
+    truth = left.double() @ right.double() + (out if add else 0)
+    scratch = torch.full((4096,), torch.nan, device=DEVICE)
+    counters = torch.zeros(8, dtype=torch.int32, device=DEVICE)
+    thin_kernel[(2, parts, directions)](
+        left, right, out, scratch, counters, rows, columns, inner, *left.stride(), *right.stride(), *out.stride()[:2],
+        ADD=add, PRECISION="ieee", SPLIT=parts, BLOCK_M=32, BLOCK_N=16, BLOCK_K=32,
+    )  # fmt: skip
+    assert (out - truth).abs().max() < 1e-4
+    assert not counters.any()

@@ -13,6 +13,7 @@ SHAPES = [
     (256, 512, 2048),
     (256, 3072, 512),
     (1920, 8000, 512),
+    (2048, 1920, 512),
     (250, 1100, 512),
     (640, 500, 8000),
     (64, 512, 64),
@@ -65,7 +66,8 @@ def test_elsewhere_torch_multiplies() -> None:
 def test_small_and_long_sums_are_left_to_torch() -> None:
     assert chosen(64, 512, 2560) is None  # too few rows
     assert chosen(512, 8000, 64) is None  # long sums, few tiles
-    assert chosen(1920, 8000, 512) == ((128, 64, 32), 4)
+    assert chosen(1920, 8000, 512) == ((256, 64, 32), 4)
+    assert chosen(8000, 1920, 512) == ((256, 64, 32), 1)
     assert chosen(256, 512, 1001) is None  # columns that do not start at multiples of 16
     assert chosen(256, 512, 2560) == ((64, 64, 64), 1)
     assert chosen(256, 2048, 512) == ((32, 64, 64), 4)

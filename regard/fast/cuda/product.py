@@ -10,7 +10,6 @@ everywhere else.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import cast
 
 import torch
@@ -18,13 +17,16 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from regard.fast.cuda import thin
+from regard.fast.cuda.thin import has_tensor_cores
+
 TILES = 96
 """Fewer tiles leave too much of the device idle."""
 LONG = 1024
-"""For longer sums a tile takes so long that each multiprocessor needs several: MANY tiles in total."""
-MANY = 264
+"""For longer sums a tile takes so long that each multiprocessor needs two: MANY tiles in total, of HIGH."""
+MANY = 192
 PARTS = 4
-"""Parts of a long sum, if there are few tiles. Separate programs sum them; the parts are added in order."""
+"""Most parts of a long sum, if there are few tiles. Separate programs sum them; the parts are added in order."""
 GROUP = 8
 """Rows of tiles that are computed together, so that they share columns in the cache."""
 BLOCK = 512
@@ -87,31 +89,30 @@ def add_kernel(parts, out, bias, SIZE, N, out_m, PARTS: tl.constexpr, ADD: tl.co
     tl.store(out + row * out_m + n, total, mask=there)
 
 
-@cache
-def _capable(device: torch.device) -> bool:
-    """Whether the device has tensor cores for tf32."""
-    return torch.cuda.get_device_capability(device) >= (8, 0)
-
-
 Tile = tuple[int, int, int]
 """Rows, columns, and terms of the sum at a time."""
+HIGH = (256, 64, 32)
 
 
 def chosen(rows: int, inner: int, columns: int) -> tuple[Tile, int] | None:
     """The tile for a product (M, K) · (K, N) and the parts of its sum; None if torch's product is faster."""
     if rows < 128 or columns % 16:
         return None
+    if rows >= 512 and inner > LONG:
+        count = _tiles(rows, columns, HIGH)
+        parts = next(one for one in (1, 2, PARTS) if count * one >= MANY or one == PARTS)
+        return (HIGH, parts) if count * parts >= TILES else None
     tile = (128, 64, 32) if rows >= 512 else (64, 64, 64)
-    count = -(-rows // tile[0]) * -(-columns // tile[1])
-    if count >= (MANY if inner > LONG else TILES):
+    if _tiles(rows, columns, tile) >= (MANY if inner > LONG else TILES):
         return tile, 1
-    if rows >= 512 and inner >= PARTS * LONG and count * PARTS >= TILES:
-        return tile, PARTS
     narrow = (32, 64, 64)
-    count = -(-rows // narrow[0]) * -(-columns // narrow[1])
-    if rows <= 256 and 48 <= count <= 128:
+    if rows <= 256 and 48 <= _tiles(rows, columns, narrow) <= 128:
         return narrow, PARTS if inner > LONG else 1
     return None
+
+
+def _tiles(rows: int, columns: int, tile: Tile) -> int:
+    return -(-rows // tile[0]) * -(-columns // tile[1])
 
 
 def serves(left: Tensor, out: Tensor) -> bool:
@@ -122,7 +123,7 @@ def serves(left: Tensor, out: Tensor) -> bool:
         and out.stride(1) == 1
         and torch.get_float32_matmul_precision() == "highest"
         and not torch.is_autocast_enabled("cuda")
-        and _capable(out.device)
+        and has_tensor_cores(out.device)
         and chosen(left.shape[0], left.shape[1], out.shape[1]) is not None
     )
 
@@ -132,6 +133,8 @@ def multiply(
 ) -> None:
     """out (M, N) = left (M, K) · right (K, N), added to `out` with `add`, plus `bias` (N) in every row."""
     assert bias is None or not add
+    if bias is None and thin.multiplied(left[None], right[None], out[None], add=add):
+        return
     if not serves(left, out):
         if bias is not None:
             torch.addmm(bias, left, right, out=out)
@@ -143,11 +146,10 @@ def multiply(
     (rows, inner), columns = left.shape, right.shape[1]
     tile, parts = cast("tuple[Tile, int]", chosen(rows, inner, columns))
     summed = out if parts == 1 else out.new_empty(parts, rows, columns)
-    tiles = -(-rows // tile[0]) * -(-columns // tile[1])
-    product_kernel[(tiles, parts)](
+    product_kernel[(_tiles(rows, columns, tile), parts)](
         left, right, summed, summed if bias is None else bias, rows, columns, inner, *left.stride(), *right.stride(),
         summed.stride(-2), ADD=add and parts == 1, BIAS=bias is not None and parts == 1, GROUP=GROUP,
-        BLOCK_M=tile[0], BLOCK_N=tile[1], BLOCK_K=tile[2], num_warps=4, num_stages=3,
+        BLOCK_M=tile[0], BLOCK_N=tile[1], BLOCK_K=tile[2], num_warps=8 if tile == HIGH else 4, num_stages=3,
     )  # fmt: skip
     if parts > 1:
         add_kernel[(rows, -(-columns // BLOCK))](

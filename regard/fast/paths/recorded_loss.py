@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from regard.data.batch import Tokens
 from regard.fast import recurrence_cuda
-from regard.fast.paths import graphed, recorded
+from regard.fast.paths import graphed, recorded, recorded_encoder
 from regard.fast.paths.fused import CHANGED
 from regard.fast.paths.recorded import NOT_SIMPLE, every_position, simple, widened
-from regard.fast.recording.buckets import MIDDLE, SMALL, rounded_rows, rounded_steps
+from regard.fast.recording.buckets import MIDDLE, rounded_rows, rounded_steps
 from regard.fast.recording.replay import tensors_of, with_tensors
 from regard.fast.recording.replayed_gradient import replayed
 from regard.nn.decoders import at_once
@@ -121,7 +121,7 @@ def most(decoder: RecurrentDecoder, memories: Mapping[str, Memory]) -> int:
         and not recorded.lacks(decoder, memories)
     ):
         return MIDDLE
-    return SMALL if graphed.knows(decoder, memories) else 0
+    return recorded_encoder.most() if graphed.knows(decoder, memories) else 0
 
 
 def lacks(decoder: RecurrentDecoder, memories: Mapping[str, Memory], truth: Truth) -> str:

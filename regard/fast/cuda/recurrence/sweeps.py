@@ -21,6 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard.fast.cuda import thin
 from regard.fast.cuda.recurrence import gates
 from regard.fast.cuda.recurrence.plan import GATES, Cell
 from regard.fast.cuda.recurrence.rows import sum_rows
@@ -168,6 +169,8 @@ def back(workspace: SweepWorkspace) -> None:
 
 def add_product(out: Tensor, left: Tensor, right: Tensor) -> None:
     """out += left · right for each direction, in the precision of `out`."""
+    if thin.multiplied(left, right, out, add=True):
+        return
     if left.dtype == out.dtype:
         out.baddbmm_(left, right)
     elif out.is_cuda:
