@@ -6,7 +6,8 @@
 
 **World.** In `translation` every target word has its source word. (1) Of the aligned words that depend on a single
 source word (some removal costs at least 0.05 of their probability), the most attended word must be the most harmful
-to remove, up to 0.05: bar 90 %. (2) Answers whose attention misleads must be flagged, honest ones not. Honest is the
+to remove, up to 0.05: bar 90 %, with delete; the other removals (`REMOVALS`) and the strict order are printed beside
+it. (2) Answers whose attention misleads must be flagged, honest ones not. Honest is the
 trained model. *Shifted*: its encoder leaks, so that position s holds what belongs to s + 1; the outputs stay the same
 and the weights point at the wrong word. *Uniform*: its weights are frozen to equal ones. Bars: at least 90 % of the
 misleading and at most 5 % of the honest answers are flagged. The rule (`regard/questions/faithfulness/flags.py`) was
@@ -24,9 +25,11 @@ import argparse
 import math
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +40,20 @@ from written import parse, write_json
 
 import regard
 from regard import RegardError
+from regard.data.ragged import Array
 from regard.evaluation import open_dataset
+from regard.model.edits import ZeroEdit
 from regard.nn.selections import make_selection
 from regard.questions.dependence import DependenceWatch
 from regard.questions.faithfulness.ranking import each_alone
-from regard.questions.faithfulness.removal import Removal
-from regard.questions.faithfulness.rows import Examined
+from regard.questions.faithfulness.removal import BATCH, Removal, scores_of
+from regard.questions.faithfulness.rows import Examined, Looked, in_chunks
 
 SEED = 1
 TIE = 0.05
 """Probability within which two removals are equally harmful."""
+DESTROYED = 0.01
+"""Probability below which a word is destroyed."""
 TRAIN = {
     "translation": "regard train translation",
     "g2p": "regard train g2p",
@@ -75,35 +82,88 @@ def inputs_of(model: Any, split: str, count: int) -> tuple[list[dict[str, str]],
     return [{name: data.text(row, name) for name in names} for row in range(first, len(data))], data
 
 
-def aligned(model: Any, split: str, rows: int, remove: Any) -> dict[str, float]:
-    """Of the aligned words, how often the most attended word is the most harmful to remove."""
+def aligned(model: Any, split: str, rows: int, remove: str) -> Counter[str]:
+    """Of the aligned words, how often the most attended word is the most harmful to remove.
+
+    remove   one of `REMOVALS`
+    """
     inputs, data = inputs_of(model, split, rows)
     examined = Examined.of(model, inputs)
-    removal = Removal(examined, remove)
-    looked = list(removal.looked.values())
-    removal.need((one, kept) for one in looked for kept in each_alone(one.positions))
-    right = strict = words = dependent = 0
-    for one in looked:
+    looked = examined.looked()
+    tables = REMOVALS[remove](examined, looked)
+    found: Counter[str] = Counter()
+    for one, lost in zip(looked, tables, strict=True):
         row = len(data) - len(inputs) + examined.numbers[one.row]
         if examined.answers[one.row].text != data.text(row, "target"):
             continue  # the links belong to the words of the reference
-        linked = {int(link.split("-")[1]) for link in data.text(row, "alignment").split()}
-        full = np.exp(one.scores)
-        lost = np.stack([full - np.exp(removal[one, kept]) for kept in each_alone(one.positions)], 1)
-        for step in linked:
-            words += 1
-            if lost[step].max() < TIE:
+        links = [tuple(map(int, link.split("-"))) for link in data.text(row, "alignment").split()]
+        written = dict(links)
+        for step in {step for _, step in links}:
+            top, worst = int(one.weights[step].argmax()), int(lost[step].argmax())
+            found["words"] += 1
+            if lost[step, worst] < TIE:
                 continue
-            top = int(one.weights[step].argmax())
-            dependent += 1
-            right += bool(lost[step, top] >= lost[step].max() - TIE)
-            strict += bool(lost[step].argmax() == top)
-    return {
-        "words": words,
-        "dependent": dependent,
-        "most harmful": right / max(dependent, 1),
-        "strictly": strict / max(dependent, 1),
-    }
+            found["dependent"] += 1
+            found["most harmful"] += bool(lost[step, top] >= lost[step, worst] - TIE)
+            found["strictly"] += worst == top
+            if worst != top:
+                found["both destroy"] += bool(np.exp(one.scores[step]) - lost[step, top] < DESTROYED)
+                found["of an earlier word"] += written.get(worst, step) < step
+    return found
+
+
+def removed(examined: Examined, looked: Sequence[Looked], remove: Any) -> list[Array]:
+    """(T, S) of each answer: what the removal of a position for the whole answer costs of p(y_t)."""
+    removal = Removal(examined, remove)
+    removal.need((one, kept) for one in looked for kept in each_alone(one.positions))
+    return [
+        np.stack(
+            [np.exp(one.scores) - np.exp(removal[one, kept]) for kept in each_alone(one.positions)], axis=1
+        )
+        for one in looked
+    ]
+
+
+def averaged(examined: Examined, looked: Sequence[Looked]) -> list[Array]:
+    """The mean of all embeddings in place of a word's."""
+    column, weight = (
+        examined.model.columns["source"],
+        examined.model.network.reader("source").embedding.weight,
+    )
+    unknown = int(column.reduced(np.array([5]), np.array([False]), words=False, fill=True)[0])
+    before = weight[unknown].clone()
+    weight.data[unknown] = weight.data.mean(0)
+    try:
+        return removed(examined, looked, "mask")
+    finally:
+        weight.data[unknown] = before
+
+
+def at_its_step(examined: Examined, looked: Sequence[Looked]) -> list[Array]:
+    """No attention to the position at the step of the word alone: the steps before it read the whole input."""
+    tables = [np.zeros(one.weights.shape) for one in looked]
+    asked = [
+        (number, step, place)
+        for number, one in enumerate(looked)
+        for step in range(one.steps)
+        for place in range(one.positions)
+    ]
+    for chunk in in_chunks(sorted(asked, key=lambda each: looked[each[0]].steps), BATCH):
+        rows = [looked[number].row for number, _, _ in chunk]
+        batch = examined.batch([(row, "source", None) for row in rows], fill=False, looked={})
+        edits = [[ZeroEdit(input="source", step=step, positions=[place])] for _, step, place in chunk]
+        for (number, step, place), scores in zip(chunk, scores_of(examined, batch, rows, edits), strict=True):
+            tables[number][step, place] = np.exp(looked[number].scores[step]) - np.exp(scores[step])
+    return tables
+
+
+REMOVALS: dict[str, Callable[[Examined, Sequence[Looked]], list[Array]]] = {
+    "delete": partial(removed, remove="delete"),
+    "mask": partial(removed, remove="mask"),
+    "mean": averaged,
+    "zero": partial(removed, remove="zero"),
+    "zero at its step": at_its_step,
+}
 
 
 @contextmanager
@@ -159,24 +219,33 @@ def flag_rate(model: Any, split: str, rows: int) -> tuple[float, int, float]:
     return float(np.mean(list(found.flagged.values()))), len(found.flagged), gain
 
 
-def world(runs: Path, split: str, rows: int, console: Console) -> tuple[dict[str, Any], list[str]]:
+def world(
+    runs: Path, names: Sequence[str], split: str, rows: int, console: Console
+) -> tuple[dict[str, Any], list[str]]:
     figures: dict[str, Any] = {"split": split, "rows": rows}
-    model, missed = regard.load(runs / "translation"), []
-    table = Table(
-        "removal", "aligned words", "depend on one", "most harmful", "strictly", title="translation"
-    )
-    for remove in ("delete", "mask", "zero"):
-        found = figures[remove] = aligned(model, split, rows, remove)
+    models, missed = [regard.load(runs / name) for name in names], []
+    columns = ("words", "dependent", "most harmful", "strictly", "both destroy", "of an earlier word")
+    table = Table("removal", *columns, title=", ".join(names))
+    for remove in REMOVALS:
+        each = [aligned(model, split, rows, remove) for model in models]
+        found = sum(each, Counter())
+        shares = {name: found[name] / max(found["dependent"], 1) for name in columns[2:]}
+        figures[remove] = {
+            "words": found["words"],
+            "dependent": found["dependent"],
+            **shares,
+            "strictly, by run": [one["strictly"] / max(one["dependent"], 1) for one in each],
+        }
         table.add_row(
             remove,
             str(found["words"]),
             str(found["dependent"]),
-            f"{found['most harmful']:.3f}",
-            f"{found['strictly']:.3f}",
+            *(f"{share:.3f}" for share in shares.values()),
         )
     console.print(table)
     if figures["delete"]["most harmful"] < 0.90:
         missed.append(f"most harmful: {figures['delete']['most harmful']:.3f} < 0.90")
+    model = models[0]
     table = Table("attention", "answers", "flagged", "gain over random", "bar")
     cases = {"honest": flag_rate(model, split, rows)}
     with leaking(model):
@@ -261,13 +330,20 @@ def main() -> int:
     parser.add_argument("runs", type=Path, nargs="?", default=Path("runs"), help="the folder of the runs")
     parser.add_argument("--rows", type=int, default=100, help="rows of each system (default 100)")
     parser.add_argument("--split", default="test", help="for the world with known truth (default test)")
+    parser.add_argument(
+        "--translation",
+        nargs="+",
+        default=["translation"],
+        metavar="RUN",
+        help="for the world: trainings of translation (default translation)",
+    )
     parser.add_argument("--only", choices=("world", "watch", "systems"), help="one part")
     parser.add_argument("--system", choices=SYSTEMS, action="append", help="with --only systems: these alone")
     given = parse(parser)
     console, missed, figures = Console(width=160), [], {}
     try:
         if given.only in (None, "world"):
-            figures["world"], more = world(given.runs, given.split, given.rows, console)
+            figures["world"], more = world(given.runs, given.translation, given.split, given.rows, console)
             missed += more
         if given.only in (None, "watch"):
             figures["watch"], more = watched(given.runs, given.rows, console)

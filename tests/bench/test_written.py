@@ -17,6 +17,7 @@ GIVEN = {
     "babi.py": ["data"],
     "edits.py": ["run"],
     "entailment.py": ["sick"],
+    "faithful_ferret.py": ["run"],
     "faithful_seeds.py": ["compare", "measured"],
     "updates.py": ["--data", "."],
     "why.py": ["run"],
