@@ -21,6 +21,13 @@ class StepState(Protocol):
         """The state of some of the sources, (B') int64, including all that was computed once per source."""
 
 
+def in_a_line(state: StepState) -> StepState:
+    """The state for a search that continues each state at most once. A state may have a method of this name; its
+    steps then write into the state that they continue."""
+    found: StepState = state.in_a_line() if hasattr(state, "in_a_line") else state
+    return found
+
+
 @runtime_checkable
 class Stepwise(Protocol):
     """The interface of a decoder that writes one token after another, as a search sees it.

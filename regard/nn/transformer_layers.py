@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from regard.nn.path import Replaces
 from regard.parts import Depth, Mistakes, Options, Size
+from regard.parts.definition import remember
 
 Positions = Literal["sinusoidal", "learned"]
 Norm = Literal["pre", "post"]
@@ -57,6 +58,7 @@ class TransformerOptions(Options):
     """Layer normalization before each sublayer (pre), or after it as published (post)."""
 
 
+@remember
 class MultiHead(nn.Module):
     """O [head_1; …; head_H] + o with Q, K, V of all heads as one matrix each.
 
@@ -182,6 +184,7 @@ ENERGIES = Replaces(MultiHead, methods=("energies", "_apart", "_before", "_dista
 """The methods that torch's attention replaces."""
 
 
+@remember
 class FeedForward(nn.Sequential):
     """W₂ relu(W₁ x + b₁) + b₂."""
 
@@ -192,6 +195,7 @@ class FeedForward(nn.Sequential):
             nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
 
 
+@remember
 class Residual(nn.Module):
     """x + f(norm(x)) with norm pre, norm(x + f(x)) with norm post."""
 
@@ -212,6 +216,7 @@ class Residual(nn.Module):
         return normed
 
 
+@remember
 class PositionVectors(nn.Module):
     """p_j: sin and cos of j / 10000^{2i/D} for feature pairs i, or a learned vector for each j."""
 

@@ -20,6 +20,7 @@ from regard.nn.path import Path, Replaces
 from regard.nn.search.beam import Beam
 from regard.nn.search.hypotheses import BackPointers, Finished, Hypotheses, Unfinished
 from regard.nn.search.stepper import Bounds, Stepper, check_outputs
+from regard.nn.stepping import in_a_line
 from regard.parts import register
 from regard.structures.kernels.availability import triton_takes
 
@@ -59,7 +60,7 @@ class Searching:
     @staticmethod
     def start(decoder: Any, memories: Mapping[str, Memory], begin: int, real: int, size: int) -> Searching:
         """The state before the first token; sources from `real` on only pad a bucket, and are done."""
-        state = decoder.start(memories)
+        state = in_a_line(decoder.start(memories))
         mask = next(iter(memories.values())).mask
         words = torch.full((len(mask), 1), begin, device=mask.device)
         live = torch.zeros_like(words, dtype=torch.float32)

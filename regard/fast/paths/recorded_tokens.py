@@ -20,6 +20,7 @@ from regard.nn.path import Path
 from regard.nn.search.hypotheses import Hypotheses, Unfinished
 from regard.nn.search.stepper import Bounds, Stepper
 from regard.nn.search.token_by_token import TokenChoice, joined_steps
+from regard.nn.stepping import in_a_line
 from regard.parts import register
 
 
@@ -68,7 +69,7 @@ def written_in_chunks(
         searched_rows, rows = SearchedRows.of(stepper, bounds)
         unfinished = Unfinished.all(len(stepper.lengths), stepper.lengths.device)
         words = torch.full((len(rows), hypotheses), stepper.begin, device=rows.device)
-        state = decoder.start(searched_rows.memories)
+        state = in_a_line(decoder.start(searched_rows.memories))
         if hypotheses > 1:
             state = state.reorder(torch.zeros_like(words))
         done = (torch.arange(len(rows), device=rows.device) >= len(unfinished))[:, None].expand_as(words)

@@ -34,7 +34,7 @@ from regard.nn.memory import Memory
 from regard.nn.packing import forced
 from regard.nn.path import faster
 from regard.nn.search import Hypotheses
-from regard.nn.stepping import Step
+from regard.nn.stepping import Step, StepState
 from regard.nn.symbols import MemorySymbols
 from regard.nn.transformer_board import (
     NORM_LINE,
@@ -281,8 +281,11 @@ class TransformerDecoder(StepwiseDecoder):
 
     # One step.
 
-    def start(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> TransformerState:
+    def start(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> StepState:
         mask = self._mask(memories)
+        found: StepState | None = faster("transformer.step", mask.device, self, memories)
+        if found is not None:
+            return found
         written = []
         values = {name: memories[name].values for name in self.names}
         prepared = tuple(layer.over.prepare_all(values) for layer in self._layers())
@@ -291,16 +294,19 @@ class TransformerDecoder(StepwiseDecoder):
             written.append((nothing, values.new_empty(nothing.shape)))
         return TransformerState(prepared, mask, tuple(written))
 
-    def step(self, tokens: Tensor, state: TransformerState, memories: Mapping[str, Memory]) -> Step:
+    def step(self, tokens: Tensor, state: Any, memories: Mapping[str, Memory]) -> Step:
+        if (faster_step := getattr(state, "step", None)) is not None:
+            advanced: Step = faster_step(self, tokens, memories)
+            return advanced
         x = self._embed(tokens, torch.full_like(tokens, state.position))  # (B, K, D)
         imposed = _imposed(memories, self.names)
         written, looks = [], x.new_zeros(0)
         for layer, before, prepared in zip(self._layers(), state.written, state.memory, strict=True):
             x, now, looks = layer.step(x, before, prepared, state.mask, imposed, state.position)
             written.append(now)
-        advanced = replace(state, written=tuple(written), position=state.position + 1)
+        following = replace(state, written=tuple(written), position=state.position + 1)
         logits = self.output(self._finish(x))
-        return Step(logits, advanced, self._by_name(looks.mean(1), memories))  # of the last layer, all heads
+        return Step(logits, following, self._by_name(looks.mean(1), memories))  # of the last layer, all heads
 
     def _by_name(self, looks: Tensor, memories: Mapping[str, Memory]) -> dict[str, Tensor]:
         """Split (…, S of all memories) by memory."""

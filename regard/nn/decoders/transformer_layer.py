@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from regard.nn.decoders.decoder import Source
 from regard.nn.imposed import Imposed
 from regard.nn.transformer_layers import FeedForward, MultiHead, Norm, Residual
+from regard.parts.definition import remember
 
 Prepared = tuple[Tensor, Tensor]
 """Keys and values, (B, H, S, d) each."""
@@ -55,6 +56,7 @@ class TransformerState:
         )
 
 
+@remember
 class MemoryAttention(MultiHead):
     """Attention over the positions of several memories at once,
     each with its own projections of keys and values."""
@@ -77,6 +79,7 @@ class MemoryAttention(MultiHead):
         return keys, values
 
 
+@remember
 class DecoderLayer(nn.Module):
     """Self-attention, attention over the memories, the feed-forward network, each in a residual connection."""
 

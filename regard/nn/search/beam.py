@@ -25,6 +25,7 @@ from regard.nn.search.stepper import (
     check_scores,
 )
 from regard.nn.search.tree import Ending, SearchTree, tree_of_beam
+from regard.nn.stepping import in_a_line
 from regard.parts import Depth, register
 
 
@@ -113,7 +114,7 @@ class Beam(Search):
 
         endings   where to note every hypothesis that ends, of a single source
         """
-        state, paths = stepper.start(), BackPointers(stepper.end)
+        state, paths = in_a_line(stepper.start()), BackPointers(stepper.end)
         unfinished = Unfinished.all(len(stepper.lengths), stepper.lengths.device)
         words = torch.full((len(unfinished), 1), stepper.begin, device=stepper.lengths.device)
         live = torch.zeros_like(words, dtype=torch.float32)

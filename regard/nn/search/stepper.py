@@ -18,7 +18,7 @@ from regard.errors import RegardError
 from regard.nn.memory import Memory
 from regard.nn.path import faster
 from regard.nn.search.hypotheses import Unfinished
-from regard.nn.stepping import Step, StepState, Stepwise
+from regard.nn.stepping import Step, StepState, Stepwise, in_a_line
 from regard.parts.definition import remember
 
 
@@ -65,6 +65,9 @@ class EnsembleState:
 
     def reorder(self, parents: Tensor) -> EnsembleState:
         return EnsembleState(tuple(state.reorder(parents) for state in self.members))
+
+    def in_a_line(self) -> EnsembleState:
+        return EnsembleState(tuple(map(in_a_line, self.members)))
 
     def select(self, rows: Tensor) -> EnsembleState:
         return EnsembleState(tuple(state.select(rows) for state in self.members))

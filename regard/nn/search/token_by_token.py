@@ -11,6 +11,7 @@ from regard.data.batch import PAD
 from regard.nn.path import faster
 from regard.nn.search.hypotheses import Hypotheses, Unfinished, over_time
 from regard.nn.search.stepper import Bounds, Stepper, all_finite, best_allowed, check_choices, check_scores
+from regard.nn.stepping import in_a_line
 
 
 class TokenChoice(Protocol):
@@ -50,7 +51,7 @@ def token_by_token(
     steps    the maximal number of steps, which `bounds` or `choice` must respect
     bounds   the allowed tokens; without bounds, `choice` may write any token, even an impossible one
     """
-    state, end = stepper.start(), stepper.end
+    state, end = in_a_line(stepper.start()), stepper.end
     unfinished = Unfinished.all(len(stepper.lengths), stepper.lengths.device)
     words = torch.full((len(unfinished), hypotheses), stepper.begin, device=stepper.lengths.device)
     if hypotheses > 1:
