@@ -4,6 +4,7 @@ of the tests, a command-line runner, and a browser."""
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -18,6 +19,7 @@ from regard.structures.kernels.cpu.parallel import ARM
 
 gc.disable()  # until all tests are collected
 torch.set_num_threads(1)
+os.environ.setdefault("REGARD_COMPILE", "first")  # else the bits of the first runs depend on time
 if ARM:  # as in training and prediction; networks called directly would be far slower with it
     torch.backends.mkldnn.enabled = False  # type: ignore[assignment]
 settings.register_profile("busy", deadline=None)  # an example that waits for a busy core must not fail

@@ -85,6 +85,18 @@ class Announcer:
             f"[yellow]{escape(said(warning, self.front))}[/yellow]", highlight=False, soft_wrap=True
         )
 
+    def compiling(self) -> None:
+        """That kernels are compiled meanwhile."""
+        self.console.print(
+            "  kernels  not compiled on this machine yet: a second process does it, and the first updates are slower",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+    def compiled(self, step: int) -> None:
+        """That kernels compute from now on."""
+        self.console.print(f"step {step}  the kernels are compiled and compute from here on", highlight=False)
+
     def scores(self, evaluation: Evaluation, dataset: Dataset, split: str, *, stepwise: bool) -> None:
         """stepwise: whether a decoder writes its answer step by step, and therefore searches."""
         figures = "   ".join(

@@ -89,6 +89,8 @@ class Experiment:
         self.callbacks: Sequence[Callback] = ()
         self.measured: Sequence[str] | None = None
         """The splits to evaluate after training. None: all but train."""
+        self.plain_updates: int | None = None
+        """The number of updates in plain code, before kernels were compiled; None if kernels were used at once."""
         self.evaluations: dict[str, Evaluation] = {}
         """The final evaluation of each split."""
         silent = quiet or process_rank() > 0
@@ -329,6 +331,7 @@ class Experiment:
                 "kept": result.kept,
                 "stopped_because": result.stopped_because,
                 "seed": self.spec.training.seed,
+                **({} if self.plain_updates is None else {"plain_updates": self.plain_updates}),
             },
             "splits": {split: self._about(split) for split in self.datasets},
             "curve": read_curve(self.run, self.spec.training.metric),

@@ -111,6 +111,7 @@ class TrainCommand(Command):
         quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     ) -> None:
         from regard.cli.command import COMMAND_LINE
+        from regard.fitting.compiling import train_meanwhile
         from regard.fitting.experiment import Experiment
         from regard.fitting.pairs import parallel
 
@@ -141,7 +142,7 @@ class TrainCommand(Command):
                 target=target,
                 front=COMMAND_LINE,
             )
-        experiment.train()
+        train_meanwhile(experiment)
         if report:
             from regard.report import write_after_training
 
