@@ -48,7 +48,7 @@ def _over_rows(rows: int, body: Body) -> Any:
 
             body(
                 builder,
-                lambda row, at=at, kind=kind: builder.load(at(row), align=8, typ=kind),
+                lambda row, at=at: builder.load(at(row), align=8),
                 lambda row, value, at=at: builder.store(value, at(row), align=8),
             )
             index.add_incoming(builder.add(index, step), builder.basic_block)
