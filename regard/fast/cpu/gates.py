@@ -16,6 +16,7 @@ from typing import Any
 from regard.fast.cpu.layout import GRU, LOGISTIC, LSTM, RELU, TANH
 from regard.structures.kernels.cpu.compilation import part, reduction
 from regard.structures.kernels.cpu.mathematics import hyperbolic, larger, logistic, product_added
+from regard.structures.kernels.cpu.rows import copy
 
 Array = Any
 
@@ -40,30 +41,59 @@ def _advance_gru(
         output[j] = h
 
 
+# In one loop the gates of an lstm are not vectorized: the compiler compares addresses once for all rows, and the
+# slices of `kept` seem to overlap. So there are several loops, none of which reads one slice of an array and writes
+# to another.
+
+
 @reduction
+def _open(inputs: Array, recurrent: Array, bias: Array, out: Array) -> None:
+    for j in range(len(out)):
+        out[j] = logistic(inputs[j] + recurrent[j] + bias[j])
+
+
+@reduction
+def _propose(inputs: Array, recurrent: Array, bias: Array, out: Array) -> None:
+    for j in range(len(out)):
+        out[j] = hyperbolic(inputs[j] + recurrent[j] + bias[j])
+
+
+@reduction
+def _remember(forget: Array, before: Array, enter: Array, proposed: Array, after: Array) -> None:
+    for j in range(len(after)):
+        after[j] = product_added(forget[j], before[j], enter[j] * proposed[j])
+
+
+@reduction
+def _bend(source: Array, out: Array) -> None:
+    for j in range(len(out)):
+        out[j] = hyperbolic(source[j])
+
+
+@reduction
+def _times(one: Array, other: Array, out: Array) -> None:
+    for j in range(len(out)):
+        out[j] = one[j] * other[j]
+
+
+@part
 def _advance_lstm(
     inputs: Array, recurrent: Array, bias: Array, state: Array, carry: Array, previous: Array, kept: Array,
     output: Array,
 ) -> None:  # fmt: skip
     size = len(state)
-    for j in range(size):
-        i = logistic(inputs[j] + recurrent[j] + bias[j])
-        f = logistic(inputs[size + j] + recurrent[size + j] + bias[size + j])
-        a = hyperbolic(inputs[2 * size + j] + recurrent[2 * size + j] + bias[2 * size + j])
-        o = logistic(inputs[3 * size + j] + recurrent[3 * size + j] + bias[3 * size + j])
-        before = carry[j]
-        after = product_added(f, before, i * a)
-        bent = hyperbolic(after)
-        previous[j] = state[j]
-        kept[j] = i
-        kept[size + j] = f
-        kept[2 * size + j] = a
-        kept[3 * size + j] = o
-        kept[4 * size + j] = bent
-        kept[5 * size + j] = before
-        carry[j] = after
-        state[j] = o * bent
-        output[j] = o * bent
+    two, three, four, five = 2 * size, 3 * size, 4 * size, 5 * size
+    i, f, a, o = kept[:size], kept[size:two], kept[two:three], kept[three:four]
+    bent, before = kept[four:five], kept[five : 6 * size]
+    _open(inputs[:two], recurrent[:two], bias[:two], kept[:two])
+    _propose(inputs[two:three], recurrent[two:three], bias[two:three], a)
+    _open(inputs[three:four], recurrent[three:four], bias[three:four], o)
+    copy(carry, before)
+    _remember(f, before, i, a, carry)
+    _bend(carry, bent)
+    copy(state, previous)
+    _times(o, bent, state)
+    copy(state, output)
 
 
 @part

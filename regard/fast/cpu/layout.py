@@ -3,6 +3,7 @@ selections."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,20 +32,27 @@ def panels(weight: Tensor) -> Array:
     return weight.reshape(len(weight) // WIDTH, WIDTH, depth).transpose(1, 2).contiguous().numpy()
 
 
-def stacked_panels(weights: Tensor) -> Any:
-    """The panels of the weights (L, M, K) of all layers; L may be 0."""
-    made = [panels(weight) for weight in weights]
-    return np.stack(made) if made else panels(weights.new_empty(0, 1))[None][:0]
+def stacked_panels(weights: Tensor) -> Array:
+    """The panels (L, P, K, WIDTH) of the weights (L, M, K) of all layers or directions; L may be 0."""
+    made = [torch.from_numpy(panels(weight)) for weight in weights]
+    return torch.stack(made).numpy() if made else panels(weights.new_empty(0, 1))[None][:0]
+
+
+LINE = 64
+"""Bytes of a line of the cache. A vector of 512 bits that begins inside one is read from two."""
 
 
 def room(like: Tensor, *shape: int) -> Tensor:
-    """An empty CPU tensor in the precision of another.
+    """An empty CPU tensor in the precision of another, at the start of a line.
 
     numpy requests huge pages for its memory. torch's allocator returns memory to the system within
     milliseconds and gets it back page by page, which takes a tenth of the time of an update.
     """
-    kind = np.float32 if like.dtype == torch.float32 else np.float64
-    return torch.from_numpy(np.empty(shape, kind))
+    kind = np.dtype(np.float32 if like.dtype == torch.float32 else np.float64)
+    count = math.prod(shape)
+    lines = np.empty(count + LINE // kind.itemsize, kind)
+    start = -lines.ctypes.data % LINE // kind.itemsize
+    return torch.from_numpy(lines[start : start + count]).view(shape)
 
 
 def kept_gates(kind: int) -> int:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from regard.fast.cpu.gates import advance, retreat
-from regard.fast.cpu.layout import GRU, kept_gates, panels, room
+from regard.fast.cpu.layout import GRU, kept_gates, room, stacked_panels
 from regard.fast.cpu.product import Target, Window, multiply
 from regard.structures.kernels.availability import once
 from regard.structures.kernels.cpu.compilation import kernel
@@ -161,7 +161,7 @@ class PackedRecurrence(torch.autograd.Function):
             kind,
             projected.detach().numpy(),
             first.detach().contiguous().numpy(),
-            np.stack([panels(one) for one in weight]),
+            stacked_panels(weight),
             bias.detach().numpy(),
             ctx.starts,
             outputs.numpy(),
@@ -187,7 +187,7 @@ class PackedRecurrence(torch.autograd.Function):
             ctx.kind,
             d_outputs.contiguous().numpy(),
             d_last.contiguous().numpy(),
-            np.stack([panels(one.t()) for one in weight]),
+            stacked_panels(weight.transpose(1, 2)),
             previous.numpy(),
             kept.numpy(),
             ctx.starts,
