@@ -53,7 +53,9 @@ class Launcher:
         self.compiled: dict[Any, Any] = {}
 
     def __call__(self, grid: tuple[int, ...], *arguments: Any, **options: Any) -> None:
-        device, kinds, places = -1, [], []
+        device = -1
+        kinds: list[Any] = []
+        places: list[Any] = []
         for argument in arguments:
             if isinstance(argument, Tensor):
                 device = argument.get_device()
