@@ -6,6 +6,7 @@ only) and shades the source pieces by their weight (a few lines of script).
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from regard.inspect.drawings.drawing import drawing_for, drawn
 from regard.inspect.figure import figure
 from regard.inspect.heads import heads_figure
 from regard.inspect.narrowing import with_short_words
-from regard.inspect.page_style import REPORT, SCRIPT, STYLE, TABLES
+from regard.inspect.page_style import REPORT, SCRIPT, STYLE
 from regard.inspect.ranking import beam, labels
 from regard.inspect.samples import samples
 from regard.inspect.scene import Scene
@@ -29,6 +30,17 @@ from regard.reporting.terminal import printable
 from regard.trace import Trace
 from regard.trace.prediction import Prediction
 
+
+@dataclass(frozen=True)
+class LiveModule:
+    """A script that makes a page alive, and its style sheet, to be written into the page."""
+
+    script: str
+    style: str
+
+
+CODE = re.compile("`([^`\n]+)`")
+"""A span of code in a text."""
 TALL = 20
 """Rows of a sortable table that are shown without scrolling in it."""
 
@@ -41,6 +53,7 @@ def page(
     heading: bool = True,
     contents: bool = False,
     script: bool = True,
+    live: LiveModule | None = None,
     sealed: bool = False,
 ) -> str:
     """The page as HTML.
@@ -48,6 +61,7 @@ def page(
     heading    whether the title is shown at the top of the page; a single figure has its own title
     contents   whether a line of links to the sections follows the title
     script     False: without scripts
+    live       the module that makes figures and tables alive, instead of the few lines of this page
     sealed     forbid everything that is not in the page: other scripts, connections, images of the network
     """
     laid = [_laid_out(section) for section in sections]
@@ -56,9 +70,10 @@ def page(
     top += _contents(sections) if contents else ""
     body = "\n".join(_section(one, f"s{number}" if contents else "") for number, one in enumerate(laid, 1))
     style = f"{STYLE}\n{REPORT}" if contents else STYLE
-    sortable = TABLES if 'class="sortable"' in body else ""
-    written = SCRIPT + sortable if script else ""
+    style += f"\n{live.style}" if live is not None else ""
+    written = live.script if live is not None else SCRIPT if script else ""
     policy = f"\n{_policy([written] if written else [])}" if sealed else ""
+    main = ' data-live="report"' if live is not None else ""
     scripts = f"\n<script>{written}</script>" if written else ""
     return f"""<!doctype html>
 <html lang="en">
@@ -74,7 +89,7 @@ body{{font-family:{SANS}}}
 </style>
 </head>
 <body>
-<main>
+<main{main}>
 {top}
 {body}
 </main>{scripts}
@@ -300,7 +315,8 @@ def _shown(value: object) -> str:
 
 def _paragraph(text: str, kind: str = "") -> str:
     named = f' class="{kind}"' if kind else ""
-    return f'<p{named} dir="auto">{_text(text)}</p>' if text else ""
+    words = CODE.sub(r"<code>\1</code>", _text(text))
+    return f'<p{named} dir="auto">{words}</p>' if text else ""
 
 
 def _text(text: str) -> str:

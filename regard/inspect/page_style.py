@@ -87,7 +87,8 @@ font-size:.875rem}}
 @media print{{body{{background:none}}main{{max-width:none;padding:0}}figure{{box-shadow:none}}.scroll{{background:none}}
 .drawing::before{{content:none}}.drawing svg{{width:auto;max-width:100%}}}}"""
 
-REPORT = """nav{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin:0 0 1rem;font-size:.9375rem}
+REPORT = """main>section{content-visibility:auto;contain-intrinsic-size:auto 40rem;overflow-clip-margin:1rem}
+nav{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin:0 0 1rem;font-size:.9375rem}
 a{color:var(--accent)}nav a{text-decoration:none}nav a:hover,nav a:focus-visible{text-decoration:underline}
 section section>h3,section section>h4{font-size:1.0625rem;margin:1.75rem 0 .25rem}
 .beside{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr));gap:0 2.5rem}
@@ -138,45 +139,3 @@ for (const steps of document.querySelectorAll('.steps')) {
   show();
 }
 """
-
-TABLES = """
-for (const table of document.querySelectorAll('table.sortable')) {
-  const body = table.tBodies[0], rows = [...body.rows], heads = [...table.tHead.rows[0].cells];
-  const value = (row, place) => {
-    const text = row.cells[place].textContent.trim(), plain = text.replaceAll(',', '').replace('−', '-');
-    return text !== '' && !isNaN(plain) ? +plain : text.toLowerCase();
-  };
-  const before = (a, b) => typeof a === typeof b
-    ? (typeof a === 'number' ? a - b : a.localeCompare(b)) : typeof a === 'number' ? -1 : 1;
-  heads.forEach((head, place) => {
-    const button = document.createElement('button');
-    button.type = 'button';
-    button.textContent = head.textContent;
-    head.replaceChildren(button);
-    button.addEventListener('click', () => {
-      const down = head.getAttribute('aria-sort') === 'ascending';
-      heads.forEach((one) => one.removeAttribute('aria-sort'));
-      head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
-      rows.sort((a, b) => (down ? -1 : 1) * before(value(a, place), value(b, place)));
-      body.append(...rows);
-    });
-  });
-  const label = document.createElement('label'), input = document.createElement('input');
-  const told = document.createElement('output');
-  input.type = 'search';
-  label.className = 'filter';
-  label.append('filter', input, told);
-  input.addEventListener('input', () => {
-    const words = input.value.toLowerCase().split(/\\s+/).filter(Boolean);
-    let shown = 0;
-    for (const row of rows) {
-      const text = row.textContent.toLowerCase();
-      row.hidden = !words.every((word) => text.includes(word));
-      shown += row.hidden ? 0 : 1;
-    }
-    told.textContent = words.length ? shown + ' of ' + rows.length : '';
-  });
-  if (rows.length > 1) table.parentElement.before(label);
-}
-"""
-"""Makes tables sortable by their heads, and their rows filtered by words."""

@@ -9,6 +9,7 @@ import io
 import re
 import unicodedata
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from regard.errors import MissingExtra
@@ -102,7 +103,7 @@ class _Painter:
         self.fonts = installed_fonts()
         self.painted = 0
 
-    def paint(self, marks: tuple[Mark, ...], dx: float, dy: float) -> None:
+    def paint(self, marks: Sequence[Mark], dx: float, dy: float) -> None:
         for mark in marks:
             self.painted += 1
             match mark:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from regard.live.answer import answer_json
     from regard.live.notebook import explore
     from regard.live.scene import scene_json
-    from regard.live.static_files import bundle, stylesheet
+    from regard.live.static_files import bundle, live_module, stylesheet
 else:
     __getattr__ = at_first_use(__name__)
 
-__all__ = ["answer_json", "bundle", "explore", "scene_json", "stylesheet"]
+__all__ = ["answer_json", "bundle", "explore", "live_module", "scene_json", "stylesheet"]

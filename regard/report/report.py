@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from regard.errors import RegardError
 from regard.inspect import PageSection, page
 from regard.inspect.page import frame_of_page
+from regard.live import live_module
 from regard.model import AnyModel, load
 from regard.report.context import FIGURES, ROWS, Progress, ReportContext, ReportedRun, ReportWishes
 from regard.report.sections import SECTIONS, ReportSection
@@ -35,7 +36,9 @@ class Report:
 
     def html(self) -> str:
         """The page, complete in one file."""
-        return page(self.title, self.sections, subtitle=self.subtitle, contents=True, sealed=True)
+        return page(
+            self.title, self.sections, subtitle=self.subtitle, contents=True, sealed=True, live=live_module()
+        )
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the page."""

@@ -14,6 +14,7 @@ from regard.errors import RegardError
 from regard.inspect import PageSection, page
 from regard.inspect.curve import curves_of, read_log
 from regard.inspect.page import frame_of_page
+from regard.live import live_module
 from regard.spec.document import parse_file
 from regard.storage.files import read_json, write_text
 from regard.storage.tensors import read_header
@@ -144,7 +145,8 @@ class RunTable:
 
     def html(self) -> str:
         """A page with the table and the curves over each other."""
-        return page("Runs", self._sections(), subtitle=f"{len(self.runs)} runs", contents=True, sealed=True)
+        count = f"{len(self.runs)} runs"
+        return page("Runs", self._sections(), subtitle=count, contents=True, sealed=True, live=live_module())
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the page."""

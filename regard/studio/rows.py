@@ -38,7 +38,8 @@ def rank(run: Run, asked: RowsRequest, progress: Progress) -> dict[str, Any]:
     from regard.questions import strangeness
 
     dataset = run.dataset(asked.split)
-    ranked = strangeness(run.model, dataset, most=MOST_RANKED, progress=progress)
+    output = next(iter(run.model.spec.outputs))
+    ranked = strangeness(run.model, dataset, output=output, most=MOST_RANKED, progress=progress)
     run.kept[_key(run, asked)] = [(one.row, list(one.reasons), one.prediction.text) for one in ranked]
     return ranked_json(run, asked)
 

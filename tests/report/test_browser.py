@@ -9,6 +9,7 @@ import pytest
 
 from regard.inspect import PageSection
 from regard.report import Report, RunSummary, RunTable
+from tests.inspect.drawn_traces import random_trace
 
 HOSTILE = "</script><img src=x onerror=document.title='owned'>"
 WORDS = ["ten", "nine", HOSTILE, "two", "x" * 300, *(f"word {number}" for number in range(40))]
@@ -50,6 +51,30 @@ def test_the_page_is_whole_sorts_and_filters(chromium: Any, page_file: Path, wid
     assert sorted(shown.all_text_contents()) == sorted(wanted)
     page.locator("input[type=search]").fill("nine")
     assert shown.all_text_contents() == ["nine"]
+    page.close()
+
+
+def test_a_figure_tells_under_the_pointer_and_to_keys(chromium: Any, tmp_path: Path) -> None:
+    trace = random_trace(["a", "b", "c"], ["X", "Y"])
+    section = PageSection("Looks", "Made by `regard report`.", figures=[trace])
+    path = Report("figures", [section]).save(tmp_path / "report.html")
+    page = chromium.new_page(viewport={"width": 1000, "height": 800})
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(path.as_uri())
+    assert page.locator("p code").all_text_contents() == ["regard report"]
+    weights = trace.attention["source"]
+    told = f"Y ← b  {weights[1, 1]:.2f}"
+    cell = page.locator('.rg-still [data-row="1"] [data-column="1"][data-n]')
+    cell.hover()
+    tip = page.locator(".rg-tip")
+    assert tip.text_content() == told and tip.is_visible()
+    cell.focus()
+    page.keyboard.press("ArrowUp")
+    focused = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert focused == f"X ← b  {weights[0, 1]:.2f}"
+    assert page.locator("svg [data-n] > title").count() == 0 and said == []
     page.close()
 
 

@@ -363,6 +363,29 @@ def test_a_dialog_is_led(tab: Tab, load: Any) -> None:
     asked = f"U: who made Logan ? | B: {first} | U: and when ?"
     assert turns[3] == load("dialog-context").predict(asked).text
     tab.page.locator(".rg-chat svg").first.wait_for()
+    tab.page.set_viewport_size(PHONE)
+    send = tab.page.get_by_role("button", name="send", exact=True).bounding_box()
+    assert send is not None and send["height"] < 40 and send["x"] + send["width"] <= PHONE["width"]
+    tab.page.set_viewport_size(DESK)
+    tab.page.locator(".rg-stage .at-weight").first.click()
+    tab.choose("Look only here")
+    tab.until('"edit":"pin"')
+    edited = load("dialog-context").predict(asked, look=tab.view["edits"])
+    expect(tab.page.locator(".rg-piece-text")).to_have_text([one or "∅" for one in edited.trace.output])
+    assert tab.view["turns"] == turns
+
+
+def test_another_output_is_scored(tab: Tab, load: Any) -> None:
+    model = load("translation")
+    data = open_dataset(model, (), ["test"])
+    tab.row("translation")
+    tab.choose("the truth")
+    tab.until('"target"')
+    truth = data.references(0, next(iter(model.spec.outputs)))[0]
+    scored = model.score(data.raw(0)["source"], truth)
+    expect(tab.page.locator(".rg-output .rg-under span").first).to_have_text(f"log p {_number(scored.score)}")
+    tab.choose("its own")
+    tab.agrees()
 
 
 def test_a_language_model_writes_on(tab: Tab, load: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -17,8 +18,10 @@ from typer.testing import CliRunner
 
 from regard import Trace
 from regard.cli.main import app
-from regard.fitting.experiment import Experiment
+from regard.evaluation import open_dataset
 from regard.live import scene_json
+from regard.model.recording import read_recording
+from regard.report import Report
 from regard.studio.serving import Studio
 from tests.inspect.browser import browser as find_browser
 from tests.studio.client import Client
@@ -26,13 +29,13 @@ from tests.studio.client import Client
 RECORD = ("states", "beam", "potentials", "times")
 KINDS = ("svg", "json", "html", "trace")
 EQUAL = 1e-6
+LARGEST = 5_000_000
 
 
-def show_faults(experiment: Experiment) -> Iterator[str]:
+def show_faults(model: Any, folder: Path) -> Iterator[str]:
     """`regard show` of the first test row, in the terminal and as a figure."""
-    model, folder = experiment.model, experiment.run
     figure = folder / "look.svg"
-    row = experiment.dataset("test").raw(0)
+    row = open_dataset(model, (), ["test"]).raw(0) if model.continues else {}
     for output in model.spec.outputs:
         if model.continues:
             how = [str(row["text"])[:40]]
@@ -50,14 +53,11 @@ def show_faults(experiment: Experiment) -> Iterator[str]:
                 yield "show writes no figure"
 
 
-def trace_faults(experiment: Experiment) -> Iterator[str]:
+def trace_faults(model: Any, folder: Path) -> Iterator[str]:
     """What is recorded equals what is computed fast, and a file keeps all of it."""
-    model = experiment.model
     if model.continues:
         return
-    batch = experiment.dataset("test").batch([0])
-    from regard.model.recording import read_recording
-
+    batch = open_dataset(model, (), ["test"]).batch([0])
     for output in model.spec.outputs:
         plain = model.answer(batch, output=output)[0]
         found = model.answer(batch, output=output, recording=read_recording(RECORD))[0]
@@ -68,7 +68,7 @@ def trace_faults(experiment: Experiment) -> Iterator[str]:
         for over, rows in plain.trace.attention.items():
             if np.abs(rows - found.trace.attention[over]).max() > EQUAL:
                 yield f"the recorded attention over {over} is another"
-        path = experiment.run / "look.trace"
+        path = folder / "look.trace"
         found.trace.save(path)
         again = Trace.load(path)
         if json.dumps(again.to_dict()) != json.dumps(found.trace.to_dict()):
@@ -79,15 +79,27 @@ def trace_faults(experiment: Experiment) -> Iterator[str]:
             yield "the trace that was read has other panels"
 
 
+def report_faults(found: Report) -> Iterator[str]:
+    """A report is a page of all its sections, and not too large."""
+    size = len(found.html().encode())
+    if size > LARGEST:
+        yield f"{size:,} bytes"
+    needed = {"At a glance", "Scores", "Data", "The model", "Environment", "Make it again"}
+    missing = needed - {section.heading for section in found.sections}
+    if missing:
+        yield f"lacks {', '.join(sorted(missing))}"
+
+
 class Asking:
     """Asks a studio for everything that its page can ask.
 
     Status 500 is a fault; a refusal is one where an answer is due.
     """
 
-    def __init__(self, client: Client, *, all_panels: bool = True) -> None:
-        self.client, self.size, self.all_panels = client, 0, all_panels
-        self.about: dict[str, Any] = client.get("/api/runs").json()["runs"][0]
+    def __init__(self, client: Client, run: str | None = None) -> None:
+        self.client, self.size = client, 0
+        runs = client.get("/api/runs").json()["runs"]
+        self.about: dict[str, Any] = next(one for one in runs if run in (None, one["name"]))
 
     def faults(self) -> Iterator[str]:
         about = self.about
@@ -97,9 +109,9 @@ class Asking:
         name = about["name"]
         yield from self._fault("rows", "rows", run=name, count=3)
         if about["kind"] == "continues":
-            text = {about["inputs"][0]["name"]: "The cat"}
+            text = {about["inputs"][0]["name"]: "the cat"}
             yield from self._fault("look", "look", run=name, inputs=text)
-            yield from self._fault("continue", "continue", run=name, prompt="The ", length=4)
+            yield from self._fault("continue", "continue", run=name, prompt="the ", length=4)
             return
         strange = self.client.done(self.client.ask("rows", run=name, sort="strange"))
         if "error" in strange:
@@ -118,7 +130,7 @@ class Asking:
             return
         self.size = max(self.size, len(answer.content))
         told = answer.json()
-        for panel in told["panels"] if self.all_panels else told["panels"][-1:]:
+        for panel in told["panels"]:
             yield from self._fault(f"panel {panel['name']}", "look", **asked, panel=panel["name"])
         for edit in (
             {"edit": "uniform", "step": None},
@@ -169,11 +181,10 @@ def page_faults(chromium: Any, studio: Studio, asking: Asking) -> Iterator[str]:
     inputs = {name: {**given, "split": "test"} for name, given in asking.inputs.items()}
     view = {"run": asking.about["name"], "mode": "look", "inputs": inputs, "edits": []}
     if asking.about["kind"] == "continues":
-        view["inputs"] = {asking.about["inputs"][0]["name"]: "The cat"}
+        view["inputs"] = {asking.about["inputs"][0]["name"]: "the cat"}
     page.goto(f"{studio.url}#{quote(json.dumps(view))}")
     try:
-        shown = ".rg-continued" if asking.about["kind"] == "continues" else ".rg-output"
-        page.locator(shown).first.wait_for(timeout=60_000)
+        page.locator(".rg-output, .rg-figure svg").first.wait_for(timeout=60_000)
         if (
             asking.about["kind"] != "continues"
             and not page.locator(".rg-stage svg, .rg-stage .rg-muted").count()

@@ -31,7 +31,7 @@ export interface RowOf {
   images?: Record<string, string>;
 }
 export interface Asked {
-  run: string; inputs: Record<string, Given>; output?: string; prefix?: string; edits?: Edit[];
+  run: string; inputs: Record<string, Given>; output?: string; prefix?: string; target?: string; edits?: Edit[];
   search?: { beam?: number }; panel?: string;
 }
 

@@ -21,22 +21,20 @@ const STEP = 0.1;
 let count = 0;
 
 export function figure(root: Element, scene: Scene, on?: On): Live {
-  const box = document.createElement("div"), tip = document.createElement("div"), told = document.createElement("div");
+  const box = document.createElement("div"), told = document.createElement("div"), scroller = document.createElement("div");
   box.className = "rg rg-figure";
   box.classList.toggle("rg-editable", on !== undefined);
-  tip.className = "rg-tip";
-  tip.setAttribute("aria-hidden", "true");
   told.className = "rg-hidden";
   told.id = `rg-told-${++count}`;
-  const scroller = document.createElement("div");
   scroller.className = "rg-scroller";
-  box.append(told, scroller, tip);
+  box.append(told, scroller);
   root.append(box);
 
-  let drawn: Drawn, theme: Theme = "light", marked: Element | null = null;
+  let drawn: Drawn, theme: Theme = "light";
+  const alive = enlivened(box, scroller, () => drawn, on);
 
   function show(next: Scene): void {
-    const focused = reachedAt(document.activeElement);
+    const focused = alive.reachedAt(document.activeElement);
     const key = focused?.at && identity(focused.at);
     drawn = draw(next);
     told.textContent = next.description;
@@ -44,20 +42,51 @@ export function figure(root: Element, scene: Scene, on?: On): Live {
     drawn.svg.style.width = `max(${0.75 * next.width}px, min(100%, ${next.width}px))`;
     drawn.paint(theme);
     scroller.replaceChildren(drawn.svg);
-    marked = null;
-    tip.hidden = true;
+    alive.rest();
     const again = key && drawn.reached.find(one => one.at && identity(one.at) === key);
-    if (again) focus(again);
+    if (again) alive.focus(again);
     else drawn.reached[0]?.element.setAttribute("tabindex", "0");
   }
 
+  const stop = watch(box, now => {
+    theme = now;
+    drawn?.paint(now);
+  });
+  show(scene);
+  return {
+    update: show,
+    destroy() {
+      stop();
+      alive.letGo();
+      box.remove();
+    },
+  };
+}
+
+interface Alive {
+  reachedAt(target: EventTarget | null): Reached | undefined;
+  focus(one: Reached): void;
+  /** Nothing is hovered or told. */
+  rest(): void;
+  letGo(): void;
+}
+
+/** Tips, hovered rows, the keyboard and hands for a drawn figure in a box, whatever drew it. */
+export function enlivened(box: HTMLElement, scroller: HTMLElement, drawn: () => Pick<Drawn, "svg" | "reached">, on?: On): Alive {
+  const tip = document.createElement("div");
+  let marked: Element | null = null;
+  tip.className = "rg-tip";
+  tip.setAttribute("aria-hidden", "true");
+  tip.hidden = true;
+  box.append(tip);
+
   function reachedAt(target: EventTarget | null): Reached | undefined {
     const element = target instanceof Element ? target.closest("[data-n]") : null;
-    return element && drawn?.svg.contains(element) ? drawn.reached[Number(element.getAttribute("data-n"))] : undefined;
+    return element && drawn()?.svg.contains(element) ? drawn().reached[Number(element.getAttribute("data-n"))] : undefined;
   }
 
   function focus(one: Reached): void {
-    drawn.svg.querySelector('[tabindex="0"]')?.setAttribute("tabindex", "-1");
+    drawn().svg.querySelector('[tabindex="0"]')?.setAttribute("tabindex", "-1");
     one.element.setAttribute("tabindex", "0");
     (one.element as SVGElement & { focus(options?: FocusOptions): void }).focus();
   }
@@ -83,7 +112,7 @@ export function figure(root: Element, scene: Scene, on?: On): Live {
     row?.querySelectorAll("[data-column][data-value]").forEach(cell =>
       weights.set(cell.getAttribute("data-column")!, Number(cell.getAttribute("data-value"))));
     const most = Math.max(1e-9, ...weights.values());
-    drawn.svg.querySelectorAll<SVGElement>(".columns text[data-column]").forEach(label => {
+    drawn().svg.querySelectorAll<SVGElement>(".columns text[data-column]").forEach(label => {
       const inside = holder?.contains(label);
       const share = inside ? (weights.get(label.getAttribute("data-column")!) ?? 0) / most : 1;
       label.style.opacity = inside ? String(0.25 + 0.75 * share) : "";
@@ -106,7 +135,7 @@ export function figure(root: Element, scene: Scene, on?: On): Live {
     if (!one || event.ctrlKey || event.metaKey || event.altKey) return;
     const at = one.at;
     if (isDirection(event.key)) {
-      const next = nearest(one.element, drawn.reached, event.key);
+      const next = nearest(one.element, drawn().reached, event.key);
       if (next) focus(next);
     } else if (event.key === "Escape") {
       tip.hidden = true;
@@ -130,17 +159,5 @@ export function figure(root: Element, scene: Scene, on?: On): Live {
   });
   const letGo = on ? hands(scroller, reachedAt, on, (words, near) => tell(words, near)) : () => undefined;
 
-  const stop = watch(box, now => {
-    theme = now;
-    drawn?.paint(now);
-  });
-  show(scene);
-  return {
-    update: show,
-    destroy() {
-      stop();
-      letGo();
-      box.remove();
-    },
-  };
+  return { reachedAt, focus, letGo, rest() { marked = null; tip.hidden = true; } };
 }

@@ -50,7 +50,7 @@ export function Look({ run, seen }: { run: Run; seen: Seen }) {
     row: Object.values(view.inputs).every(one => typeof one === "object" && "row" in one),
   };
   const at = (step: number): Handle => ({ kind: "piece", step });
-  const fresh = { edits: [], prefix: undefined };
+  const fresh = { edits: [], prefix: undefined, target: undefined };
   return (
     <>
       <Inputs run={run} inputs={view.inputs} texts={answer?.inputs ?? {}}
@@ -70,6 +70,7 @@ export function Look({ run, seen }: { run: Run; seen: Seen }) {
           <aside>
             <Changes seen={seen} names={{ inputs: answer.handles.inputs, pieces }} />
             {run.search.beam !== undefined && <Beam seen={seen} usual={run.search.beam} />}
+            {run.search.beam !== undefined && <Target seen={seen} truth={answer.target?.[0]} />}
             <Questions look={look} pieces={pieces} question={question} set={setQuestion}
               attempt={edits => change({ edits })}
               row={(row, split) => change({ inputs: Object.fromEntries(run.inputs.map(one => [one.name, { row, split }])), ...fresh })} />
@@ -92,6 +93,23 @@ function Beam({ seen, usual }: { seen: Seen; usual: number }) {
       <label class="rg-slide">beam
         <input type="range" min="1" max="12" value={beam} onChange={event => seen.change({ beam: Number(event.currentTarget.value) })} />
         <output>{beam === 1 ? "greedy" : beam}</output></label>
+    </section>
+  );
+}
+
+/** Another output to score: what would the model look at if it had to write this? */
+function Target({ seen, truth }: { seen: Seen; truth: string | undefined }) {
+  const { target } = seen.view, [text, set] = useState(target ?? "");
+  const give = (value: string) => { set(value); seen.change({ target: value.trim() || undefined, prefix: undefined }); };
+  return (
+    <section class="rg-target" aria-label="Another output">
+      <h2>Another output</h2>
+      <form onSubmit={event => { event.preventDefault(); give(text); }}>
+        <input value={text} dir="auto" placeholder="let it write this" aria-label="the output to score" onInput={event => set(event.currentTarget.value)} />
+        <button class="rg-plain">score</button></form>
+      <p class="rg-under">
+        {truth && truth !== target && <button type="button" class="rg-plain" onClick={() => give(truth)}>the truth</button>}
+        {target && <button type="button" class="rg-plain" onClick={() => give("")}>its own</button>}</p>
     </section>
   );
 }

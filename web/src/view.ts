@@ -7,7 +7,8 @@ import type { Edit } from "./edits";
 export type Mode = "look" | "compare" | "chat";
 export interface View {
   run: string; other?: string; mode: Mode; inputs: Record<string, Given>; output?: string; prefix?: string;
-  edits: Edit[]; beam?: number; panel?: string;
+  /** The output that is scored instead of the model's own. */
+  target?: string; edits: Edit[]; beam?: number; panel?: string;
   /** Turns of a dialog, the last by the reader. */
   turns?: string[];
 }
@@ -15,7 +16,8 @@ export interface View {
 export function asked(view: View): Asked {
   const found: Asked = { run: view.run, inputs: view.inputs, edits: view.edits };
   if (view.output) found.output = view.output;
-  if (view.prefix) found.prefix = view.prefix;
+  if (view.target) found.target = view.target;
+  else if (view.prefix) found.prefix = view.prefix;
   if (view.beam) found.search = { beam: view.beam };
   if (view.panel) found.panel = view.panel;
   return found;

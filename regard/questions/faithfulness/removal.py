@@ -13,6 +13,7 @@ from regard.model.edits import ZeroEdit
 from regard.model.inference import BatchInference
 from regard.nn.network import answering
 from regard.questions.faithfulness.rows import Examined, Kept, Looked, in_chunks
+from regard.trace.prediction import Prediction
 
 Remove = Literal["delete", "mask", "zero"]
 """delete: leave positions out of the input and encode it anew (ERASER). mask: the unknown unit, or the mean, in their
@@ -93,8 +94,14 @@ def scores_of(examined: Examined, batch: Any, rows: list[int], edits: Any = None
             found = inference.answers(inference.find(), trace=False)
             wanted = [str(examined.answers[row].value) for row in rows]
             with np.errstate(divide="ignore"):
-                return [np.log([one.probabilities[label]]) for one, label in zip(found, wanted, strict=True)]
+                return [np.log([_p(one, label)]) for one, label in zip(found, wanted, strict=True)]
         hypotheses = inference.given()
         lengths = hypotheses.lengths[:, 0].tolist()
         scores = hypotheses.token_scores[:, 0].double().cpu().numpy()
         return [scores[place, :length] for place, length in enumerate(lengths)]
+
+
+def _p(found: Prediction, label: str) -> float:
+    """The probability of a label. Of many candidates, only the best are listed: another is at most as probable as the
+    last of them."""
+    return found.probabilities.get(label, min(found.probabilities.values(), default=0.0))

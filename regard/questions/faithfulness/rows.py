@@ -14,6 +14,7 @@ from regard.data.encoding import EncodedRows, encode_rows
 from regard.data.ragged import Array, Ragged
 from regard.errors import Message, Option, RegardError
 from regard.model import Model
+from regard.model.building import given_trees
 from regard.model.inputs import INPUT_REMEDY, Input, one_or_several
 from regard.trace import Trace
 from regard.trace.prediction import Prediction
@@ -129,7 +130,9 @@ class Examined:
         return found
 
     def removable(self, one: Looked) -> bool:
-        """Whether an input can be written without some of its positions."""
+        """Whether an input can be written without some of its positions; not if it has a tree of all words."""
+        if one.input in given_trees(self.model.spec):
+            return False
         column = self.encoded.columns[one.input]
         kept = np.arange(one.positions) > 0
         value = self.encoded.encoding(column, one.row)

@@ -40,7 +40,15 @@ def _line(run: ReportedRun, name: str) -> list[object]:
     score, found = run.evaluation.scores[name], run.interval(name)
     baseline = run.evaluation.beside(name).strip(" ()")
     between = "" if found is None else bounds(found.low, found.high, " to ")
-    return [f"{score.value:.4f}", between, score.n, baseline, score.signature]
+    return [f"{score.value:.4f}", between, score.n, baseline, _in_words(score.signature)]
+
+
+def _in_words(signature: str) -> str:
+    """How a score is computed, without the signs between its parts; one reference is not told."""
+    parts = [one for one in signature.split("|") if one != "refs:1"]
+    return ", ".join(
+        "several references" if one == "refs:var" else one.replace("refs:", "references: ") for one in parts
+    )
 
 
 def _compared(context: ReportContext) -> PageSection:
