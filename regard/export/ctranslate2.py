@@ -51,8 +51,8 @@ def ctranslate2_spec(
     encoder: nn.Module, decoder: nn.Module, *, source: Sequence[str], target: Sequence[str]
 ) -> Any:
     """The `TransformerSpec` of CTranslate2 with the weights of an encoder and a decoder."""
-    specs = _specs()
     _check(encoder, decoder)
+    specs = _specs()
     e, d = (_Weights(module) for module in (encoder, decoder))
     relu = specs.Activation.RELU
     spec = specs.TransformerSpec(

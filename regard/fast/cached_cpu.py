@@ -7,7 +7,7 @@ from torch import Tensor
 
 from regard.fast.layer_weights import Normalization
 
-NONE = torch.empty(0, 0, 0, dtype=torch.int64)
+NONE = torch.empty(1, 0, 0, dtype=torch.int64)
 
 
 class CPUKernels:
@@ -48,7 +48,7 @@ class CPUKernels:
         out = asked.new_empty(rows, count, size)
         array = out.numpy()
         over_batch(
-            written_rows, rows, count * (place + 1) * size // 2, asked.numpy(), bias.numpy(), cache.numpy(),
+            written_rows, rows, count * (place + 1) * size // 4, asked.numpy(), bias.numpy(), cache.numpy(),
             (NONE if slots is None else slots.contiguous()).numpy(), place, distance.numpy(),
             array.dtype.type((size // heads) ** -0.5), heads, array,
         )  # fmt: skip
@@ -66,7 +66,7 @@ class CPUKernels:
         array = out.numpy()
         kind = array.dtype.type
         over_batch(
-            memory_rows, rows, count * positions * size // 2, asked.numpy(), bias.numpy(), memory.numpy(),
+            memory_rows, rows, count * positions * size // 4, asked.numpy(), bias.numpy(), memory.numpy(),
             mask.numpy(), kind((size // heads) ** -0.5), heads, kind(torch.finfo(out.dtype).min), array, seen.numpy(),
         )  # fmt: skip
         return out.view(rows * count, size), seen if looks else None

@@ -20,11 +20,27 @@ Array = Any
 
 
 @reduction
-def _dot(row: Array, at: int, other: Array, there: int, count: int) -> Any:
-    total = row.dtype.type(0)
-    for j in range(count):
-        total += row[at + j] * other[there + j]
-    return total
+def _compare(query: Array, at: Any, keys: Array, places: Array, width: int, scale: Any, out: Array) -> None:
+    """Energies of a query, from `at` on, with the keys at these places; all arrays are flat.
+
+    Unsigned places, because numba would ask at each access whether a signed one counts from the end.
+    """
+    for s in range(len(out)):
+        place, total = places[s], out.dtype.type(0)
+        for j in range(width):
+            total += query[at + np.uint64(j)] * keys[place + np.uint64(j)]
+        out[s] = scale * total
+
+
+@part
+def _read(weights: Array, values: Array, places: Array, apart: Any, width: int, out: Array, at: Any) -> None:
+    """Add the weighted values, `apart` behind the keys, to `out` from `at` on."""
+    for j in range(width):
+        out[at + np.uint64(j)] = 0
+    for s in range(len(weights)):
+        place, weight = places[s] + apart, weights[s]
+        for j in range(width):
+            out[at + np.uint64(j)] += weight * values[place + np.uint64(j)]
 
 
 @part
@@ -50,9 +66,21 @@ def _softmax(energies: Array) -> None:
 
 
 @part
-def _add(weight: Any, values: Array, at: int, out: Array, there: int, count: int) -> None:
-    for j in range(count):
-        out[there + j] += weight * values[at + j]
+def _add(row: Array, other: Array) -> None:
+    for j in range(len(row)):
+        row[j] += other[j]
+
+
+@part
+def _copy(row: Array, out: Array) -> None:
+    for j in range(len(row)):
+        out[j] = row[j]
+
+
+@part
+def _move(places: Array, by: Any) -> None:
+    for s in range(len(places)):
+        places[s] += by
 
 
 @kernel
@@ -64,33 +92,33 @@ def written_rows(
 
     asked      (B, K, 3 D) queries, keys and values without their bias (3 D); the bias is added in place
     written    (B, T, K', 2 D) keys and values by position and slot
-    slots      (B, K, place) or, if every hypothesis has stayed in its slot, empty
+    slots      (B, K, place) or, if every hypothesis has stayed in its slot, (1, 0, 0)
     distance   (H, N) scores of distances from 0 on, the last for all larger ones; N = 0: none
+    out        (B, K, D)
     """
-    count, size = asked.shape[1], out.shape[2]
+    count, size, room, wide = asked.shape[1], out.shape[2], written.shape[1], written.shape[2]
     width, moved, far = size // heads, slots.shape[2] > 0, distance.shape[1] - 1
-    energies = np.empty(place + 1, asked.dtype)
+    queries, keys, found = asked.reshape(-1), written.reshape(-1), out.reshape(-1)
+    energies, places = np.empty(place + 1, asked.dtype), np.empty(place + 1, np.uint64)
     for b in range(first, last):
         for k in range(count):
-            for j in range(3 * size):
-                asked[b, k, j] += bias[j]
-            for j in range(2 * size):
-                written[b, place, k, j] = asked[b, k, size + j]
+            _add(asked[b, k], bias)
+            _copy(asked[b, k, size:], written[b, place, k])
         for k in range(count):
-            for j in range(size):
-                out[b, k, j] = 0
+            for s in range(place + 1):
+                slot = slots[b, k, s] if moved and s < place else k
+                places[s] = np.uint64(((b * room + s) * wide + slot) * 2 * size)
+            row = b * count + k
             for h in range(heads):
-                low = h * width
-                for s in range(place + 1):
-                    slot = slots[b, k, s] if moved and s < place else k
-                    energies[s] = scale * _dot(asked[b, k], low, written[b, s, slot], low, width)
+                _compare(queries, np.uint64(row * 3 * size + h * width), keys, places, width, scale, energies)
                 if far >= 0:
                     for s in range(place + 1):
                         energies[s] += distance[h, min(place - s, far)]
                 _softmax(energies)
-                for s in range(place + 1):
-                    slot = slots[b, k, s] if moved and s < place else k
-                    _add(energies[s], written[b, s, slot], size + low, out[b, k], low, width)
+                _read(
+                    energies, keys, places, np.uint64(size), width, found, np.uint64(row * size + h * width)
+                )
+                _move(places, np.uint64(width))
 
 
 @kernel
@@ -103,26 +131,30 @@ def memory_rows(
     asked     (B, K, D) queries without their bias (D), which is added in place
     memory    (B, S, 2 D) keys and values
     lowest    the energy of a masked position
+    out       (B, K, D)
     looks     (B, K, S) receives the mean weights of all heads; (B, K, 0): not wanted
     """
     count, size, positions = asked.shape[1], out.shape[2], memory.shape[1]
-    width, share = size // heads, asked.dtype.type(1) / heads
-    energies = np.empty(positions, asked.dtype)
+    width, share, zero = size // heads, asked.dtype.type(1 / heads), asked.dtype.type(0)
+    queries, keys, found = asked.reshape(-1), memory.reshape(-1), out.reshape(-1)
+    energies, places = np.empty(positions, asked.dtype), np.empty(positions, np.uint64)
     for b in range(first, last):
         for k in range(count):
-            for j in range(size):
-                asked[b, k, j] += bias[j]
-                out[b, k, j] = 0
-            looks[b, k] = 0
+            row = b * count + k
+            _add(asked[b, k], bias)
+            if looks.shape[2] > 0:
+                looks[b, k] = zero
+            for s in range(positions):
+                places[s] = np.uint64((b * positions + s) * 2 * size)
             for h in range(heads):
-                low = h * width
+                _compare(queries, np.uint64(row * size + h * width), keys, places, width, scale, energies)
                 for s in range(positions):
-                    energies[s] = lowest
-                    if mask[b, s]:
-                        energies[s] = scale * _dot(asked[b, k], low, memory[b, s], low, width)
+                    energies[s] = energies[s] if mask[b, s] else lowest
                 _softmax(energies)
-                for s in range(positions):
-                    _add(energies[s], memory[b, s], size + low, out[b, k], low, width)
+                _read(
+                    energies, keys, places, np.uint64(size), width, found, np.uint64(row * size + h * width)
+                )
+                _move(places, np.uint64(width))
                 if looks.shape[2] > 0:
                     for s in range(positions):
                         looks[b, k, s] += share * energies[s]
@@ -159,18 +191,18 @@ def added_rows(
 ) -> None:  # fmt: skip
     """x ← x + found + bias and out = layernorm(x); with `after`, x ← out."""
     for i in range(first, last):
-        for j in range(x.shape[1]):
-            x[i, j] += found[i, j] + bias[j]
+        _add(x[i], found[i])
+        _add(x[i], bias)
         _normalize(x[i], gain, shift, epsilon, out[i])
         if after:
-            for j in range(x.shape[1]):
-                x[i, j] = out[i, j]
+            _copy(out[i], x[i])
 
 
 @kernel
 def rectified_rows(hidden: Array, bias: Array, first: int, last: int) -> None:
     """hidden ← max(0, hidden + bias); NaN stays NaN."""
     for i in range(first, last):
-        for j in range(hidden.shape[1]):
-            value = hidden[i, j] + bias[j]
-            hidden[i, j] = hidden.dtype.type(0) if value < 0 else value
+        row, zero = hidden[i], hidden.dtype.type(0)
+        for j in range(len(row)):
+            value = row[j] + bias[j]
+            row[j] = zero if value < zero else value
