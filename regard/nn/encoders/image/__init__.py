@@ -1,5 +1,6 @@
 """The image encoder and its networks, one network per file."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from regard.lazy import at_first_use
@@ -31,3 +32,7 @@ __all__ = [
     "RowReader",
     "make_network",
 ]
+
+import_module(
+    "regard.nn.encoders.image.encoder"
+)  # it registers the part; the registry loads the files of its folder only
