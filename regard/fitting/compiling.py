@@ -68,28 +68,33 @@ class Compiling(Callback):
 
     def __enter__(self) -> Compiling:
         self.plain, self.until = ExitStack(), ExitStack()
+        self.process: subprocess.Popen[bytes] | None = None
+        self.plain.enter_context(plainly())
+        return self
+
+    def _start(self) -> subprocess.Popen[bytes]:
         place = Path(self.until.enter_context(TemporaryDirectory(prefix="regard-compile-")))
         write_spec(place, self.experiment.spec)
-        self.process = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-m", "regard.fitting.compiling", str(place)],
             env={**os.environ, WHEN: FIRST, "OMP_NUM_THREADS": "1"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        self.plain.enter_context(plainly())
-        return self
 
     def __exit__(self, *_: Any) -> None:
         self.plain.close()
-        if self.process.poll() is None:
+        if self.process is not None and self.process.poll() is None:
             self.process.terminate()
             self.process.wait()
         self.until.close()
 
     def on_step(self, figures: dict[str, Any]) -> None:
-        """Let the kernels take over as soon as they are compiled."""
-        if self.experiment.plain_updates is None and self.process.poll() is not None:
+        """Compile the kernels after the first updates, and let them take over as soon as they are compiled."""
+        if self.process is None:  # not before: a second start would make the first update wait
+            self.process = self._start()
+        elif self.experiment.plain_updates is None and self.process.poll() is not None:
             self.plain.close()
             self.experiment.plain_updates = int(figures["step"])
             self.experiment.announcer.compiled(int(figures["step"]))

@@ -52,7 +52,7 @@ def losses(run: Path) -> list[float]:
 def test_plain_updates_come_first_and_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started(tmp_path / "compiled").train()
     monkeypatch.setattr(compiling, "_is_fresh", lambda experiment: True)
-    for name, asked, plain in (("early", 1, 16), ("never", 99, 30)):
+    for name, asked, plain in (("early", 1, 20), ("never", 99, 30)):
         compiler, served = Compiler(asked), []
         monkeypatch.setattr(compiling.subprocess, "Popen", lambda *_, compiler=compiler, **more: compiler)
         experiment = started(tmp_path / name)
