@@ -45,7 +45,7 @@ def reachable(model: regard.Model, value: Any, pieces: list[str]) -> list[tuple[
     return found
 
 
-def measure(run: str, rows: int, most: int) -> dict[str, Any]:
+def measure(run: str, rows: int, most: int, part: str) -> dict[str, Any]:
     model = regard.load(run, device="cpu")
     dataset = open_dataset(model, (), usual_split(model.spec))
     every = []
@@ -54,7 +54,8 @@ def measure(run: str, rows: int, most: int) -> dict[str, Any]:
         trace = model.predict(value).trace
         assert trace is not None
         every += [(value, *one) for one in reachable(model, value, list(trace.output))]
-    chosen = every[:: max(1, -(-len(every) // most))]
+    number, parts = map(int, part.split("/"))
+    chosen = every[:: max(1, -(-len(every) // most))][number - 1 :: parts]
     found = 0
     distances, lines, seconds = [], [], []
     for value, step, word, place in chosen:
@@ -86,8 +87,9 @@ def main() -> int:
     parser.add_argument("runs", nargs="+")
     parser.add_argument("--rows", type=int, default=20)
     parser.add_argument("--most", type=int, default=300)
+    parser.add_argument("--part", default="1/1", metavar="K/N", help="every N-th question, from the K-th")
     options = parse(parser)
-    made = [measure(run, options.rows, options.most) for run in options.runs]
+    made = [measure(run, options.rows, options.most, options.part) for run in options.runs]
     print(f"{'run':30} {'asked':>6} {'found':>7} {'moves':>6} {'single':>7} {'CPU s':>8}")
     for one in made:
         print(

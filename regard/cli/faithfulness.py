@@ -94,7 +94,7 @@ def measure_faithfulness(
         flagged = one.flagged
         if flagged:
             told.append(
-                f"{name}: {sum(flagged.values())} of {len(flagged)} answers are flagged: their attention misleads"
+                f"{name}: {sum(flagged.values())} of {len(flagged)} answers are flagged: their attention may mislead"
             )
         for line in told:
             console.print(escape(line), style="dim", highlight=False)

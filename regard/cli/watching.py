@@ -38,7 +38,7 @@ class Watcher:
 
     def tell(self) -> None:
         """The number of warnings, and how many to expect of honest answers."""
-        rates = ", ".join(f"{watch.false_rate:.1%} of {watch.rows}" for watch in self.watches.values())
+        rates = ", ".join(f"{watch.false_rate:.1%} of {watch.rows} rows" for watch in self.watches.values())
         say(
             f"{self.alarms} of {self.answers} answers do not depend on their input; false alarms on dev: {rates}",
             error=True,
