@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from regard.nn.encoders.image.vgg16 import VGG16
 else:
     __getattr__ = at_first_use(__name__)
+    # Whoever looks for encoders imports this package alone.
+    from regard.nn.encoders.image.encoder import ImageEncoder
 
 __all__ = [
     "VGG",
