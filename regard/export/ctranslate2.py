@@ -72,8 +72,9 @@ def ctranslate2_spec(
         _attention(layer.itself, layer.first, there.self_attention, itself=True)
         _attention(layer.over, layer.second, there.attention, itself=False)
         _feed(layer.feed, layer.third, there.ffn)
-    spec.decoder.projection.weight = _array(d.output.weight)
-    spec.decoder.projection.bias = _array(d.output.bias)
+    output: Any = decoder.output
+    spec.decoder.projection.weight = _array(output.weight)
+    spec.decoder.projection.bias = _array(output.bias)
     _, unknown, begin, end = SPECIAL
     spec.register_source_vocabulary(_pieces(source))
     spec.register_target_vocabulary(_pieces(target))

@@ -74,7 +74,7 @@ def only_word(source: int, step: int, allowed: Allowed) -> int:
     if step >= allowed.last[source]:
         return allowed.end
     if step < allowed.lengths[source]:
-        return allowed.prefix[source, step]
+        return int(allowed.prefix[source, step])
     return -1
 
 

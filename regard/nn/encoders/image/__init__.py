@@ -1,6 +1,5 @@
 """The image encoder and its networks, one network per file."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from regard.lazy import at_first_use
@@ -34,7 +33,3 @@ __all__ = [
     "RowReader",
     "make_network",
 ]
-
-import_module(
-    "regard.nn.encoders.image.encoder"
-)  # it registers the part; the registry loads the files of its folder only

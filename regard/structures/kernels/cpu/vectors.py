@@ -46,11 +46,13 @@ def _over_rows(rows: int, body: Body) -> Any:
             def at(row: int, kind: Any = kind, index: Any = index) -> Any:
                 return builder.bitcast(builder.gep(starts[row], [index]), kind.as_pointer())
 
-            body(
-                builder,
-                lambda row, at=at: builder.load(at(row), align=8),
-                lambda row, value, at=at: builder.store(value, at(row), align=8),
-            )
+            def load(row: int, at: Any = at) -> Any:
+                return builder.load(at(row), align=8)
+
+            def store(row: int, value: Any, at: Any = at) -> None:
+                builder.store(value, at(row), align=8)
+
+            body(builder, load, store)
             index.add_incoming(builder.add(index, step), builder.basic_block)
             builder.branch(head)
             builder.position_at_end(after)
