@@ -15,7 +15,7 @@ from regard.nn.path import Replaces
 from regard.nn.search.stepper import Bounds, Stepper
 
 if TYPE_CHECKING:
-    from regard.fast.cpu.whole_search import Allowed, How, Start
+    from regard.fast.cpu.whole_search import Allowed, How, SearchStart
 
 STEPPERS = Replaces(Stepper)
 """What a search asks for its steps; not an ensemble."""
@@ -57,9 +57,9 @@ def _room(stepper: Stepper, bounds: Bounds, hypotheses: int) -> int:
     return bounds.steps * len(stepper.lengths) * hypotheses * positions
 
 
-def started(stepper: Stepper, bounds: Bounds) -> tuple[Prepared, How, Start, Allowed] | None:
+def started(stepper: Stepper, bounds: Bounds) -> tuple[Prepared, How, SearchStart, Allowed] | None:
     """What the kernels are given, see `regard.fast.cpu.whole_search`; None if the decoder was not prepared for them."""
-    from regard.fast.cpu.whole_search import How, Start
+    from regard.fast.cpu.whole_search import How, SearchStart
 
     decoder = cast(RecurrentSteps, stepper.decoder)
     state = cast(State, stepper.start())
@@ -69,7 +69,7 @@ def started(stepper: Stepper, bounds: Bounds) -> tuple[Prepared, How, Start, All
     rows, projected = len(stepper.lengths), state.constants.projected
     nothing = prepared.bias.new_empty(rows, 0)
     looked = state.looks.get(prepared.name, nothing).reshape(rows, -1)
-    start = Start(
+    start = SearchStart(
         decoder.embedding.weight.detach().contiguous().numpy(),
         prepared.bias.detach().numpy(),
         (nothing.new_empty(0, len(prepared.bias)) if projected is None else projected[:, 0])

@@ -14,7 +14,7 @@ from regard.inspect.scene import Mark
 
 
 @dataclass(frozen=True)
-class Cells:
+class WeightSquares:
     """Squares in a row, one for each column, with weights of a step.
 
     x, y        the upper left corner of the first from the left
@@ -54,7 +54,11 @@ class CellRow(Sequence[Mark]):
     """The marks of a row: what stands before its cells, the cells, and what is painted over them."""
 
     def __init__(
-        self, before: Sequence[Mark], cells: Cells, after: Sequence[Mark], make: Callable[[], list[Mark]]
+        self,
+        before: Sequence[Mark],
+        cells: WeightSquares,
+        after: Sequence[Mark],
+        make: Callable[[], list[Mark]],
     ) -> None:
         self.before, self.cells, self.after = tuple(before), cells, tuple(after)
         self._make = make

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from regard.inspect.cells import CellRow, Cells
+from regard.inspect.cells import CellRow, WeightSquares
 from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.handles import PieceHandle, WordHandle
 from regard.inspect.layout import Block, idle_sign
@@ -174,10 +174,10 @@ def _row(matrix: Matrix, row: int, left: float, top: float, sizes: _Sizes, label
     return Group((*marks, *cells(), *outlines), kind="row", tags=tags)
 
 
-def _plain(matrix: Matrix, row: int, left: float, y: float, sizes: _Sizes) -> Cells:
+def _plain(matrix: Matrix, row: int, left: float, y: float, sizes: _Sizes) -> WeightSquares:
     """The cells of a row by their numbers."""
     true = [] if matrix.truth is None else [c for c, one in enumerate(matrix.truth[row]) if one > 0]
-    return Cells(
+    return WeightSquares(
         left, y, sizes.pitch, sizes.cell, sizes.radius, matrix.mirrored, sizes.cell > 11, matrix.over, row,
         matrix.shown_rows[row], tuple(matrix.shown_columns), matrix.numbers_by_row[row], matrix.levels[row],
         matrix.tip_numbers[row], true, matrix.outlined,

@@ -27,7 +27,7 @@ import math
 from functools import lru_cache
 from typing import Any
 
-from regard.inspect.cells import CellRow, Cells
+from regard.inspect.cells import CellRow, WeightSquares
 from regard.inspect.palette import DARK, LEVELS, LIGHT, Color, Over, Shade
 from regard.inspect.scene import Circle, Group, Image, Mark, Rect, Scene, Shape, Text
 from regard.inspect.writing import right_to_left
@@ -135,7 +135,7 @@ class _Page:
             return found | ({"after": [self.mark(one) for one in row.after]} if row.after else {})
         return found | {"marks": [self.mark(one) for one in mark.marks]}
 
-    def _cells(self, cells: Cells) -> Json:
+    def _cells(self, cells: WeightSquares) -> Json:
         for level in set(cells.levels):
             self._color(Shade(level / LEVELS))
         found: Json = {"x": _round(cells.x), "y": _round(cells.y), "p": _round(cells.pitch)}

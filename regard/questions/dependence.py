@@ -21,7 +21,7 @@ import numpy as np
 from regard.data import Row
 from regard.data.encoding import encode_rows
 from regard.data.ragged import Array
-from regard.errors import RegardError
+from regard.errors import Option, RegardError
 from regard.evaluation import open_dataset
 from regard.model import Model
 from regard.model.inputs import INPUT_REMEDY
@@ -64,7 +64,9 @@ class DependenceWatch:
         generator = np.random.default_rng(seed)
         chosen = generator.permutation(len(data))[:CALIBRATED].tolist()
         if len(chosen) < 2:
-            raise RegardError(f"{split} has {len(data)} rows; a threshold needs at least two.", where="watch")
+            raise RegardError(
+                f"{split} has {len(data)} rows; a threshold needs at least two.", where=Option("watch")
+            )
         pool = [model.row({one: data.text(row, one) for one in model.spec.inputs}) for row in chosen]
         made = cls(model, name, pool, math.nan, math.nan, len(pool), seed)
         answers = model.predict(pool, output=name, trace=False)
@@ -73,7 +75,7 @@ class DependenceWatch:
         if not len(known):
             raise RegardError(
                 f"the output {name!r} has no probability for given answers.",
-                where="watch",
+                where=Option("watch"),
                 fix="Watch models that write a text or a label.",
             )
         threshold = float(np.clip(np.quantile(known, RATE), LEAST, MOST))

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from regard.data import Row
 from regard.data.batch import Tokens
-from regard.errors import RegardError
+from regard.errors import Option, RegardError
 from regard.evaluation import open_dataset
 from regard.model import Model
 from regard.questions.probe import END_WORD, Probe
@@ -81,8 +81,8 @@ def like(
     as long as the model.
     """
     if count < 1:
-        raise RegardError(f"count must be at least 1; received {count}.", where="like")
-    probe = Probe(model, value, output=output, where="like", attends=False)
+        raise RegardError(f"count must be at least 1; received {count}.", where=Option("like"))
+    probe = Probe(model, value, output=output, where=Option("like"), attends=False)
     step = probe.check_step(step) if probe.stepwise else 0
     if isinstance(rows, StateIndex):
         index = rows

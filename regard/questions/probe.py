@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.data import Row
 from regard.data.batch import BEGIN, END, PAD, UNKNOWN, Tokens
-from regard.errors import RegardError
+from regard.errors import Option, RegardError
 from regard.model import Model
 from regard.model.edits import Edit
 from regard.nn.imposed import Imposed
@@ -23,6 +23,8 @@ from regard.trace.prediction import Prediction
 
 END_WORD = "</s>"
 """The end of a text, as a word."""
+WHY = Option("why")
+"""The place that messages about a word show."""
 
 
 class Probe:
@@ -41,7 +43,7 @@ class Probe:
         *,
         output: str | None = None,
         over: str | None = None,
-        where: str = "why",
+        where: str | Option = WHY,
         attends: bool = True,
     ) -> None:
         self.model, self.output, self.where = model, model.output_name(output), where
@@ -98,7 +100,7 @@ class Probe:
             kind = "pieces" if self.stepwise else "looks"
             raise RegardError(
                 f"there is no step {step!r}; the {kind} of the output are 0 to {self.steps - 1}.",
-                where="step",
+                where=Option("step"),
             )
         return step
 
@@ -110,30 +112,30 @@ class Probe:
             return int(getattr(self.decoder, "end", END))
         reason = self.column.check_value(word)
         if reason is not None:
-            raise RegardError(f"the word {reason}.", where="word")
+            raise RegardError(f"the word {reason}.", where=WHY)
         data = self.model.dataset([Row({**self.row, self.column.field: word})], [self.output])
         target = data.batch([0])[self.output]
         if not isinstance(target, Tokens) or not self.decoder.from_vocabulary:
-            raise RegardError("the output is not made of words.", where="word")
+            raise RegardError("the output is not made of words.", where=WHY)
         choices = self.decoder.targets(self.memories, target) if hasattr(self.decoder, "targets") else target
         if int(target.lengths[0]) != 1:
             pieces = " ".join(self.column.tokens(word))
             raise RegardError(
                 f"{word!r} is {int(target.lengths[0])} pieces of the output: {pieces}.",
-                where="word",
+                where=WHY,
                 fix="Ask for one of them.",
             )
         number = int(choices.ids[0, 0])
         if number == UNKNOWN:
-            raise RegardError(f"the model cannot write {word!r}: it is not in its vocabulary.", where="word")
+            raise RegardError(f"the model cannot write {word!r}: it is not in its vocabulary.", where=WHY)
         return number
 
     def _label_number(self, word: str) -> int:
         classes = [str(one) for one in getattr(self.column, "classes", ())]
         if not classes:
-            raise RegardError("the output is not a word or a label.", where="word")
+            raise RegardError("the output is not a word or a label.", where=WHY)
         if word not in classes:
-            raise RegardError(f"there is no label {word!r}.", where="word", fix=nearest(word, classes))
+            raise RegardError(f"there is no label {word!r}.", where=WHY, fix=nearest(word, classes))
         return classes.index(word)
 
     def name(self, choice: int) -> str:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from regard.data import Batch, Dataset
 from regard.data.batch import Tokens
-from regard.errors import RegardError
+from regard.errors import Option, RegardError
 from regard.model import Model
 from regard.nn.network import answering
 from regard.nn.packing import forced
@@ -31,7 +31,7 @@ def states_of(model: Model, batch: Batch, output: str) -> list[Tensor]:
     last = getattr(decoder, "output", None)
     if not isinstance(last, torch.nn.Module):
         raise RegardError(
-            f"the states of {output!r} cannot be compared: it has no output layer.", where="like"
+            f"the states of {output!r} cannot be compared: it has no output layer.", where=Option("like")
         )
     read: list[Tensor] = []
     hook = last.register_forward_pre_hook(lambda module, given: read.append(given[0].detach()))
@@ -53,7 +53,9 @@ def states_of(model: Model, batch: Batch, output: str) -> list[Tensor]:
         if len(found) == len(packing.places):
             padded = packing.unpack(found)
             return [padded[row, : length + 1] for row, length in enumerate(target.lengths.tolist())]
-    raise RegardError(f"the states of {output!r} cannot be compared: they are of another kind.", where="like")
+    raise RegardError(
+        f"the states of {output!r} cannot be compared: they are of another kind.", where=Option("like")
+    )
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class StateIndex:
         if progress is not None:
             progress(len(numbers), len(numbers))
         if not vectors:
-            raise RegardError("there are no rows to compare with.", where="like")
+            raise RegardError("there are no rows to compare with.", where=Option("like"))
         return cls(
             dataset,
             output,

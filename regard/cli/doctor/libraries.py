@@ -26,6 +26,7 @@ PURPOSES = {
     "zst": "files that are compressed with Zstandard",
     "tensorboard": "the logger tensorboard",
     "wandb": "the logger wandb",
+    "ctranslate2": "conversion of Transformers for CTranslate2",
     "studio": "the local page of `regard studio`",
     "notebook": "figures in a notebook that answer a hand",
     "bench": "comparisons in bench/",

@@ -17,7 +17,7 @@ from regard.fast.cpu.step import Layers, advance_rows
 from regard.fast.cpu.whole_search import (
     Allowed,
     How,
-    Start,
+    SearchStart,
     forbidden_at,
     move,
     only_word,
@@ -31,7 +31,7 @@ from regard.structures.kernels.cpu.rows import copy
 Array = Any
 
 
-class Record(NamedTuple):
+class BeamRecord(NamedTuple):
     """Every step of B sources, as `BackPointers`: words, parents, totals (T, B, K), looks (T, B, K, S)."""
 
     words: Array
@@ -103,7 +103,7 @@ def _finish(source: int, step: int, total: Any, normalized: Any, slot: int, ende
 
 
 @part
-def _follow(source: int, end: int, record: Record, ended: Ended, found: Found) -> bool:
+def _follow(source: int, end: int, record: BeamRecord, ended: Ended, found: Found) -> bool:
     """Walk back from the ends of the best hypotheses of a source. Returns whether there is one."""
     for best in range(found.tokens.shape[1]):
         total = ended.totals[source, best]
@@ -131,9 +131,9 @@ def beam_part(
     how: How,
     layers: Layers,
     memories: Memories,
-    start: Start,
+    start: SearchStart,
     allowed: Allowed,
-    record: Record,
+    record: BeamRecord,
     ended: Ended,
     found: Found,
 ) -> None:

@@ -12,7 +12,7 @@ from regard.fast.cpu.step import Layers, advance_rows
 from regard.fast.cpu.whole_search import (
     Allowed,
     How,
-    Start,
+    SearchStart,
     forbidden_at,
     move,
     only_word,
@@ -43,7 +43,7 @@ def write_part(
     how: How,
     layers: Layers,
     memories: Memories,
-    start: Start,
+    start: SearchStart,
     allowed: Allowed,
     written: Written,
 ) -> None:

@@ -27,7 +27,7 @@ class How(NamedTuple):
     feeds: bool
 
 
-class Start(NamedTuple):
+class SearchStart(NamedTuple):
     """The search before its first step, for B sources.
 
     embedding   (V, E)   bias (G) of the gates' inputs   projected (B, G) what each source adds to them, or (0, G)
@@ -79,7 +79,7 @@ def only_word(source: int, step: int, allowed: Allowed) -> int:
 
 
 @part
-def rows_for(count: int, layers: Layers, memories: Memories, start: Start) -> Rows:
+def rows_for(count: int, layers: Layers, memories: Memories, start: SearchStart) -> Rows:
     kind = start.state.dtype
     size, width, positions = layers.recurrent.shape[2], memories.values.shape[2], memories.values.shape[1]
     embedded = start.embedding.shape[1]
@@ -98,7 +98,7 @@ def rows_for(count: int, layers: Layers, memories: Memories, start: Start) -> Ro
 
 
 @part
-def place(i: int, source: int, start: Start, rows: Rows) -> None:
+def place(i: int, source: int, start: SearchStart, rows: Rows) -> None:
     """Begin the search of a source in row i."""
     rows.source[i] = source
     for layer in range(len(rows.state)):
@@ -107,7 +107,7 @@ def place(i: int, source: int, start: Start, rows: Rows) -> None:
 
 
 @part
-def read_word(i: int, word: int, start: Start, rows: Rows) -> None:
+def read_word(i: int, word: int, start: SearchStart, rows: Rows) -> None:
     """The inputs of row i, which has written this word."""
     copy(start.embedding[word], rows.embedded[i])
     copy(start.bias, rows.inputs[i])

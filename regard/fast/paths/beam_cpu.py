@@ -38,7 +38,7 @@ class BeamOnCPU(Path):
 @torch.no_grad()
 def searched(beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
     """`Beam.step_by_step`; None if a score was not finite, or a source has no hypothesis."""
-    from regard.fast.cpu.beam import Ended, Found, Record, beam_part
+    from regard.fast.cpu.beam import BeamRecord, Ended, Found, beam_part
     from regard.structures.kernels.cpu.parallel import side_by_side
 
     begun = whole_search.started(stepper, bounds)
@@ -46,7 +46,7 @@ def searched(beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
         return None
     prepared, how, start, allowed = begun
     rows, steps, positions = len(stepper.lengths), bounds.steps, prepared.memories.values.shape[1]
-    record = Record(
+    record = BeamRecord(
         np.empty((steps, rows, beam.size), np.int64),
         np.empty((steps, rows, beam.size), np.int64),
         np.empty((steps, rows, beam.size), np.float32),

@@ -13,6 +13,7 @@ from regard.nn.search.stepper import Limits, Stepper, top
 from regard.nn.search.token_by_token import written
 from regard.nn.search.tree import SearchTree, tree_of_hypotheses
 from regard.parts import register
+from regard.parts.definition import remember
 
 
 @register("search", "greedy")
@@ -36,6 +37,7 @@ class Greedy(Search):
         return written(stepper, MostProbable(), self.limits.of(stepper))
 
 
+@remember
 @dataclass(frozen=True)
 class MostProbable:
     most_probable: bool = True
