@@ -19,6 +19,7 @@ GIVEN = {
     "entailment.py": ["sick"],
     "faithful_ferret.py": ["run"],
     "faithful_seeds.py": ["compare", "measured"],
+    "report.py": ["run"],
     "start.py": ["run"],
     "updates.py": ["--data", "."],
     "why.py": ["run"],
