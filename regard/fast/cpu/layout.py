@@ -4,6 +4,7 @@ selections."""
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 
 from regard.fast.cpu.tile import WIDTH
+from regard.structures.kernels.cpu.compilation import kernel
 
 Array = Any
 GRU, LSTM, TANH, LOGISTIC, RELU, IDENTITY = range(6)
@@ -150,4 +152,27 @@ def memories(
         mask.contiguous().numpy(),
         choice,
         location,
+    )
+
+
+@kernel
+def _weighted_sum(numbers: Array) -> Any:
+    """Σ_i (2i + 1) x_i modulo 2^64: no change of a single number goes unnoticed."""
+    total, factor = np.uint64(0), np.uint64(1)
+    for i in range(len(numbers)):
+        total += np.uint64(numbers[i]) * factor
+        factor += np.uint64(2)
+    return total
+
+
+def digest(weights: Sequence[Tensor]) -> tuple[Any, ...]:
+    """Shapes, precisions and numbers of the weights, in short: whether their layout must be made again. The version
+    counter of a tensor does not count changes through `data` or numpy, so the numbers are read."""
+    return tuple(
+        (
+            tuple(one.shape),
+            one.dtype,
+            int(_weighted_sum(one.detach().contiguous().numpy().reshape(-1).view(np.uint32))),
+        )
+        for one in weights
     )

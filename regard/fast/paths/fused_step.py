@@ -131,7 +131,7 @@ _laid_out: WeakKeyDictionary[RecurrentSteps, tuple[Any, Any]] = WeakKeyDictionar
 
 def _layers(decoder: RecurrentSteps) -> tuple[Any, Tensor]:
     """The weights in the kernel's layout, and the bias of the gates. They are laid out again if they have changed."""
-    from regard.fast.cpu.digest import digest
+    from regard.fast.cpu.layout import digest
 
     query, _ = score_weights(attended(decoder)[1])
     cells = [cell.torch_weights() for cell in decoder.stack.each()]
