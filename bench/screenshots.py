@@ -56,6 +56,8 @@ ENGLISH = "the old doctor saw the small cat in the garden"
 SHOTS = [
     Shot("look", ("g2p",), {"inputs": {"word": "knight"}}),
     Shot("edit", ("g2p",), {"inputs": {"word": "knight"}, "edits": [pin("word", 0, 0)]}),
+    Shot("search", ("g2p",), {"inputs": {"word": "knight"}, "panel": "beam"}),
+    Shot("states", ("g2p",), {"inputs": {"word": "knight"}, "panel": "states: decoder"}, height=900),
     Shot("translation", ("translation",), {"inputs": {"source": {"row": 1, "split": "test"}}}, height=860),
     Shot("rows", ("translation",), {}, [("button", "pick from the data")], ".rg-rows li"),
     Shot(

@@ -70,7 +70,7 @@ class Sums(TracedDrawing):
                 chart = _chart(trace, name, found.nodes)
                 if chart is not None:
                     steps = partial(one.tree_steps, chart)
-                    made.append(Panel(f"inside-outside{of}", f"InsideSums-outside{of}", steps, stepwise=True))
+                    made.append(Panel(f"inside-outside{of}", f"Inside-outside{of}", steps, stepwise=True))
                 continue
             made.append(
                 Panel(f"forward-backward{of}", f"Forward-backward{of}", one.chain_steps, stepwise=True)
@@ -114,7 +114,7 @@ class Sums(TracedDrawing):
         return scenes
 
     def tree_steps(self, chart: InsideSums) -> list[Scene]:
-        """InsideSums from narrow to wide spans, then the arcs from long to short ones."""
+        """Inside sums from narrow to wide spans, then the arcs from long to short ones."""
         size = len(self.rows)
         starts, ends = np.indices((size, size))
         sums = np.logaddexp(*chart.complete)

@@ -1,4 +1,4 @@
-/*! regard, Apache-2.0; made from web/src, sha256 828963e1c63dba6f74d0616d51f354df3ddfc727c620e2a025cbbed7a315e2c9 */
+/*! regard, Apache-2.0; made from web/src, sha256 3a8f3727d1363b59cdbfd1f5bd83a2adbb4565eebc74537b55729ff8db48f699 */
 /*! Preact, https://preactjs.com
 The MIT License (MIT)
 
