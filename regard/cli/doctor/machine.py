@@ -77,7 +77,7 @@ def devices() -> Iterator[Finding]:
 
 
 def _processor() -> str:
-    """The processor for which kernels are compiled, by the name that LLVM gives it."""
+    """LLVM's name of the processor that kernels are compiled for."""
     from llvmlite import binding  # type: ignore[import-untyped]
 
     return str(binding.get_host_cpu_name())
