@@ -1,7 +1,8 @@
 """Signs of a strange answer: numbers of one answer, each compared with the same number of the other rows.
 
-A sign is a number of an answer. A larger one is stranger; None means that the sign does not apply. Each number is compared
-with those of the same data set (`regard.questions.strangeness`). To look for something else, pass a sign of your own.
+A sign is a number of an answer. A larger one is stranger; None means that the sign does not apply. Each number is
+compared with those of the same data set (`regard.questions.strangeness`). To look for something else, pass a sign
+of your own.
 
 A reason outlives the trace that it was made from, so that a large data set fits in memory.
 """
