@@ -1,0 +1,1 @@
+"""Searches over settings: trials that are runs, in one study. The folder can be taken away."""
