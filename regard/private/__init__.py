@@ -20,6 +20,7 @@ from regard.private.libraries import (
     compile_in_turns,
     forget_accelerator,
     inside_kernels,
+    keep_in,
     triton_works,
 )
 from regard.private.observers import (
@@ -53,6 +54,7 @@ __all__ = [
     "hooked",
     "hooks_of",
     "inside_kernels",
+    "keep_in",
     "lent",
     "lstm_cell",
     "move_all",

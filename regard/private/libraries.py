@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -138,6 +139,57 @@ def compile_in_turns(dispatcher: Any, turn: Callable[[str], AbstractContextManag
             save(*given)
 
     dispatcher.compile, kept.save_overload = compile_in_turn, save_in_turn
+
+
+def _try_keeping() -> Any:
+    """The parts of a compiled function's cache that say where it lies, and what it was compiled from."""
+    from numba.core.caching import FunctionCache, IndexDataCacheFile, _CacheLocator
+
+    expect("_cache_path" in FunctionCache.__init__.__code__.co_names, "a cache's path")
+    expect("_cache_file" in FunctionCache.__init__.__code__.co_names, "a cache's file")
+
+    class Given(_CacheLocator):
+        """A place that is given, for sources that are known by their fingerprint."""
+
+        def __init__(self, place: str, sources: str, file: str) -> None:
+            self.place, self.sources, self._py_file = place, sources, file
+
+        def get_cache_path(self) -> str:
+            return self.place
+
+        def get_source_stamp(self) -> str:
+            return self.sources
+
+        def get_disambiguator(self) -> str:
+            return ""
+
+    return Given, IndexDataCacheFile
+
+
+_keeping = Feature(
+    "numba's cache, wherever regard is installed",
+    "every copy of regard compiles the CPU kernels for itself",
+    _try_keeping,
+    alone=False,
+)
+
+
+def keep_in(dispatcher: Any, place: Path, sources: str) -> None:
+    """Make numba keep the machine code of a function in this folder, whatever the path and the time of its file are;
+    `sources` is the fingerprint of all that it was compiled from. If numba cannot be made to, it keeps it by path.
+    """
+    import numba
+
+    if numba.config.DISABLE_JIT or (made := _keeping.get()) is None:  # type: ignore[attr-defined]
+        return
+    kept, (given, file) = dispatcher._cache, made
+    base: str | None = getattr(getattr(kept, "_impl", None), "filename_base", None)
+    if base is None:
+        _keeping.turn_off("AttributeError: a compiled function's cache has no name")
+        return
+    kept._impl._locator = given(str(place), sources, dispatcher.py_func.__code__.co_filename)
+    kept._cache_path = str(place)
+    kept._cache_file = file(cache_path=str(place), filename_base=base, source_stamp=sources)
 
 
 def _inside_compiler(library: Callable[[], Any]) -> Any:

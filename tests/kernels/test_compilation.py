@@ -53,11 +53,12 @@ def test_what_only_kernels_call_has_no_machine_code_of_its_own() -> None:
             assert made.library.get_pointer_to_function(made.fndesc.llvm_func_name) == 0
 
 
-def run(package: Path, processes: int = 1) -> list[tuple[float, Path, int]]:
+def run(package: Path, cache: Path, processes: int = 1) -> list[tuple[float, Path, int]]:
     """Start processes that compile at the same moment; return what each prints. Bytecode caching is off,
     because Python checks only the length and date of a file."""
     kept = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
     environment = {**kept, "PYTHONPATH": str(package), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["XDG_CACHE_HOME"] = str(cache)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     started = [
         subprocess.Popen([sys.executable, "-c", SCRIPT], text=True, env=environment, cwd=package, **pipes)
@@ -79,17 +80,19 @@ def run(package: Path, processes: int = 1) -> list[tuple[float, Path, int]]:
 
 def test_a_change_in_what_a_kernel_inlines_is_compiled_anew(tmp_path):
     """`best` calls `exponential`, which is in another file and folder. Of two processes, one compiles while the other
-    waits and then loads from the cache."""
-    home, copy = Path(regard.__file__).parent, tmp_path / "regard"
+    waits and then loads from the cache. A copy of the same sources elsewhere loads it too."""
+    home, copy, cache = Path(regard.__file__).parent, tmp_path / "one" / "regard", tmp_path / "cache"
     without = shutil.ignore_patterns("__pycache__")
     for name in ("structures/kernels", "fast", "private", "storage", "errors"):
         shutil.copytree(home / name, copy / name, ignore=without)
     for name in ("__init__.py", "structures/__init__.py", "fast/__init__.py"):
         (copy / name).write_text("")
-    (value, folder, hits), second = sorted(run(tmp_path, processes=2), key=lambda found: found[2])
+    (value, folder, hits), second = sorted(run(copy.parent, cache, processes=2), key=lambda found: found[2])
     assert (round(value, 5), hits) == (8, 0)
     assert second == (value, folder, 1)
-    assert folder.is_relative_to(copy / "fast" / "cpu" / "__pycache__")
+    assert folder.is_relative_to(cache / "regard")
+    shutil.copytree(copy.parent, tmp_path / "two")
+    assert run(tmp_path / "two", cache) == [second]
     helper = copy / "structures" / "kernels" / "cpu" / "exponential.py"
     text = helper.read_text()
     assert text.count("return (even + u * odd) * power") == 1
@@ -97,7 +100,7 @@ def test_a_change_in_what_a_kernel_inlines_is_compiled_anew(tmp_path):
     stamp = helper.stat()
     helper.write_text(text.replace("return (even + u * odd) * power", "return (even + u * odd) * 2.0e0"))
     os.utime(helper, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    [(changed, other, hits)] = run(tmp_path)
+    [(changed, other, hits)] = run(copy.parent, cache)
     assert (round(changed, 5), hits) == (16, 0) and other != folder
 
 
@@ -160,6 +163,7 @@ def test_kernels_of_old_sources_are_removed(tmp_path, monkeypatch):
     (tmp_path / "kernels-recent").mkdir()  # another checkout's, which may be in use
     (tmp_path / "notes").mkdir()
     monkeypatch.setattr(compilation.numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(compilation, "NEWEST", 3)
     made = compilation.folder.__wrapped__()
     kept = {path.name for path in tmp_path.iterdir()}
     assert kept == {made.name, "kernels-recent", "kernels-4", "notes"}

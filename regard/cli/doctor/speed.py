@@ -19,8 +19,7 @@ def kernels() -> Iterator[Finding]:
     from regard.structures.kernels.cpu import compilation
 
     yield _tried()
-    kept = {path.parents[1] for path in PACKAGE.rglob("__pycache__/kernels-*")}
-    for sources in sorted({compilation.HERE, *kept}):
+    for sources in sorted({compilation.HERE, *compilation.compiled_here()}):
         name, folder = ".".join(sources.relative_to(PACKAGE).parts), compilation.folder(sources)
         if folder is None:
             reason = "no folder for compiled kernels can be written: every process compiles them again"

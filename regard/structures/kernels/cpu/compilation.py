@@ -2,8 +2,10 @@
 
 numba caches machine code beside the file of a function and checks only that file for changes, although the
 code contains functions of other files. Here the name of the cache folder is a fingerprint of the sources beside the
-kernel and in this folder, the compiler versions and the CPU, so that any change leads to another folder. Processes
-that need the same kernel at the same time compile it once: the others wait and load the result (`turn`).
+kernel and in this folder, the compiler versions and the CPU, so that any change leads to another folder. It lies in
+the user's cache folder and does not depend on where regard is installed: what was compiled once on a machine is not
+compiled again for another environment or another copy. Processes that need the same kernel at the same time compile
+it once: the others wait and load the result (`turn`).
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ import numba
 from llvmlite import binding
 from numba import njit
 
-from regard.private import compile_in_turns, inside_kernels
+from regard.private import compile_in_turns, inside_kernels, keep_in
 
 # Contraction (a·b + c in one rounding) is the only fast-math flag: reordering sums would undo the rounding
 # trick in `exponential`. No kernel assumes finite numbers (`nnan`, `ninf`, which `fastmath=True` includes):
@@ -36,9 +38,11 @@ _INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, 
 
 
 HERE = Path(__file__).parent
-NEWEST = 3
+ROOT = HERE.parents[3]
+"""The folder that holds the package."""
+NEWEST = 12
 """Number of newest cache folders that are always kept."""
-UNUSED = 24 * 60 * 60.0
+UNUSED = 30 * 24 * 60 * 60.0
 """Seconds after which a cache folder counts as unused."""
 
 
@@ -46,7 +50,8 @@ def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` at its first call, for the types of its arguments. The machine code is cached in
     `folder`, or in memory only if there is no folder or numba cannot cache there.
     """
-    kept_in = folder(Path(function.__code__.co_filename).parent)
+    sources = Path(function.__code__.co_filename).parent
+    kept_in = folder(sources)
     if kept_in is not None:
         try:
             with _cache_in(kept_in):
@@ -54,6 +59,7 @@ def kernel(function: Callable[..., Any]) -> Any:
         except RuntimeError:
             pass
         else:
+            keep_in(made, kept_in, fingerprint(sources))
             compile_in_turns(made, partial(_turn, kept_in / f"{function.__module__}.{function.__qualname__}"))
             return made
     return njit(**_OPTIONS)(function)
@@ -94,16 +100,16 @@ def _cache_in(path: Path) -> Iterator[None]:
 
 @cache
 def folder(sources: Path = HERE) -> Path | None:
-    """The cache folder of the kernels in a folder of sources: in $NUMBA_CACHE_DIR if it is set, else beside the
-    sources, else in the user's cache folder; None if it cannot be written.
+    """The cache folder of the kernels in a folder of sources: in $NUMBA_CACHE_DIR if it is set, else in the user's
+    cache folder, else beside the sources; None if it cannot be written.
     """
     user = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    places = [sources / "__pycache__", Path(user, "regard")]
+    places = [Path(user, "regard"), sources / "__pycache__"]
     settings: Any = numba.config
     if settings.CACHE_DIR:
         places = [Path(settings.CACHE_DIR)]
     for place in places:
-        path = place / f"kernels-{fingerprint(sources)}"
+        path = place / f"kernels-{_room(sources)}-{fingerprint(sources)}"
         try:
             path.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=path).close()
@@ -113,6 +119,22 @@ def folder(sources: Path = HERE) -> Path | None:
         _prune(place)
         return path
     return None
+
+
+def _room(sources: Path) -> str:
+    """The dotted name of a folder of sources: regard.fast.cpu."""
+    names = [sources.name]
+    while (sources := sources.parent) != sources.parent and (sources / "__init__.py").is_file():
+        names.insert(0, sources.name)
+    return ".".join(names)
+
+
+def compiled_here() -> list[Path]:
+    """The folders of this package whose kernels were compiled on this machine."""
+    kept = folder()
+    rooms = {path.name.split("-")[1] for path in kept.parent.glob("kernels-*")} if kept else set()
+    found = [ROOT.joinpath(*room.split(".")) for room in sorted(rooms)]
+    return [sources for sources in found if sources.is_dir() and any(folder(sources).rglob("*.nbi"))]  # type: ignore[union-attr]
 
 
 def _prune(place: Path) -> None:
