@@ -117,7 +117,7 @@ def _key(path: Path) -> str:
 
 
 def _file() -> Path:
-    from regard.data.sources.splits import cache_folder
+    from regard.storage.files import cache_folder
 
     return cache_folder() / RECORD
 

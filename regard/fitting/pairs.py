@@ -32,6 +32,7 @@ from regard.parts import part
 from regard.spec import Spec
 from regard.spec.document import Change, Document, changed
 from regard.spec.spec import read_data
+from regard.storage.files import is_remote
 from regard.zoo import names
 
 SPECS = (".yaml", ".yml")
@@ -52,6 +53,8 @@ def is_data_file(name: str) -> bool:
     path = Path(name)
     if path.suffix in SPECS or (not path.suffix and name in names()):
         return False
+    if is_remote(name):
+        return True
     if path.is_dir():
         return not (path / "spec.yaml").is_file() and recognized(name, PAIR) is not None
     return path.is_file() or "+" in name or name.startswith("hf:") or path.suffix != ""
@@ -61,7 +64,7 @@ def parallel(files: Sequence[str]) -> str:
     """One file, or parallel text files as one name: a.en a.de → a.en+a.de."""
     if len(files) < 2:
         return files[0]
-    known = [name for name in files if not Path(name).is_file()]
+    known = [name for name in files if not Path(name).is_file() and not is_remote(name)]
     if known:
         raise RegardError(
             f"received {len(files)} names, {', '.join(files)}; {known[0]} is not a file.",

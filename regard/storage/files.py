@@ -26,6 +26,8 @@ from typing import Any
 
 from regard.errors import OPEN, Message, Option, RegardError
 
+URL = re.compile(r"([a-z][a-z0-9.+-]+):/{1,2}(?=[^/])", re.IGNORECASE)
+"""The beginning of a URL; of s3:/bucket/key too, as a `Path` writes it."""
 TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.regard-tmp")
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -35,6 +37,18 @@ LARGEST = 1 << 28
 LONGEST_NAME = (
     50  # characters that a temporary file takes from the name of its target: names have at most 255 bytes
 )
+
+
+def is_remote(name: str | Path) -> bool:
+    """Whether this is a URL."""
+    return URL.match(str(name)) is not None
+
+
+def cache_folder() -> Path:
+    """$REGARD_CACHE, else the folder `regard` in the user's cache folder."""
+    if "REGARD_CACHE" in os.environ:
+        return Path(os.environ["REGARD_CACHE"])
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard"
 
 
 def check_apart(written: Mapping[str, Path | None], read: Iterable[str | Path | None]) -> None:

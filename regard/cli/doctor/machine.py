@@ -91,7 +91,7 @@ def settings() -> Iterator[Finding]:
 
 
 def folders() -> Iterator[Finding]:
-    from regard.data.sources.splits import cache_folder
+    from regard.storage.files import cache_folder
 
     yield _folder("cache", cache_folder(), "data sets and data packages; REGARD_CACHE moves it")
     yield _folder("runs", Path("runs"), "trained models; `regard train` makes it")

@@ -22,7 +22,7 @@ from typing import IO, Any
 
 from regard.errors import MissingExtra, RegardError
 from regard.reporting.terminal import open_watched
-from regard.storage.files import reading_remedy
+from regard.storage.files import is_remote, reading_remedy
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
 ARCHIVE = ".zip"
@@ -49,7 +49,11 @@ def inside(path: str) -> tuple[str, str]:
 
 
 def find(path: str | Path) -> Path:
-    """The path, if it is a file or leads into a zip archive."""
+    """The path, if it is a file or leads into a zip archive; the local copy of a remote file."""
+    if is_remote(path):
+        from regard.data.remote import cached_copy
+
+        return cached_copy(path)
     path = Path(path)
     archive, member = inside(str(path))
     if archive:
@@ -81,7 +85,7 @@ def find(path: str | Path) -> Path:
 
 def kind(path: str | Path) -> str:
     """The extension that determines the format, without that of the compression: "a.tsv.gz" → ".tsv"."""
-    path = Path(path)
+    path = Path(str(path).partition("?")[0] if is_remote(path) else path)
     return (path.with_suffix("") if path.suffix in COMPRESSIONS else path).suffix.lower()
 
 

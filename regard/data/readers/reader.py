@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,9 @@ from regard.errors import RegardError, Words
 from regard.parts import Options
 from regard.parts.contract import base, optional, required
 from regard.reporting.terminal import open_watched
+from regard.storage.files import is_remote
 
+_NEXT = re.compile(r"\+(?=[a-z][a-z0-9.-]+:/)", re.IGNORECASE)
 CONTENTS = ("folder", "json", "blocks")
 """What a reader may declare in `recognized_in`."""
 
@@ -190,5 +193,8 @@ class Reader(Options):
 
 
 def joined(path: str) -> list[str]:
-    """ "a.en+a.de" → its files; a single one if there is no +, or if a file of this exact name exists."""
+    """ "a.en+a.de" → its files; a single one if there is no +, or if a file of this exact name exists. In
+    URLs, a + that is followed by no scheme belongs to the name."""
+    if is_remote(path):
+        return _NEXT.split(path)
     return path.split("+") if "+" in path and not Path(path).exists() else [path]

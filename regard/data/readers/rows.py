@@ -6,6 +6,7 @@ import hashlib
 import os
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Literal
@@ -15,6 +16,7 @@ from regard.data.readers.reader import Field, Reader, joined
 from regard.data.readers.row import Row, RowSource
 from regard.errors import Message, RegardError, Setting, Words
 from regard.parts import as_data, choose, names, part
+from regard.storage.files import is_remote
 
 JSON = (".json", ".jsonl", ".ndjson")
 MOST_LINES = 2000
@@ -42,6 +44,7 @@ class FileRows(RowSource):
         self.path, self.fields, self.bad_rows, self.images = path, list(fields), bad_rows, images
         self.reader = reader_of(path, format, self.fields)
         self.files = self.reader.files(path)
+        self._urls = dict(zip(map(str, self.files), joined(path), strict=False)) if is_remote(path) else {}
         self._blank: int | None = None
 
     @property
@@ -60,7 +63,7 @@ class FileRows(RowSource):
         self.reader.check(self.fields, self.path)
         folder = self.images or self.reader.images_in(self.files)
         blank = 0
-        for row in self.reader.read(self.files, self.fields, images=self.images):
+        for row in self._read():
             if not isinstance(row, Row):
                 raise RegardError(
                     f"the reader {self.reader.type}: read yielded a {type(row).__name__}, expected a Row.",
@@ -75,6 +78,28 @@ class FileRows(RowSource):
             yield row
         self._blank = blank
 
+    def _read(self) -> Iterator[Row]:
+        """The rows of the reader; those of a copy are named by its URL."""
+        with self._named():
+            for row in self.reader.read(self.files, self.fields, images=self.images):
+                if self._urls and isinstance(row, Row):
+                    row.file = self._urls.get(row.file, row.file)
+                yield row
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Name remote files by their URLs in errors, not by their copies."""
+        try:
+            yield
+        except RegardError as error:
+            if not self._urls:
+                raise
+            from regard.data.remote.names import renamed
+
+            said = (renamed(words, self._urls) for words in (error.what, error.where, error.fix))
+            what, where, fix = said
+            raise RegardError(what, where=where, fix=fix) from None
+
     @property
     def blank(self) -> int:
         """Number of skipped blank lines."""
@@ -85,11 +110,16 @@ class FileRows(RowSource):
 
     def found(self) -> list[Field]:
         """All fields of the source, whether read or not; empty if the format does not determine them."""
-        return self.reader.found(self.files)
+        with self._named():
+            return self.reader.found(self.files)
 
     def remarks(self) -> list[Words]:
         """Remarks on how the rows are read."""
         told = self.reader.remarks(self.files, self.fields)
+        if self._urls:
+            from regard.data.remote.names import renamed
+
+            told = [renamed(one, self._urls) for one in told]
         if self.blank:
             lines = "blank line was" if self.blank == 1 else "blank lines were"
             told.append(f"{self.path}: {self.blank:,} {lines} skipped.")
@@ -141,7 +171,7 @@ def reader_of(path: str, format: str | Reader | None, fields: Sequence[str]) -> 
     """The reader for a path: by prefix, by the given format, or else by the file itself."""
     readers: list[type[Reader]] = [part("reader", name) for name in names("reader")]
     for reader in readers:
-        if reader.prefix and path.startswith(reader.prefix):
+        if reader.prefix and path.startswith(reader.prefix) and not is_remote(path):
             return reader()
     if isinstance(format, Reader):
         return format
@@ -180,7 +210,9 @@ def format_of(file: Path, readers: Sequence[type[Reader]], fields: Sequence[str]
 def recognized(path: str, fields: Sequence[str]) -> str | None:
     """The format of a file or folder by its content, if that is another than its extension says."""
     readers: list[type[Reader]] = [part("reader", name) for name in names("reader")]
-    if len(joined(path)) > 1 or any(path.startswith(one.prefix) for one in readers if one.prefix):
+    if len(joined(path)) > 1 or (
+        not is_remote(path) and any(path.startswith(one.prefix) for one in readers if one.prefix)
+    ):
         return None
     place = Path(path) if Path(path).is_dir() else find(path)
     content = _content(place)
@@ -213,7 +245,7 @@ def read_rows(
     bad_rows: BadRows = "stop",
     images: str | None = None,
 ) -> FileRows | ManyRows:
-    """The rows of a file, of parallel files "a.en+a.de", of `hf:name[:config]:split`, or of several of these.
+    """The rows of a file, of parallel files "a.en+a.de", of `hf:name[:config]:split`, of a URL, or of several of these.
 
     fields     the wanted fields, in the order of the cells if there is no header
     format     the name of a reader, or a reader; default: by the extension
@@ -223,6 +255,7 @@ def read_rows(
 
     Files are streamed anew in each iteration; missing files raise an error at once.
     """
+    images = str(find(images)) if images is not None and is_remote(images) else images
     if images is not None and not os.path.exists(images) and not inside(images)[0]:
         raise RegardError("there is no such folder or archive.", where=images, fix="Correct data.images.")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.data.readers import FileRows, read_rows
-from regard.data.readers.files import read_lines
+from regard.data.readers.files import find, read_lines
 from regard.data.readers.layout import find_layout, sample_of
 from regard.data.readers.reader import Reader, joined
 from regard.data.readers.rows import reader_of
@@ -65,11 +65,11 @@ def _is_plain(file: str, format: str | Reader | None) -> bool:
     if not reader_of(file, None, ONE).plain:
         return False
     reader = reader_of(file, format, ONE)
-    return reader.plain or not type(reader).recognizes(Path(file))
+    return reader.plain or not type(reader).recognizes(find(file))
 
 
 def _has_tabs(file: str) -> bool:
     """Whether plain text is a table with tabs between its cells."""
-    sample, whole = sample_of(read_lines(Path(file)))
+    sample, whole = sample_of(read_lines(find(file)))
     layout = find_layout(sample, (), whole=whole)
     return layout.found and layout.delimiter == "tab"

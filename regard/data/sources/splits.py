@@ -24,6 +24,7 @@ from regard.errors import FILE, RegardError, Setting
 from regard.parts import is_stream, names, part
 from regard.spec import Spec
 from regard.spec.sections import SPLITS
+from regard.storage.files import cache_folder, is_remote
 
 Splits = dict[str, Iterable[Row]]
 """The rows of each split, by its name."""
@@ -46,7 +47,7 @@ RECOGNIZED = frozenset(
 FEWEST = 3
 """Fewest groups of which one is held out without being told."""
 _NUMBERING = re.compile(r"[ ._-]?(id|no|nr|number|key)$", re.IGNORECASE)
-REMOTE = "hf:"
+HUB = "hf:"
 
 
 def provided(provider: Any) -> Splits:
@@ -220,13 +221,6 @@ def build_dataset(
     )
 
 
-def cache_folder() -> Path:
-    """$REGARD_CACHE, else the folder `regard` in the user's cache folder."""
-    if "REGARD_CACHE" in os.environ:
-        return Path(os.environ["REGARD_CACHE"])
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard"
-
-
 def with_absolute_paths(spec: Spec) -> Spec:
     """The spec with absolute paths, so that files are found from any folder."""
     written = spec.written()
@@ -244,7 +238,7 @@ def _absolute(value: Any) -> Any:
         return {key: _absolute(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [_absolute(one) for one in value]
-    if not isinstance(value, str) or value.startswith(REMOTE):
+    if not isinstance(value, str) or value.startswith(HUB) or is_remote(value):
         return value
     parts = [os.path.abspath(Path(one).expanduser()) for one in joined(value)]
     if len(parts) > 1 and any("+" in part for part in parts):
@@ -256,7 +250,9 @@ def digests(spec: Spec, splits: Sequence[str] = SPLITS) -> dict[str, dict[str, s
     """{split: {file: hash of its content}} for the files that the data of a spec name."""
     return {
         split: {
-            name: _digest(spec, name) for name in getattr(spec.data, split) if not name.startswith(REMOTE)
+            name: _digest(spec, name)
+            for name in getattr(spec.data, split)
+            if is_remote(name) or not name.startswith(HUB)
         }
         for split in splits
         if getattr(spec.data, split)
