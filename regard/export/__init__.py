@@ -1,5 +1,14 @@
 """Trained models in the formats of other programs."""
 
-from regard.export.ctranslate2 import ctranslate2_model, ctranslate2_spec
+from typing import TYPE_CHECKING
 
-__all__ = ["ctranslate2_model", "ctranslate2_spec"]
+from regard.lazy import at_first_use
+
+if TYPE_CHECKING:
+    from regard.export.exporter import Exporter
+    from regard.export.exporters.ctranslate2 import ctranslate2_model, ctranslate2_spec
+    from regard.export.exporting import export
+else:
+    __getattr__ = at_first_use(__name__)
+
+__all__ = ["Exporter", "ctranslate2_model", "ctranslate2_spec", "export"]

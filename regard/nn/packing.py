@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from regard.data.batch import BEGIN, END, PAD, Tokens
 from regard.errors import RegardError
+from regard.nn.portable import portable
 from regard.private import recorded, transforms_active
 
 
@@ -73,6 +75,8 @@ class Packing:
     @staticmethod
     def of(lengths: Tensor, width: int, counts: Tensor | None = None) -> Packing:
         """counts   the lengths on the CPU, if available"""
+        if portable():
+            return PaddedRows(lengths, width)
         refuse_tracer()
         known = as_array(lengths if counts is None else counts)
         longest, times, alive, starts = _arranged(known)
@@ -152,6 +156,44 @@ class Packing:
             for low, high, end in zip(self.starts[:-2], self.starts[1:-1], self.starts[2:], strict=True)
         ]
         return torch.from_numpy(np.concatenate([np.empty(0, np.int64), *pieces])).to(self.places.device)
+
+
+class PaddedRows(Packing):
+    """All positions of B rows with their padding, row after row, for programs that take any lengths.
+
+    It knows nothing that depends on the numbers of an example: who asks for it cannot be recorded.
+    """
+
+    def __init__(self, lengths: Tensor, width: int) -> None:
+        object.__setattr__(self, "lengths", lengths)
+        object.__setattr__(self, "width", width)
+
+    lengths: Tensor
+
+    def __getattr__(self, name: str) -> Any:
+        refuse_tracer()
+        raise AttributeError(name)
+
+    @property
+    def mask(self) -> Tensor:
+        """(B, width) True where there is a position."""
+        return torch.arange(self.width, device=self.lengths.device) < self.lengths[:, None]
+
+    def pack(self, padded: Tensor) -> Tensor:
+        return padded.flatten(0, 1)
+
+    def unpack(self, packed: Tensor) -> Tensor:
+        rows = packed.unflatten(0, (self.lengths.shape[0], self.width))
+        return torch.where(
+            self.mask.unsqueeze(-1), rows, torch.zeros((), dtype=rows.dtype, device=rows.device)
+        )
+
+    def turned(self) -> Tensor:
+        """(B·width) for each position, its counterpart in the reversed row; padding stays in its place."""
+        times = torch.arange(self.width, device=self.lengths.device)
+        here = torch.where(self.mask, self.lengths[:, None] - 1 - times, times)
+        begins = torch.arange(self.lengths.shape[0], device=self.lengths.device) * self.width
+        return (begins[:, None] + here).flatten()
 
 
 class FullPacking(Packing):

@@ -33,6 +33,7 @@ import torch
 from torch import Tensor, nn
 
 from regard import parts
+from regard.nn.portable import portable
 from regard.parts import registry
 from regard.parts.contract import base, optional, required
 from regard.parts.definition import as_defined, attributes
@@ -250,7 +251,7 @@ def plainly(things: Iterable[Any]) -> Iterator[None]:
 
 def off() -> bool:
     """Whether fast paths are off in this thread."""
-    return not torch.compiler.is_compiling() and _switch.open > 0
+    return portable() if torch.compiler.is_compiling() else _switch.open > 0
 
 
 class Replaces:

@@ -15,12 +15,12 @@ from torch import Tensor, nn
 from regard.nn.cells import Cell, make_cell
 from regard.nn.cells.cell import TorchRecurrence
 from regard.nn.memory import Memory
-from regard.nn.packing import Packing
+from regard.nn.packing import Packing, PaddedRows
 from regard.nn.path import faster
 from regard.nn.watching import record_of
 from regard.parts import Mistakes, Options
 from regard.parts.definition import remember
-from regard.private import transforms_active
+from regard.private import scanned, transforms_active
 
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]
 """W, U, b, c of a cell, as `Cell.torch_weights` gives them."""
@@ -162,6 +162,8 @@ class RecurrentLayer(nn.Module):
         )
         if found is not None:
             return found
+        if isinstance(packing, PaddedRows):
+            return self.by_scan(inputs, packing, whole=whole)
         run = self.by_cells if recurrence_of(self.each()) is None else self.by_torch
         return run(inputs, packing, whole=whole)
 
@@ -196,6 +198,24 @@ class RecurrentLayer(nn.Module):
             lasts.append(state)
         states = torch.stack(lasts, 1).index_select(0, packing.back)
         return torch.cat(outputs, -1), self.last_states(states, whole)
+
+    def by_scan(self, inputs: Tensor, packing: PaddedRows, *, whole: bool = False) -> tuple[Tensor, Tensor]:
+        """As `by_cells`, for rows with their padding, which leaves the state as it is."""
+        outputs, lasts = [], []
+        rows, mask = packing.lengths.shape[0], packing.mask.transpose(0, 1)  # (W, B)
+        for direction in range(len(self.cells)):
+            cell = self.cell(direction)
+
+            def advance(state: Tensor, given: Sequence[Tensor], cell: Cell = cell) -> tuple[Tensor, Tensor]:
+                advanced = torch.where(given[1].unsqueeze(-1), cell.stepped(given[0], state), state)
+                return advanced, cell.output(advanced).clone()
+
+            projected = cell.project(inputs).unflatten(0, (rows, packing.width)).transpose(0, 1)  # (W, B, G)
+            first = self.first[direction].expand(rows, -1).clone()
+            last, reached = scanned(advance, first, (projected, mask), reverse=direction == 1)
+            outputs.append(reached.transpose(0, 1).flatten(0, 1))
+            lasts.append(last)
+        return torch.cat(outputs, -1), self.last_states(torch.stack(lasts, 1), whole)
 
 
 @remember
@@ -292,7 +312,7 @@ class Bridge(nn.Linear):
 
 def by_layer(states: Tensor, layers: int) -> tuple[Tensor, ...]:
     """Split the concatenated states of all layers: (B, L·state) → one (B, 1, state) for each."""
-    return states.view(len(states), 1, layers, -1).unbind(2)
+    return states.view(states.shape[0], 1, layers, -1).unbind(2)
 
 
 def handed_on(memory: Memory, stack: Stack) -> tuple[Tensor, ...]:

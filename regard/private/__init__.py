@@ -33,6 +33,7 @@ from regard.private.observers import (
     traced,
     transforms_active,
 )
+from regard.private.scanning import can_scan, scanned
 from regard.private.tensor_node import tensor_node
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "add_to_all",
     "apply",
     "binaries_known",
+    "can_scan",
     "chrf_of",
     "chrf_rows",
     "chrf_unusable",
@@ -60,6 +62,7 @@ __all__ = [
     "move_all",
     "norm_of_all",
     "recorded",
+    "scanned",
     "step_hooks",
     "tensor_node",
     "traced",

@@ -114,6 +114,12 @@ class Column(ABC):
     def __init__(self, name: str, *, field: str | None = None, of: Sequence[str] = ()) -> None:
         self.name, self.field, self.of = name, field or name, tuple(of)
 
+    @optional("by `regard export`")
+    def exported(self) -> dict[str, Any] | None:
+        """How a program without regard reads and writes values of this column, as data for JSON: the `form` that its
+        runner knows, and what was fitted. None: the column cannot be exported."""
+        return None
+
     @classmethod
     def types(cls) -> tuple[str, ...]:
         """The types as which encoders, decoders and metrics may take it, its own first."""

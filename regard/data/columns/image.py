@@ -62,6 +62,15 @@ class ImageColumn(PixelsColumn):
         except Unreadable as error:
             raise Unreadable(error.reason, where=self.name) from error
 
+    def exported(self) -> dict[str, Any]:
+        return {
+            "form": "pixels",
+            "canvas": list(self.canvas),
+            "channels": self.channels,
+            "color": self.color,
+            "fit": self.fit,
+        }
+
     def readable(self, collated: Any) -> list[list[str]]:
         return [["image"]] * len(collated.pixels)
 

@@ -52,6 +52,9 @@ class LabelColumn(ClassedColumn):
             raise RegardError("the classes given are not all different.", where=name)
         self._set_classes(self._given or [])
 
+    def exported(self) -> dict[str, Any]:
+        return {"form": "class", "classes": self.classes}
+
     def classes_in(self, value: str) -> list[str]:
         return [value.strip()]
 

@@ -70,6 +70,9 @@ class TagsColumn(ClassedColumn):
             return reason
         return None if self.allowed is None else first_fault(self.classes_in(value), self.allowed)
 
+    def exported(self) -> dict[str, Any]:
+        return {"form": "classes", "classes": self.classes, "of": self.of[0]}
+
     def classes_in(self, value: str) -> list[str]:
         tags = value.split()
         return tags if self.scheme is None else rewrite(tags, self.scheme)

@@ -358,6 +358,20 @@ class TextColumn(Column):
             **({} if self.copied_from is None else {"copied_from": self.copied_from}),
         }
 
+    def exported(self) -> dict[str, Any] | None:
+        if type(self) is not TextColumn or self.verbatim:
+            return None
+        options = {
+            "unit": self.unit,
+            "normalize": self.form,
+            "case": self.case,
+            "split": self.split,
+            "spaces": self.spaces,
+            "repeat": self.repeat,
+            "max_length": self.max_length,
+        }
+        return {"form": "tokens", "size": self.size, **options, "special": list(SPECIAL), **self.learned()}
+
     def learned(self) -> dict[str, Any]:
         if isinstance(self._cutter, Subwords):
             return self._cutter.learned()

@@ -227,7 +227,7 @@ class RecurrentSteps(StepwiseDecoder):
         attended = self.reading.names if self.reading else ()
         keys = self.reading.keys(memories) if self.reading else {}
         summary = self.summary(memories)
-        rows = len(summary)
+        rows = summary.shape[0]
         if self.handed:
             layers = handed_on(memories[self.names[0]], self.stack)
         elif self.bridge is not None:

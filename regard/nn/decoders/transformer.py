@@ -290,7 +290,7 @@ class TransformerDecoder(StepwiseDecoder):
         values = {name: memories[name].values for name in self.names}
         prepared = tuple(layer.over.prepare_all(values) for layer in self._layers())
         for keys, values in prepared:
-            nothing = keys.new_empty(len(mask), 1, keys.shape[1], 0, keys.shape[3])
+            nothing = keys.new_empty(mask.shape[0], 1, keys.shape[1], 0, keys.shape[3])
             written.append((nothing, values.new_empty(nothing.shape)))
         return TransformerState(prepared, mask, tuple(written))
 

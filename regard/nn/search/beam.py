@@ -83,6 +83,10 @@ class Beam(Search):
         return {"beam": answers} if "beam" not in changes and answers > options.beam else {}
 
     @classmethod
+    def exported(cls, options: Any) -> dict[str, Any] | None:
+        return {"method": "beam", "beam": options.beam, "length_penalty": options.length_penalty}
+
+    @classmethod
     def named(cls, options: Any) -> str:
         return f"beam search of {options.beam}"
 

@@ -29,6 +29,10 @@ class Greedy(Search):
     def make(cls, options: Any, request: Request) -> Self:
         return cls(limits=request.limits)
 
+    @classmethod
+    def exported(cls, options: Any) -> dict[str, Any] | None:
+        return {"method": "greedy"}
+
     def traced(self, stepper: Stepper) -> tuple[Hypotheses, SearchTree]:
         found = self(stepper)
         return found, tree_of_hypotheses(found, int(self.limits.of(stepper).last[0]))

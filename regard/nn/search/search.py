@@ -108,6 +108,12 @@ class Search(ABC):
         return {}
 
     @classmethod
+    @optional("by `regard export`")
+    def exported(cls, options: Any) -> dict[str, Any] | None:
+        """The search as data, if the runner of an exported model does the same; None: it cannot."""
+        return None
+
+    @classmethod
     @optional("when scores are printed")
     def named(cls, options: Any) -> str:
         """The search in a few words."""

@@ -9,6 +9,7 @@ larger than b01 and b10, neighbors tend to agree.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -17,11 +18,13 @@ from torch import Tensor, nn
 from regard.errors import RegardError
 from regard.nn.letters import Letters
 from regard.nn.path import Replaces
+from regard.nn.portable import portable
 from regard.nn.precision import at_least_single
 from regard.nn.selections.rescaled import Rescaled
 from regard.nn.selections.selection import NOTHING, Given, by_query
 from regard.nn.symbols import LookSymbols
 from regard.parts import NotNegative, register
+from regard.private import scanned
 from regard.structures import Segmentation, kernels
 from regard.trace import Potentials, Segments, Trace
 
@@ -77,6 +80,8 @@ class Segmental(Rescaled):
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         B, T, S = scores.shape
         scores = at_least_single(scores)
+        if portable():
+            return self._by_scan(scores, mask)
         if S < 2 or not STRUCTURES(self) or not kernels.available("segments", scores):
             return self.structure(scores, mask).marginals
         inside = torch.where(by_query(mask), scores, -torch.inf)  # (B, T, S)
@@ -85,6 +90,33 @@ class Segmental(Rescaled):
             self.transitions.to(scores.dtype).expand(B * T, 2, 2),
             _extents(mask).expand(B, T).reshape(B * T),
         ).view(B, T, S)
+
+    def _by_scan(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """The marginals by forward-backward over the positions, in operations that other programs know."""
+        mask = by_query(mask).expand(scores.shape).flatten(0, 1)
+        inside = torch.where(mask, scores.flatten(0, 1), -torch.inf)
+        nodes = torch.stack([torch.zeros_like(inside), inside], -1).transpose(0, 1)  # (S, B·T, 2)
+        places = torch.arange(scores.shape[-1], device=scores.device)
+        extents = (mask * (places + 1)).amax(-1)  # (B·T)
+        real = (places[:, None] < extents).unsqueeze(-1)  # (S, B·T, 1)
+        links = torch.where((places > 0)[:, None, None], self.transitions.to(scores.dtype), 0.0)  # (S, 2, 2)
+
+        def forward(state: Tensor, given: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+            node, there, link = given
+            state = torch.where(there, _log_sums(state, link.transpose(0, 1)) + node, state)
+            return state, state.clone()
+
+        def backward(state: Tensor, given: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+            node, there, link = given
+            return torch.where(there, _log_sums(state + node, link), state), state.clone()
+
+        nothing = torch.zeros_like(nodes[0])
+        begin = torch.cat([nothing[..., :1], torch.full_like(nothing[..., 1:], -torch.inf)], -1)
+        last, before = scanned(forward, begin, (nodes, real, links))
+        _, after = scanned(backward, nothing, (nodes, real, links), reverse=True)
+        marginals = torch.exp(before[..., 1] + after[..., 1] - _log_sum(last[..., 0], last[..., 1]))
+        marginals = torch.where(real.squeeze(-1), marginals, 0.0)
+        return marginals.transpose(0, 1).reshape(scores.shape)
 
     def structure(self, scores: Tensor, mask: Tensor) -> Segmentation:
         """The distribution over segmentations, (B, T) chains, for its mode, samples and entropy."""
@@ -131,6 +163,17 @@ class Segmental(Rescaled):
 
 STRUCTURES = Replaces(Segmental, methods=("structure",))
 """The method that the kernel replaces."""
+
+
+def _log_sums(scores: Tensor, transitions: Tensor) -> Tensor:
+    """log Σ_j exp(transitions[i, j] + scores[j]) of each i, (…, 2)."""
+    found = scores.unsqueeze(-2) + transitions  # (…, i, j)
+    return _log_sum(found[..., 0], found[..., 1])
+
+
+def _log_sum(one: Tensor, other: Tensor) -> Tensor:
+    """log(exp(one) + exp(other)), of which one is finite."""
+    return torch.maximum(one, other) + torch.log1p(torch.exp(-(one - other).abs()))
 
 
 def _extents(mask: Tensor) -> Tensor:

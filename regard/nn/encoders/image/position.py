@@ -41,7 +41,7 @@ class GridPosition(nn.Module):
 
     def forward(self, values: Tensor) -> Tensor:
         if self.coordinates is not None:
-            return torch.cat([values, self.coordinates.to(values.dtype).expand(len(values), -1, -1)], -1)
+            return torch.cat([values, self.coordinates.to(values.dtype).expand(values.shape[0], -1, -1)], -1)
         if self.kind == "learned":
             return values + (self.rows + self.columns).flatten(0, 1)
         return values

@@ -1,0 +1,1 @@
+"""The formats in which a trained model is written for other programs, one per file."""

@@ -1,0 +1,138 @@
+"""Whether exported programs compute what the model computes, on rows of lengths that no example had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.errors import RegardError
+from regard.export.graphs import (
+    ANSWER,
+    ENCODER,
+    LENGTH,
+    LOGITS,
+    LOOKS,
+    NEXT,
+    POSITION,
+    STEP,
+    TOKENS,
+    Graph,
+    Graphs,
+)
+from regard.export.inputs import Example
+from regard.nn.path import without_fast_paths
+
+Run = Callable[[str, Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
+"""A graph's name and its inputs → its outputs."""
+CLOSE = 1e-5
+STEPS = 4
+SHAPES = ((1, 1), (1, 9), (2, 2), (6, 13), (4, 64))
+"""Rows and longest length of the batches that are compared."""
+WIDTHS = (1, 3)
+"""Hypotheses of a row."""
+
+
+@dataclass
+class Parity:
+    """The largest differences, of log-probabilities and of attention weights, and the number of compared rows."""
+
+    outputs: float = 0.0
+    attention: float = 0.0
+    rows: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.rows} rows: log-probabilities to {self.outputs:.1g}, attention to {self.attention:.1g}"
+
+
+def compare(graphs: Graphs, recipes: Mapping[str, Mapping[str, Any]], run: Run) -> Parity:
+    """Compare the programs with the modules. An error tells where they differ by more than 1e-5."""
+    found = Parity()
+    with torch.no_grad(), without_fast_paths():
+        for seed, (rows, longest) in enumerate(SHAPES):
+            example = Example.made_up(recipes, _lengths(recipes, rows, longest), seed)
+            given = dict(zip(example.names, example.tensors, strict=True))
+            if not graphs.state:
+                graph = graphs.named(ANSWER)
+                _same(_ours(graph, given), run(ANSWER, _arrays(given)), found, f"{rows} × {longest}")
+            else:
+                for width in WIDTHS:
+                    _stepped(graphs, given, run, rows, width, found, f"{rows} × {longest}")
+            found.rows += rows
+    return found
+
+
+def _lengths(recipes: Mapping[str, Any], rows: int, longest: int) -> dict[str, list[int]]:
+    found = {}
+    for number, (name, recipe) in enumerate(recipes.items()):
+        most = min(longest + number, recipe.get("max_length") or longest + number)
+        found[name] = [most, *(1 + (5 * row + number) % most for row in range(rows - 1))]
+    return found
+
+
+def _stepped(
+    graphs: Graphs, given: Mapping[str, Tensor], run: Run, rows: int, width: int, found: Parity, where: str
+) -> None:
+    ours, theirs = _ours(graphs.named(ENCODER), given), dict(run(ENCODER, _arrays(given)))
+    for name in ours:
+        if name.startswith(LENGTH) and ours[name].tolist() != theirs[name].tolist():
+            raise _apart(name, where, np.inf)
+    step, tokens = graphs.named(STEP), torch.full((rows, width), graphs.begin)
+    for name in graphs.state:
+        ours[name] = ours[name].repeat_interleave(width, 1)
+        theirs[name] = theirs[name].repeat(width, 1)
+    for number in range(STEPS):
+        more = {TOKENS: tokens, **({POSITION: torch.tensor(number)} if graphs.timed else {})}
+        mine = _ours(step, {**ours, **more})
+        other = dict(run(STEP, {**theirs, **_arrays(more)}))
+        shown = {name: part for name, part in mine.items() if not name.startswith(NEXT)}
+        _same(shown, other, found, f"{where}, step {number + 1}")
+        for name in graphs.state:
+            ours[name], theirs[name] = mine[NEXT + name], other[NEXT + name]
+        best = mine[LOGITS].topk(width, -1).indices
+        tokens = torch.stack([best[:, place, place] for place in range(width)], 1)
+
+
+def _ours(graph: Graph, given: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    found = graph.module(*(given[name] for name in graph.inputs))
+    return dict(zip(graph.outputs, found, strict=True))
+
+
+def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
+    return {name: tensor.numpy() for name, tensor in tensors.items()}
+
+
+def _same(ours: Mapping[str, Tensor], theirs: Mapping[str, Any], found: Parity, where: str) -> None:
+    for name, tensor in ours.items():
+        mine, other = tensor, torch.as_tensor(np.asarray(theirs[name]))
+        if mine.shape != other.shape:
+            raise _apart(name, where, np.inf)
+        if mine.dtype == torch.bool:
+            difference = float((mine != other).sum())
+        else:
+            if name == LOGITS:
+                mine, other = mine.log_softmax(-1), other.log_softmax(-1)
+            gap = torch.where(mine == other, 0.0, (mine - other).abs())  # −inf equals −inf
+            gap = gap if name.startswith(LOOKS) else gap / mine.abs().clamp(min=1.0).nan_to_num(1.0)
+            difference = float(gap.max()) if gap.numel() else 0.0
+        if not difference <= CLOSE:
+            raise _apart(name, where, difference)
+        if name.startswith(LOOKS):
+            found.attention = max(found.attention, difference)
+        else:
+            found.outputs = max(found.outputs, difference)
+
+
+def _apart(name: str, where: str, difference: float) -> RegardError:
+    return RegardError(
+        f"the exported program and the model differ by {difference:.2g} in {name} ({where}). Nothing was written.",
+        where="export",
+        fix="Report this, with the spec of the model.",
+    )
+
+
+__all__: Sequence[str] = ["Parity", "compare"]

@@ -1,0 +1,117 @@
+"""What a program without regard must know of a model, as data: how inputs are read, the output written and searched."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard.export.graphs import HYPOTHESES, ROWS, Graphs
+from regard.export.inputs import FORMS, Example
+from regard.model import Model
+from regard.version import __version__
+
+WEIGHTS = ("spec.yaml", "columns.json", "model.safetensors")
+FORMAT = 1
+AT_ONCE = ("class", "classes")
+
+
+def refused(model: Any, output: str) -> str:
+    """Why this output of a model cannot become the programs of `graphs`, in a sentence; empty if it seems possible."""
+    if model.continues:
+        return "it continues a text: the runner answers inputs."
+    for name in model.spec.inputs:
+        column = model.columns[name]
+        recipe = column.exported()
+        if recipe is None or recipe["form"] not in FORMS:
+            return f"its input {name} is of type {column.type}, which the runner cannot read."
+    decoder, column = model.network.decoders[output], model.columns[output]
+    if getattr(decoder, "copies_from", None) is not None:
+        return f"its decoder copies words of {decoder.copies_from}, which the runner cannot."
+    recipe = column.exported()
+    kind = "" if recipe is None else recipe["form"]
+    if kind not in (("tokens",) if decoder.stepwise else AT_ONCE):
+        return f"its output {output} is of type {column.type}, which the runner cannot write."
+    if model.network.trees:
+        return "its encoder reads given trees."
+    search = model.spec.search
+    if decoder.stepwise and search.method.part.exported(search.method) is None:
+        return (
+            f"it searches by {search.method.type}; the runner searches greedily or with a beam. Use --beam N."
+        )
+    return ""
+
+
+def input_recipes(model: Model) -> dict[str, dict[str, Any]]:
+    return {name: model.columns[name].exported() or {} for name in model.spec.inputs}
+
+
+def examples(model: Model) -> tuple[Example, Example]:
+    """Made-up inputs of two sizes, from which the axes of any length are found."""
+    recipes = input_recipes(model)
+    made = []
+    for place, rows in enumerate(ROWS):
+        lengths = {
+            name: [7 + 4 * number + 2 * place, *(1 + row for row in range(rows - 1))]
+            for number, name in enumerate(recipes)
+        }
+        made.append(Example.made_up(recipes, lengths))
+    return made[0], made[1]
+
+
+def description(model: Model, output: str, graphs: Graphs, files: dict[str, str]) -> dict[str, Any]:
+    """The content of model.json.
+
+    files   the file of each graph
+    """
+    search, first = model.spec.search, graphs.longest[0]
+    factor = graphs.longest[1] - first
+    return {
+        "format": FORMAT,
+        "regard": __version__,
+        "torch": torch.__version__,
+        "name": model.spec.name,
+        "digest": digest(model.folder),
+        "inputs": input_recipes(model),
+        "output": {"name": output, **(model.columns[output].exported() or {})},
+        "search": {
+            "method": "greedy",
+            **(search.method.part.exported(search.method) or {}),
+            "n_best": search.n_best,
+            "min_length": search.min_length,
+            "max_length": search.max_length,
+            "replace_unknown": search.replace_unknown,
+        },
+        "graphs": {
+            graph.name: {
+                "file": files[graph.name],
+                "inputs": list(graph.inputs),
+                "outputs": list(graph.outputs),
+            }
+            for graph in graphs.graphs
+        },
+        "shared": list(graphs.shared),
+        "state": list(graphs.state),
+        "looks": list(graphs.looks),
+        "timed": graphs.timed,
+        "grids": dict(graphs.grids),
+        "begin": graphs.begin,
+        "end": graphs.end,
+        "forbidden": list(graphs.forbidden),
+        "longest": {"factor": factor, "plus": first - factor},
+    }
+
+
+def digest(folder: Path | None) -> str:
+    """SHA-256 of the spec, the vocabularies and the weights of a run; empty for a model in memory."""
+    if folder is None:
+        return ""
+    found = hashlib.sha256()
+    for name in WEIGHTS:
+        found.update((folder / name).read_bytes())
+    return found.hexdigest()
+
+
+__all__ = ["HYPOTHESES", "description", "digest", "examples", "input_recipes", "refused"]
