@@ -9,6 +9,7 @@ from regard.data import Dataset
 from regard.errors import Option, RegardError
 from regard.evaluation.evaluation import Evaluation
 from regard.evaluation.inference import Ensemble, ModelInference, output_info, references
+from regard.evaluation.sharing import ALONE, Sharing
 from regard.evaluation.streaming import StreamInference
 from regard.metrics import (
     Metric,
@@ -38,6 +39,7 @@ def evaluate(
     ensemble: Sequence[tuple[AnyModel, Dataset]] = (),
     dev: Callable[[AnyModel], Dataset] | None = None,
     streams: int = 1,
+    shared: bool = False,
 ) -> Evaluation:
     """Evaluate a model on rows with inputs, outputs and, if known, the truth.
 
@@ -46,6 +48,8 @@ def evaluate(
                if needed
     streams    number of parts of a running text that are read in parallel, which is faster; each part starts
                without context, and fewer than `streams` tokens at the end are left out
+    shared     with several connected processes, each of which calls this: divide the batches among them. Every
+               process gets the evaluation that a single one would compute. A running text is read by each
     """
     chosen = wanted_metrics(model, names)
     if ensemble:
@@ -59,7 +63,10 @@ def evaluate(
                 cast("LanguageModel", model), dataset, chosen, streams, alone=not ensemble
             )
         rows = cast("Model", model), dataset, chosen
-        return _measured_rows(*rows, ensemble=cast(Ensemble, ensemble), dev=dev, asked=bool(names))
+        sharing = Sharing.of_all() if shared else ALONE
+        return _measured_rows(
+            *rows, ensemble=cast(Ensemble, ensemble), dev=dev, asked=bool(names), sharing=sharing
+        )
 
 
 def _measured_stream(
@@ -95,6 +102,7 @@ def _measured_rows(
     ensemble: Ensemble,
     dev: Callable[[AnyModel], Dataset] | None,
     asked: bool,
+    sharing: Sharing = ALONE,
 ) -> Evaluation:
     """Evaluate answers to rows; `asked`: whether the metrics were requested by name."""
     evaluation = Evaluation(
@@ -105,7 +113,8 @@ def _measured_rows(
         remarks=[*dataset.remarks()],
     )
     inferences = {
-        output: ModelInference(model, dataset, output, ensemble=ensemble, dev=dev) for output in chosen
+        output: ModelInference(model, dataset, output, ensemble=ensemble, dev=dev, sharing=sharing)
+        for output in chosen
     }
     if asked:
         _check_rows(chosen, inferences)

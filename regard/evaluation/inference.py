@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -12,6 +12,7 @@ from regard.data import Batch, Batches, Dataset
 from regard.data.batch import in_order
 from regard.data.columns import Column
 from regard.errors import RegardError
+from regard.evaluation.sharing import ALONE, Sharing
 from regard.metrics import OutputInfo
 from regard.nn.memory import Memory
 from regard.reporting.terminal import tell
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 Ensemble: TypeAlias = "Sequence[tuple[Model, Dataset]]"
 """The additional models of an ensemble."""
+Asked: TypeAlias = "tuple[Batch, list[tuple[Model, Batch]]]"
+"""A batch, and its rows for each additional model."""
 EVALUATE_COST = 8000
 
 
@@ -45,6 +48,7 @@ class ModelInference:
 
     ensemble   additional models of the ensemble, each with the same rows in its own encoding
     dev        opens other rows in a model's encoding, on which thresholds are chosen
+    sharing    the processes that divide the batches among them
     """
 
     def __init__(
@@ -55,8 +59,9 @@ class ModelInference:
         *,
         ensemble: Ensemble = (),
         dev: Callable[[AnyModel], Dataset] | None = None,
+        sharing: Sharing = ALONE,
     ) -> None:
-        self.model, self.dataset, self.ensemble = model, dataset, ensemble
+        self.model, self.dataset, self.ensemble, self.sharing = model, dataset, ensemble, sharing
         self.output = output_info(model, output, dataset.columns)
         self._open_dev = dev
         self._made: dict[Any, Any] = {}
@@ -69,10 +74,11 @@ class ModelInference:
 
     @cached_property
     def predictions(self) -> list[Prediction]:
-        return in_order(
-            (batch.rows, self.model.answer(batch, output=self.output.name, trace=False, ensemble=beside))
-            for batch, beside in batches(self.dataset, self.ensemble)
-        )
+        def answered(given: Asked) -> tuple[Any, list[Prediction]]:
+            batch, beside = given
+            return batch.rows, self.model.answer(batch, output=self.output.name, trace=False, ensemble=beside)
+
+        return in_order(self.sharing.results(batches(self.dataset, self.ensemble), answered))
 
     @property
     def predicted(self) -> bool:
@@ -85,25 +91,40 @@ class ModelInference:
 
     def likelihood(self) -> tuple[float, float]:
         if not self.ensemble:
-            return self.model.losses(watched(self.dataset))[self.output.name]
-        total, count = 0.0, 0.0
-        for batch, beside in batches(self.dataset, self.ensemble):
-            for answer in self.model.score_batch(batch, self.output.name, ensemble=beside):
-                assert answer.trace is not None
-                total, count = total - answer.score, count + len(answer.trace.output)
-        return total, count
+            found = self.sharing.results(watched(self.dataset), self._losses)
+            return added(losses[self.output.name] for losses in found)
+
+        def scored(given: Asked) -> list[tuple[float, float]]:
+            batch, beside = given
+            answers = self.model.score_batch(batch, self.output.name, ensemble=beside)
+            return [
+                (-answer.score, len(answer.trace.output)) for answer in answers if answer.trace is not None
+            ]
+
+        return added(
+            one
+            for several in self.sharing.results(batches(self.dataset, self.ensemble), scored)
+            for one in several
+        )
+
+    def _losses(self, batch: Batch) -> dict[str, tuple[float, float]]:
+        return self.model.losses(iter([batch]))
 
     def traces(self, *, structures: bool = False) -> Iterator[tuple[int, Trace]]:
         output = self.output.name
         stepwise = self.model.network.decoders[output].stepwise
-        for batch, beside in batches(self.dataset, self.ensemble):
+
+        def traced(given: Asked) -> list[tuple[int, Trace]]:
+            batch, beside = given
             if stepwise:
                 answers = self.model.score_batch(batch, output, ensemble=beside, structures=structures)
             else:
                 answers = self.model.answer(batch, output=output, ensemble=beside)
-            for row, answer in zip(batch.rows, answers, strict=True):
-                if answer.trace is not None:
-                    yield row, answer.trace
+            pairs = zip(batch.rows, answers, strict=True)
+            return [(row, answer.trace) for row, answer in pairs if answer.trace is not None]
+
+        for several in self.sharing.results(batches(self.dataset, self.ensemble), traced):
+            yield from several
 
     def memories(self) -> Iterator[tuple[Batch, Mapping[str, Memory]]]:
         for batch in watched(self.dataset):
@@ -130,7 +151,21 @@ def _on_dev(inference: ModelInference) -> ModelInference:
     opened = inference._open_dev
     assert opened is not None
     others = [(other, opened(other)) for other, _ in inference.ensemble]
-    return ModelInference(inference.model, opened(inference.model), inference.output.name, ensemble=others)
+    return ModelInference(
+        inference.model,
+        opened(inference.model),
+        inference.output.name,
+        ensemble=others,
+        sharing=inference.sharing,
+    )
+
+
+def added(pairs: Iterable[tuple[float, float]]) -> tuple[float, float]:
+    """The sums of totals and of counts."""
+    total, count = 0.0, 0.0
+    for one, items in pairs:
+        total, count = total + one, count + items
+    return total, count
 
 
 def references(dataset: Dataset, output: str) -> list[list[str]]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from regard.data import Dataset
+from regard.data.columns import column_from_state
 from regard.data.sources import (
     Splits,
     build_dataset,
@@ -43,6 +45,7 @@ from regard.training.curricula import Curriculum, make_curriculum
 from regard.training.distillation import columns_from, load_distillation
 from regard.training.log import read_curve
 from regard.training.state import Generators, undisturbed
+from regard.training.together import first_on_machine, join, made_once, together
 from regard.zoo import find, names
 
 __all__ = ["Experiment"]
@@ -91,6 +94,8 @@ class Experiment:
         """The splits to evaluate after training. None: all but train."""
         self.plain_updates: int | None = None
         """The number of updates in plain code, before kernels were compiled; None if kernels were used at once."""
+        self._together = True
+        """Whether all processes of a launch do what this one does: from the first row to the end of the training."""
         self.evaluations: dict[str, Evaluation] = {}
         """The final evaluation of each split."""
         silent = quiet or process_rank() > 0
@@ -99,7 +104,8 @@ class Experiment:
         try:
             if device is not None:
                 named_device(device)  # an error comes before the data are read
-            with undisturbed(), faults_named(lambda: spec):
+            with undisturbed(), faults_named(lambda: spec), together():
+                join(spec.training.precision, device)
                 # Before anything is built: the first weights are drawn from it.
                 seed_everything(spec.training.seed)
                 with self._progress.shown("reading"):
@@ -168,10 +174,11 @@ class Experiment:
     def train(self) -> Model | Any:
         """Train, keep the best weights, evaluate them on dev and test, and save the model."""
         try:
-            with undisturbed(), faults_named(lambda: self.spec):
+            with undisturbed(), faults_named(lambda: self.spec), together():
                 self._generators.restore()
                 return self._train()
         finally:
+            self._together = False
             self.close()
 
     def _train(self) -> Model | Any:
@@ -194,6 +201,7 @@ class Experiment:
             run=self.folder.work,
             save_model=self.model.save,
             evaluate=lambda: self._monitor(monitor, dev),
+            shared=True,
             resume=self.resumed,
             progress=make_progress("silent" if self.quiet else "auto"),
             device=self.device,
@@ -203,8 +211,7 @@ class Experiment:
             load_start=None if self.start_from is None else self._load_start,
         )
         self.folder.settle()  # a run without a step has no checkpoint
-        if process_rank() == 0:
-            self._finish(result)
+        self._finish(result)
         return self.model
 
     def _load_start(self) -> str:
@@ -222,7 +229,8 @@ class Experiment:
                 f"the data have no split {split!r}.", where="data", fix=f"There are {', '.join(self.splits)}."
             )
         if split not in self.datasets:
-            with self._progress.shown(f"encoding {split} from"):
+            turns = first_on_machine() if self._together else nullcontext()
+            with self._progress.shown(f"encoding {split} from"), turns:
                 self.datasets[split] = build_dataset(
                     self.splits[split],
                     self.spec,
@@ -234,7 +242,7 @@ class Experiment:
 
     def evaluate(self, split: str, metrics: Sequence[str] = ()) -> Evaluation:
         dev = None if split == "dev" else lambda _: self.dataset("dev")
-        return evaluate(self.model, self.dataset(split), metrics, dev=dev)
+        return evaluate(self.model, self.dataset(split), metrics, dev=dev, shared=self._together)
 
     def _columns(self) -> dict[str, Any]:
         self.start_from: Start | None = None
@@ -246,15 +254,28 @@ class Experiment:
         self.start_from = None if start is None else Start.of(start)
         if distill is not None and columns_from(columns, distill):
             return columns
-        given = () if self.start_from is None else self.start_from.inherited(columns, self.spec)
+        if self.start_from is None:
+            return self._fitted_once(columns)
+        given = self.start_from.inherited(columns, self.spec)
         fit_columns(columns, self.spec, lambda: self.splits["train"], given=given)
-        if self.start_from is not None:
-            self.start_from.set_columns(columns, self.spec)
-            if self.start_from.keep:
-                refuse_unseen(
-                    self.splits["train"], columns, "Leave the row out, or leave out vocabulary: keep."
-                )
+        self.start_from.set_columns(columns, self.spec)
+        if self.start_from.keep:
+            refuse_unseen(self.splits["train"], columns, "Leave the row out, or leave out vocabulary: keep.")
         return columns
+
+    def _fitted_once(self, columns: dict[str, Any]) -> dict[str, Any]:
+        """The columns, fitted to the training rows by the first process."""
+
+        def fitted() -> tuple[dict[str, Any], Generators]:
+            fit_columns(columns, self.spec, lambda: self.splits["train"])
+            return {name: column.state() for name, column in columns.items()}, Generators.capture()
+
+        if world_size() == 1:
+            fit_columns(columns, self.spec, lambda: self.splits["train"])
+            return columns
+        states, generators = made_once(fitted)
+        generators.restore()  # all build the same network
+        return columns if process_rank() == 0 else {name: column_from_state(states[name]) for name in columns}
 
     def _prepare(self) -> None:
         data = self.spec.data
@@ -270,7 +291,7 @@ class Experiment:
     def _monitor(self, monitor: AnyModel, dev: Dataset) -> dict[str, float]:
         """Dev loss and the metric that chooses the best weights, with greedy search; computed during training."""
         wanted = ["loss"] if self.spec.training.metric == "loss" else ["loss", self.spec.training.metric]
-        scores = evaluate(monitor, dev, wanted, streams=MONITORED).scores
+        scores = evaluate(monitor, dev, wanted, streams=MONITORED, shared=True).scores
         values = {name: score.value for name, score in scores.items()}
         if "loss" not in values:
             values["loss"] = sum(value for name, value in values.items() if name.endswith(".loss"))
@@ -278,6 +299,8 @@ class Experiment:
 
     def _remembered(self) -> dict[str, Any]:
         """A hash of each data file. Warns if a file has changed since a resumed run began."""
+        if process_rank() > 0:
+            return {}
         before = read_metrics(self.run).get("data", {}) if self.resumed else {}
         with self._progress.shown("hashing"):
             changed, now = changes(self.spec, before), before or digests(self.spec)
@@ -338,7 +361,8 @@ class Experiment:
             "examples": examples,
             "versions": versions(),
         }
-        self.model.save(self.run)
+        if process_rank() == 0:
+            self.model.save(self.run)
         self.model.folder = self.run
         self.announcer.end(result)
 

@@ -7,18 +7,20 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import torch
-from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
 
 from regard.errors import RegardError
 from regard.training.checkpoint import Snapshot
 from regard.training.state import Generators, TrainingState
+from regard.training.together import wait_for_all
 
 Evaluate = Callable[[], dict[str, float]]
 
 
 class Judge:
     """Evaluates the network in the first process and sends the metrics to the others.
+
+    shared   every process calls `evaluate`, which divides the rows among them
 
     Evaluation restores the random generators, so the weights do not depend on its frequency.
     """
@@ -30,9 +32,11 @@ class Judge:
         save_model: Callable[[Path], None],
         run: Path,
         metric: str,
+        *,
+        shared: bool = False,
     ) -> None:
         self.state, self.evaluate, self.save_model = state, evaluate, save_model
-        self.run, self.metric = run, metric
+        self.run, self.metric, self.shared = run, metric, shared
         self.main = state.accelerator.is_main_process
 
     def judge(self) -> tuple[dict[str, float], bool]:
@@ -59,7 +63,8 @@ class Judge:
         snapshots = self.state.snapshots
         best = snapshots.best
         metrics, name = (best.metrics, f"step {best.step}") if best else ({}, "the first weights")
-        _wait_for_everyone(self.state.accelerator)
+        if self.state.accelerator.num_processes > 1:
+            wait_for_all()
         if average and len(snapshots.kept) > 1:
             snapshots.load_average(self.state.network)
             averaged = self._measure()
@@ -84,7 +89,7 @@ class Judge:
         if self.evaluate is None:
             return {}
         metrics: dict[str, float] = {}
-        if self.main:
+        if self.main or self.shared:
             generators = Generators.capture()
             self.state.network.eval()
             metrics = {name: float(value) for name, value in self.evaluate().items()}
@@ -99,13 +104,3 @@ class Judge:
                 fix="Name a metric that it computes.",
             )
         return metrics
-
-
-def _wait_for_everyone(accelerator: Accelerator) -> None:
-    """Wait for the other processes. Accelerate names a GPU for each, even if all of them compute on the CPU,
-    and fails on a machine with fewer GPUs than processes.
-    """
-    if accelerator.num_processes > 1 and accelerator.device.type == "cpu":
-        torch.distributed.barrier()
-    else:
-        accelerator.wait_for_everyone()

@@ -27,6 +27,7 @@ from regard.training.machine import Interrupted, Signals, make_accelerator, prec
 from regard.training.objective import Updater
 from regard.training.progress import Progress, make_progress
 from regard.training.state import TrainingState, seed_everything
+from regard.training.together import together
 from regard.training.weights import set_weights, start_from
 
 
@@ -61,6 +62,7 @@ def fit(
     run: Path | str,
     save_model: Callable[[Path], None],
     evaluate: Evaluate | None = None,
+    shared: bool = False,
     resume: bool = False,
     progress: Progress | None = None,
     device: str | None = None,
@@ -76,6 +78,8 @@ def fit(
     run          the folder of the run: log.csv, state/, and the files of `save_model`
     save_model   saves the current network: called after each improvement, and at the end
     evaluate     evaluates the current network; `options.metric` names the metric that decides
+    shared       with several processes: whether each calls `evaluate`, which divides its rows among them; else only the
+                 first calls it
     resume       continue from the last checkpoint in `run`, or from the start if there is none yet
     locate       gives the origin of a row of the data, for messages
     settle       called once, in every process, after the first checkpoint: moves all files written so far,
@@ -88,7 +92,8 @@ def fit(
     """
     training = Training(network, batches, options, Path(run), locate, checkpoint_minutes * 60.0)
     training.settle, training.callbacks, training.load_start = settle, callbacks, load_start
-    with precision_restored():
+    training.shared = shared
+    with precision_restored(), together(training.deserted):
         training.start(evaluate, save_model, progress=progress, device=device, resume=resume)
         try:
             # only oneDNN has half-precision products on CPUs that support them
@@ -115,6 +120,7 @@ class Training:
         self.settle: Callable[[], Path] | None = None
         self.callbacks: Sequence[Any] = ()
         self.load_start: Callable[[], str] | None = None
+        self.shared = False
 
     def start(
         self,
@@ -165,7 +171,7 @@ class Training:
         self.folder = Folder(self.run) if main else None
         self.callbacks = self.callbacks if main else ()
         self.report = UpdateReport(self.state, self.log, self.progress, self.callbacks)
-        self.judge = Judge(self.state, evaluate, save_model, self.run, options.metric)
+        self.judge = Judge(self.state, evaluate, save_model, self.run, options.metric, shared=self.shared)
         self.saved = time.monotonic()
         network.train()
         self.progress.start(position.step, total)
@@ -223,9 +229,19 @@ class Training:
         elif signal or overdue or (options.checkpoint_every and step % options.checkpoint_every == 0):
             self._checkpoint()
         if signal:
-            resume = ShellCommand("train", options={"resume": self.run})
-            self.progress.note(f"Stopped at step {step}. To go on: {resume}")
+            self.progress.note(f"Stopped at step {step}. To go on: {self._resumption()}")
             raise Interrupted(signal)
+
+    def deserted(self) -> None:
+        """Say that another process has ended."""
+        step = self.state.position.step
+        self.progress.note(
+            f"Stopped after step {step}: another process of this training ended. To go on from the last checkpoint: "
+            f"{self._resumption()}"
+        )
+
+    def _resumption(self) -> ShellCommand:
+        return ShellCommand("train", options={"resume": self.run})
 
     def _requests(self) -> tuple[int, bool]:
         """The received signal, and whether a checkpoint is due. Several processes agree every few steps."""

@@ -12,17 +12,21 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from types import FrameType, TracebackType
 from typing import Any
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import DistributedDataParallelKwargs
+from accelerate.utils import DistributedDataParallelKwargs, InitProcessGroupKwargs
 
 from regard.data.batch import Batch
 from regard.errors import RegardError
 from regard.model.base import named_device
 from regard.private import forget_accelerator
+
+PATIENCE = timedelta(hours=6)
+"""How long a process waits for another that lives: one of them may be encoding a large file for all."""
 
 
 def make_accelerator(precision: str = "fp32", device: str | None = None) -> Accelerator:
@@ -33,18 +37,29 @@ def make_accelerator(precision: str = "fp32", device: str | None = None) -> Acce
     """
     if device is not None:
         named_device(device)
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+    if world_size() == 1:
         forget_accelerator()
+    # Accelerate connects processes without GPUs only if it is told to use the CPU.
+    on_cpu = device == "cpu" or (device is None and world_size() > 1 and not torch.cuda.is_available())
     with _named_device(device):
         accelerator = Accelerator(
-            cpu=device == "cpu",
+            cpu=on_cpu,
             mixed_precision="no" if precision in ("fp32", "tf32") else precision,
-            kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
+            kwargs_handlers=[
+                DistributedDataParallelKwargs(find_unused_parameters=True),
+                InitProcessGroupKwargs(timeout=PATIENCE),
+            ],
         )
     if device is not None and accelerator.device.type != device.partition(":")[0]:
         raise RegardError(
             f"the device {device} is not available on this machine, only {accelerator.device.type}.",
             where="device",
+        )
+    if accelerator.num_processes != world_size():
+        raise RegardError(
+            f"WORLD_SIZE is {world_size()}, but {accelerator.num_processes} processes are connected.",
+            where="device",
+            fix="Set RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun does.",
         )
     # operations that stay in single precision, such as recurrences, still have more digits in tf32
     torch.set_float32_matmul_precision("highest" if precision == "fp32" else "high")

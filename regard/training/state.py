@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -64,6 +64,7 @@ class TrainingState:
     ) -> None:
         self.network, self.accelerator, self.path = network, accelerator, run / checkpoint.STATE
         self.position = Position()
+        self.seed, self.rows = options.seed, options.batch_rows
         self.optimizer = make_optimizer(network, options.optimizer, options.lr)
         self.schedule = make_schedule(options.schedule, options.lr, total=total)
         self.average = None if options.ema is None else MovingAverage(network, options.ema)
@@ -76,7 +77,8 @@ class TrainingState:
         self.ledger = Ledger(allow_overflow=options.precision == "fp16")
 
     def save(self) -> None:
-        """Save the state. Each process has its own generators and carried states; the first one writes."""
+        """Save the state. Each process has its own generators and carried states; the first one writes. The states are
+        written in the order of the rows of the whole batch, which any number of processes can share."""
         carried = {name: part.cpu() for name, part in _carried(self.network).items()}
         mine = Generators.capture(), carried
         everyone = gather_object([mine]) if self.accelerator.num_processes > 1 else [mine]
@@ -87,9 +89,9 @@ class TrainingState:
         tensors |= checkpoint.prefixed("optimizer", optimizer_tensors)
         if self.average is not None:
             tensors |= checkpoint.prefixed("average", self.average.state())
-        for rank, (generators, carried) in enumerate(everyone):
+        for rank, (generators, _) in enumerate(everyone):
             tensors |= checkpoint.prefixed(f"generators/{rank}", generators.tensors)
-            tensors |= checkpoint.prefixed(f"carried/{rank}", carried)
+        tensors |= checkpoint.prefixed("carried", joined([carried for _, carried in everyone], self.rows))
         scaler = self.accelerator.scaler
         values = {
             "position": asdict(self.position),
@@ -124,7 +126,16 @@ class TrainingState:
 
     def load(self) -> bool:
         """Restore the last checkpoint; False if there is none yet."""
-        if not self.path.exists():
+        there = self.path.exists()
+        if self.accelerator.num_processes > 1:
+            found = gather_object([there])
+            if any(found) and not all(found):
+                raise RegardError(
+                    f"process {found.index(False)} of {len(found)} does not see the checkpoint that others see.",
+                    where=str(self.path),
+                    fix="Put the folder of the run on a file system that all machines share.",
+                )
+        if not there:
             return False
         tensors, values = checkpoint.read(self.path)
         with checkpoint.understanding(self.path):
@@ -161,14 +172,39 @@ class TrainingState:
         checkpoint.copy_into(own, weights)
 
     def _restore_generators(self, tensors: dict[str, Any], values: list[dict[str, Any]]) -> None:
-        """Restore the generators. Additional processes of a resumed run keep their initial seeds."""
-        rank = self.accelerator.process_index
+        """Restore the generators and carried states. Additional processes of a resumed run get new seeds."""
+        rank, processes = self.accelerator.process_index, self.accelerator.num_processes
         if rank < len(values):
             mine = checkpoint.without_prefix(f"generators/{rank}", tensors)
             Generators(values[rank], mine).restore()
-            carried = checkpoint.without_prefix(f"carried/{rank}", tensors)
-            if carried:
-                self.network.carry(carried)  # type: ignore[operator]
+        else:
+            drawn = np.random.SeedSequence([self.seed, rank, self.position.step])
+            seed_everything(int(drawn.generate_state(1)[0]))
+        carried = checkpoint.without_prefix("carried", tensors)
+        if carried:
+            self.network.carry(divided(carried, rank, processes))  # type: ignore[operator]
+
+
+def joined(parts: Sequence[Mapping[str, Tensor]], rows: int | None) -> dict[str, Tensor]:
+    """States (B, …) of all rows, from those of rows r, r + N, … of each process r of N.
+
+    rows   number of rows of the whole batch; a process without one has carried a state that does not count
+    """
+    if len(parts) == 1:
+        return dict(parts[0])
+    whole = {}
+    for name, first in parts[0].items():
+        counted = [part[name] for rank, part in enumerate(parts) if rows is None or rank < rows]
+        whole[name] = first.new_empty(sum(map(len, counted)), *first.shape[1:])
+        for rank, part in enumerate(counted):
+            whole[name][rank :: len(parts)] = part
+    return whole
+
+
+def divided(whole: Mapping[str, Tensor], rank: int, processes: int) -> dict[str, Tensor]:
+    """The states of the rows of one process; those of the first row if it has none."""
+    found = {name: state[rank::processes] for name, state in whole.items()}
+    return {name: state if len(state) else whole[name][:1] for name, state in found.items()}
 
 
 def _carried(network: nn.Module) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -24,6 +25,7 @@ class TrainCommand(Command):
     regard train reviews.csv --source text --target label
     regard train sentences.en sentences.de
     regard train --resume runs/my
+    regard train my.yaml --devices 4
     """
 
     heading = "Train and measure"
@@ -102,6 +104,16 @@ class TrainCommand(Command):
         ] = False,
         overrides: Overrides = None,
         device: Device = None,
+        devices: Annotated[
+            Optional[int],  # noqa: UP045
+            typer.Option(
+                "--devices",
+                metavar="N",
+                min=1,
+                help="Train with N processes on this machine, one for each GPU, or on the CPU if there are fewer GPUs. "
+                "They share each batch.",
+            ),
+        ] = None,
         seed: Seed = None,
         bad_rows: BadRows = None,
         report: Annotated[
@@ -111,9 +123,13 @@ class TrainCommand(Command):
         quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     ) -> None:
         from regard.cli.command import COMMAND_LINE
+
+        if devices is not None and _launched(devices, device, output or resume):
+            return
         from regard.fitting.compiling import train_meanwhile
         from regard.fitting.experiment import Experiment
         from regard.fitting.pairs import parallel
+        from regard.training.together import leave
 
         if bool(what) == (resume is not None):
             raise RegardError(
@@ -143,12 +159,36 @@ class TrainCommand(Command):
                 front=COMMAND_LINE,
             )
         train_meanwhile(experiment)
+        leave()
         if report:
             from regard.report import write_after_training
 
             path = write_after_training(experiment)
             if path is not None:
                 experiment.announcer.written("report", path)
+
+
+def _launched(devices: int, device: str | None, run: Path | None) -> bool:
+    """Start the processes of this training and wait for them; False in one of them, and if there is only one."""
+    from regard.training import world_size
+    from regard.training.launch import end_with_parent, is_launched, launch_here
+
+    if is_launched():
+        end_with_parent()
+        return False
+    if world_size() > 1:
+        raise RegardError(
+            f"this is one of {world_size()} processes of a launch already.",
+            where="--devices",
+            fix="Leave out --devices: torchrun and accelerate launch start the processes.",
+        )
+    if devices == 1:
+        return False
+    resume = f"regard train --resume {run or 'RUN'} --devices {devices}"
+    code = launch_here(sys.argv[1:], devices, device, remedy=f"To go on from the last checkpoint: {resume}")
+    if code:
+        raise SystemExit(code)
+    return True
 
 
 def _check_resumed(run: Path, *, columns: bool, folder: bool) -> None:
