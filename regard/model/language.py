@@ -72,7 +72,7 @@ class LanguageModel(AnyModel):
         drawn.
         """
         pieces = list(
-            self._continued(prompt, length, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
+            self.pieces(prompt, length, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
         )
         column = self.column
         text = column.decode([*column.encode(prompt).tolist(), *(piece.token for piece in pieces)])
@@ -89,7 +89,7 @@ class LanguageModel(AnyModel):
         seed: int | None = None,
     ) -> Iterator[str]:
         """As `generate`, but yields the text piece by piece, the prompt first."""
-        pieces = self._continued(prompt, length, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
+        pieces = self.pieces(prompt, length, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
         growing = Growing(self.column)
         yield "".join(growing.add(token) for token in self.column.encode(prompt).tolist())
         for piece in pieces:
@@ -107,7 +107,8 @@ class LanguageModel(AnyModel):
         with answering(self), faults_named(lambda: self.spec):
             yield from surprises(self.decoder, self.column, texts, self.network.device)
 
-    def _continued(self, prompt: str, length: int | None, **options: Any) -> Iterator[Piece]:
+    def pieces(self, prompt: str = "", length: int | None = None, **options: Any) -> Iterator[Piece]:
+        """The tokens that `generate` draws, one by one; the same options."""
         column, search = self.column, self.spec.search
         check_text(prompt, "prompt")
         length = search.max_length or GENERATED if length is None else length

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
+from regard.runs.finished import finished_runs
 from regard.studio.jobs import Jobs, Worker
 from regard.studio.uploads import Uploads
 
@@ -127,9 +128,9 @@ class Runs:
         if not folders:
             raise RegardError("no run to open.", where="studio", fix="Name the folder of a trained model.")
         self.jobs, self.uploads = Jobs(), Uploads()
-        found = [_checked(one) for one in folders]
         self._runs = {
-            name: Run(name, folder, self.uploads, device=device) for name, folder in _named(found).items()
+            name: Run(name, folder, self.uploads, device=device)
+            for name, folder in finished_runs(folders).items()
         }
 
     def __getitem__(self, name: str) -> Run:
@@ -159,33 +160,3 @@ def _selects_segments(decoder: Any) -> bool:
     """Whether segments of its attention can be forced and forbidden."""
     reading = getattr(decoder, "reading", None)
     return reading is not None and any(reading.attention(name).select.ruled for name in decoder.attended)
-
-
-def _checked(folder: str | PathLike[str]) -> Path:
-    """The folder of a finished model. Reading its spec here reports a mistake before a page opens."""
-    from regard.storage.hub import fetched
-
-    found = fetched(str(folder))
-    for name in ("spec.yaml", "columns.json", "model.safetensors"):
-        if not (found / name).is_file():
-            from regard.model.loading import read_spec
-
-            read_spec(found)  # raises an error that says what is wrong
-            raise RegardError(f"{name} is missing.", where=str(found))
-    return found
-
-
-def _named(folders: Sequence[Path]) -> dict[str, Path]:
-    """A name for each folder: its last part, with those before it if two are equal; else a number."""
-    found: dict[str, Path] = {}
-    for folder in folders:
-        parts = folder.resolve().parts
-        name, used = parts[-1], 1
-        while name in found and used < min(len(parts), 4):
-            used += 1
-            name = "/".join(parts[-used:])
-        number = 2
-        while name in found:
-            name, number = f"{parts[-1]} ({number})", number + 1
-        found[name] = folder
-    return found

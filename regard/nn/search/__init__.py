@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from regard.nn.search.sample import Sample
     from regard.nn.search.search import Request, Search
     from regard.nn.search.stepper import Ensemble, Limits, Stepper
+    from regard.nn.search.streaming import growing
     from regard.nn.search.tree import SearchTree
     from regard.nn.stepping import Stepwise
 else:
@@ -29,6 +30,7 @@ __all__ = [
     "Stepper",
     "Stepwise",
     "TokenChoice",
+    "growing",
     "score",
     "token_by_token",
 ]

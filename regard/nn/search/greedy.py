@@ -10,7 +10,7 @@ from torch import Tensor
 from regard.nn.search.hypotheses import Hypotheses, Unfinished
 from regard.nn.search.search import Request, Search
 from regard.nn.search.stepper import Limits, Stepper, top
-from regard.nn.search.token_by_token import written
+from regard.nn.search.token_by_token import TokenChoice, written
 from regard.nn.search.tree import SearchTree, tree_of_hypotheses
 from regard.parts import register
 from regard.parts.definition import remember
@@ -36,6 +36,9 @@ class Greedy(Search):
     def traced(self, stepper: Stepper) -> tuple[Hypotheses, SearchTree]:
         found = self(stepper)
         return found, tree_of_hypotheses(found, int(self.limits.of(stepper).last[0]))
+
+    def choice(self, sources: int) -> TokenChoice:
+        return MostProbable()
 
     def __call__(self, stepper: Stepper) -> Hypotheses:
         return written(stepper, MostProbable(), self.limits.of(stepper))

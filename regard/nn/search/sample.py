@@ -15,7 +15,7 @@ from regard.errors import RegardError
 from regard.nn.search.hypotheses import Hypotheses, Unfinished
 from regard.nn.search.search import Request, Search
 from regard.nn.search.stepper import Limits, Stepper
-from regard.nn.search.token_by_token import written
+from regard.nn.search.token_by_token import TokenChoice, written
 from regard.nn.search.tree import SearchTree, tree_of_hypotheses
 from regard.parts import Positive, Share, register
 
@@ -86,13 +86,17 @@ class Sample(Search):
         return found, tree_of_hypotheses(found, int(self.limits.of(stepper).last[0]))
 
     def __call__(self, stepper: Stepper) -> Hypotheses:
-        bounds = self.limits.of(stepper)
-        seed = int(torch.randint(2**62, ())) if self.seed is None else self.seed % 2**63
-        keys = range(len(stepper.lengths)) if self.keys is None else self.keys
-        generators = [np.random.default_rng([seed, key]) for key in keys]
-
-        drawn = Drawn(self.samples, self.temperature, self.top_k, self.top_p, generators)
+        bounds, drawn = self.limits.of(stepper), self._drawn(len(stepper.lengths))
         return _best_first(written(stepper, drawn, bounds, hypotheses=self.samples))
+
+    def choice(self, sources: int) -> TokenChoice | None:
+        return self._drawn(sources) if self.samples == 1 else None
+
+    def _drawn(self, sources: int) -> Drawn:
+        seed = int(torch.randint(2**62, ())) if self.seed is None else self.seed % 2**63
+        keys = range(sources) if self.keys is None else self.keys
+        generators = [np.random.default_rng([seed, key]) for key in keys]
+        return Drawn(self.samples, self.temperature, self.top_k, self.top_p, generators)
 
 
 @dataclass(frozen=True)

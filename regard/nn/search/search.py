@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.nn.search.hypotheses import Hypotheses, Unfinished
 from regard.nn.search.stepper import Limits, Stepper
-from regard.nn.search.token_by_token import token_by_token
+from regard.nn.search.token_by_token import TokenChoice, token_by_token
 from regard.nn.search.tree import SearchTree, tree_of_hypotheses
 from regard.parts import Options as PartOptions
 from regard.parts.contract import base, optional, required
@@ -94,6 +94,12 @@ class Search(ABC):
         """
         bounds = self.request.limits.of(stepper)
         return token_by_token(stepper, Rule(choose), steps=bounds.steps, bounds=bounds)
+
+    @optional("to stream an output")
+    def choice(self, sources: int) -> TokenChoice | None:
+        """How it chooses the next token of each source, if it writes one output token by token; None if it does not,
+        as a beam, whose best output is known at the end."""
+        return None
 
     @classmethod
     @optional("when a spec is checked")
