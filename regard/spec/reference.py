@@ -18,7 +18,7 @@ from pydantic_core import PydanticUndefined
 
 from regard.parts import KINDS, Options, names, part
 from regard.parts.choice import OneOf, Section
-from regard.spec.sections import DataSpec, SearchSpec, TrainingSpec
+from regard.spec.sections import DataSpec, SearchSpec, SweepSpec, TrainingSpec
 
 TITLES = {
     "column": "inputs, outputs, truth",
@@ -31,7 +31,12 @@ TITLES = {
     "decoder": "decoder",
     "store": "decoder.store",
 }
-SETTINGS: dict[str, type[BaseModel]] = {"search": SearchSpec, "training": TrainingSpec, "data": DataSpec}
+SETTINGS: dict[str, type[BaseModel]] = {
+    "search": SearchSpec,
+    "training": TrainingSpec,
+    "data": DataSpec,
+    "sweep": SweepSpec,
+}
 AFTER = {
     "search": ("search",),
     "training": ("optimizer", "schedule", "curriculum", "logger"),

@@ -255,6 +255,26 @@ class TrainingSpec(Section):
         return self
 
 
+class SweepSpec(Settings):
+    """A search over settings, for `regard sweep`; training ignores it."""
+
+    vary: dict[str, Any] = {}
+    """What varies: a range (`64..512`, `64..512:64`, `1e-4..1e-2:log`) or a list of choices for each key path:
+    `{encoder.size: 64..512, encoder.cell: [gru, lstm]}`."""
+    trials: Count | None = None
+    """Number of settings to try, in all processes together; default: 20, or the whole grid."""
+    seeds: Count = 1
+    """Number of seeds with which each setting is trained; the mean of their scores decides."""
+    sampler: str = "tpe"
+    """How settings are drawn: tpe, random, grid, qmc, gp or cmaes."""
+    pruner: str = "none"
+    """Which trials end early: none, median, halving or hyperband."""
+    storage: str = ""
+    """The database of the study, as a URL: `postgresql://…`; default: SQLite in the folder of the sweep."""
+    metric: str | None = None
+    """The dev metric that decides; default: `training.metric`."""
+
+
 class SearchSpec(Section):
     """How a trained model generates text. The options of a search stand beside its name: `{method: beam, beam: 5}`;
     those of other searches have no effect until they are chosen."""

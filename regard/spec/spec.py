@@ -28,7 +28,7 @@ from regard.parts.options import Saved, reading_saved
 from regard.spec.check import check, check_search
 from regard.spec.document import Change, Document, Place, changed, parse_file, plain
 from regard.spec.messages import as_written, explain
-from regard.spec.sections import SPLITS, DataSpec, SearchSpec, TrainingSpec
+from regard.spec.sections import SPLITS, DataSpec, SearchSpec, SweepSpec, TrainingSpec
 from regard.spec.shorthand import expand
 from regard.spec.unneeded import needed, without_unneeded
 from regard.storage.files import read_json, write_text
@@ -68,6 +68,7 @@ class Spec(Settings):
     data: DataSpec = DataSpec()
     metrics: tuple[str, ...] = ()
     """Metrics that `evaluate` prints; default: those of the type of each output."""
+    sweep: SweepSpec = SweepSpec()
 
     @field_validator("metrics", mode="before")
     @classmethod
@@ -89,6 +90,7 @@ class Spec(Settings):
         training: TrainingSpec | Mapping[str, Any] | None = None,
         data: DataSpec | Mapping[str, Any] | None = None,
         metrics: str | Sequence[str] | None = None,
+        sweep: SweepSpec | Mapping[str, Any] | None = None,
         name: str | None = None,
         description: str | None = None,
         **unknown: Any,
@@ -106,6 +108,7 @@ class Spec(Settings):
             "training": training,
             "data": data,
             "metrics": metrics,
+            "sweep": sweep,
             **unknown,
         }
         document = Document(as_data({key: value for key, value in given.items() if value is not None}))
