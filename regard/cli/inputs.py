@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from regard.cli.command import COMMAND_LINE
 from regard.data import Row
-from regard.data.readers.files import find, opened, stream_lines
-from regard.data.readers.json_documents import refuse_constant
-from regard.data.readers.json_values import as_text, dig, has_half_pair
 from regard.data.sources import open_inputs
+from regard.data.sources.given import Given, file_lines, input_fields, line_inputs, parse_line, table_inputs
 from regard.errors import Message, RegardError, Words, said
 from regard.model import Model
 from regard.model.inputs import INPUT_REMEDY
@@ -33,7 +30,7 @@ def as_inputs(model: Model, words: Sequence[str]) -> list[Any]:
         return [dict(zip(model.spec.inputs, words, strict=True))]
     if len(by_name) == 1 and by_name[0].has_regions:
         return list(words)
-    return [parse_line(" ".join(words), "the text", model)] if words else []
+    return [parse_line(" ".join(words), "the text", input_fields(model.spec))] if words else []
 
 
 def _advised(error: RegardError) -> Words:
@@ -98,105 +95,26 @@ def read_inputs(model: Model, file: Path | None, bad: BadInputs) -> Iterator[Row
 
     Each is a row whose fields are the inputs, with its location.
     """
+    fields = input_fields(model.spec)
     if file is None:
         if sys.stdin.isatty():
             print("Reading inputs from the terminal, one per line; end with Ctrl-D.", file=sys.stderr)
-        yield from _line_inputs(sys.stdin.buffer, "standard input", model, bad)
+        yield from _good(line_inputs(sys.stdin.buffer, "standard input", fields), bad)
         return
     found = open_inputs(model.spec, str(file))
     if found is None:
         if model.spec.data.format is not None:
             print(f"{file}: read as one text per line", file=sys.stderr)
-        with opened(find(file)) as stream:
-            yield from _line_inputs(stream, str(file), model, bad)
+        yield from _good(file_lines(str(file), fields), bad)
         return
     for remark in found.rows.remarks():
         print(said(remark, COMMAND_LINE).partition(" To change that")[0], file=sys.stderr)
-    for row in found.rows.with_problems():
-        missing = next((field for field in found.fields.values() if field not in row), None)
-        if row.problem is not None or missing is not None:
-            what = f"the row {row.problem}" if row.problem is not None else f"{missing} is missing"
-            fix = (
-                "Correct the row." if row.problem else f"Every row needs {', '.join(found.fields.values())}."
-            )
-            bad.refuse(RegardError(f"{what}.", where=row.where, fix=fix))
-            continue
-        values = {name: row[field] for name, field in found.fields.items()}
-        yield Row(values, file=row.file, line=row.line, folder=row.folder)
+    yield from _good(table_inputs(found), bad)
 
 
-def _line_inputs(stream: Any, name: str, model: Model, bad: BadInputs) -> Iterator[Row]:
-    for line in stream_lines(stream):
-        where = f"{name}:{line.number}"
-        try:
-            if line.problem:
-                raise RegardError(f"the line {line.problem}.", where=where)
-            value = parse_line(line.text, where, model)
-        except RegardError as error:
-            bad.refuse(error)
-            continue
-        values = value if isinstance(value, dict) else {next(iter(model.spec.inputs)): value}
-        yield Row(values, file=name, line=line.number)
-
-
-def parse_line(line: str, where: str, model: Model) -> Any:
-    """The text of a line, or a mapping by input names if the line is JSON that contains them, or has cells for them."""
-    if not line.strip():
-        raise RegardError("the line is empty.", where=where, fix="Remove it, or put an input there.")
-    if not line.lstrip().startswith("{"):
-        return line if len(model.spec.inputs) == 1 else _cells(line, where, model)
-    try:
-        # Numbers keep their notation.
-        record = json.loads(line, parse_int=str, parse_float=str, parse_constant=refuse_constant)
-    except (ValueError, RecursionError) as error:
-        if len(model.spec.inputs) == 1:
-            return line
-        raise RegardError(f"this is not JSON: {error}.", where=where) from None
-    found: dict[str, Any] = {}
-    for name in model.spec.inputs:
-        field = model.columns[name].field
-        keys = [key for key in (field, name) if key in record or dig(record, key) is not None]
-        if keys:
-            found[name] = json_text(dig(record, keys[0]), keys[0], where)
-    if not found and len(model.spec.inputs) == 1:
-        return line  # a text that happens to be JSON
-    missing = [name for name in model.spec.inputs if name not in found]
-    if missing:
-        raise RegardError(
-            f"the input {missing[0]!r} is missing; the line has {', '.join(record) or 'nothing'}.",
-            where=where,
-            fix=f"Every line needs {', '.join(model.columns[name].field for name in model.spec.inputs)}.",
-        )
-    return found
-
-
-def _cells(line: str, where: str, model: Model) -> dict[str, str]:
-    """The inputs of a model that has several, from a line with tabs between them."""
-    names, cells = list(model.spec.inputs), line.split("\t")
-    if len(cells) != len(names):
-        count = "1 text" if len(cells) == 1 else f"{len(cells)} texts"
-        example = json.dumps(dict.fromkeys(names, "…"), ensure_ascii=False)
-        raise RegardError(
-            f"this model reads {', '.join(names)}; received {count}.",
-            where=where,
-            fix=f"Put a tab between the inputs, or write JSON: {example}",
-        )
-    return dict(zip(names, cells, strict=True))
-
-
-def json_text(value: Any, name: str, where: str) -> Any:
-    """A JSON value as data: texts, numbers and booleans as written, lists for arrays."""
-    text = as_text(value)
-    if text is None and (value is None or isinstance(value, dict)):
-        raise RegardError(
-            f"{name!r} is {'null' if value is None else 'an object'}, expected a text.",
-            where=where,
-            fix="Give a text, or leave the line out.",
-        )
-    if has_half_pair(json.dumps(value, ensure_ascii=False) if text is None else text):
-        raise RegardError(
-            f"{name!r} has an unpaired surrogate, which is not a character.",
-            where=where,
-            fix="Correct the text, or leave the line out.",
-        )
-    return value if text is None else text
+def _good(inputs: Iterable[Given], bad: BadInputs) -> Iterator[Row]:
+    for one in inputs:
+        if isinstance(one, RegardError):
+            bad.refuse(one)
+        else:
+            yield one

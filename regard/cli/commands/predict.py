@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
@@ -13,7 +14,6 @@ from regard.cli.command import (
     Device,
     Loading,
     Of,
-    Output,
     Overrides,
     Overwrite,
     Run,
@@ -36,8 +36,10 @@ class PredictCommand(Command):
     regard predict runs/g2p -f words.txt --json out.jsonl
     regard predict runs/parser -f pairs.tsv --column premise --as tree -o parsed.tsv
     regard predict runs/parser-crf file.conllu -o out.conllu
+    regard predict runs/g2p -f 'words/*.parquet' -o out/ --shard 2/8
 
-    The last one writes the file back with the predicted columns in it.
+    The .conllu file is written back with the predicted columns in it. The last one answers a share of many rows into a
+    folder, and continues where it stopped (docs/machines.md).
     """
 
     heading = "Use"
@@ -57,13 +59,14 @@ class PredictCommand(Command):
                 "Without it, or with -: --file or standard input.",
             ),
         ] = None,
-        file: Annotated[
-            Optional[Path],  # noqa: UP045
+        files: Annotated[
+            Optional[list[str]],  # noqa: UP045
             typer.Option(
                 "--file",
                 "-f",
                 metavar="FILE",
-                help="Read inputs from here: one per line, a table, or JSON lines by the inputs' names.",
+                help="Read inputs from here: one per line, a table, or JSON lines by the inputs' names; a URL. With -o "
+                "FOLDER/ also a pattern in quotes, several -f, or a folder of images.",
             ),
         ] = None,
         column: Annotated[
@@ -84,7 +87,15 @@ class PredictCommand(Command):
             ),
         ] = None,
         of: Of = None,
-        output: Output = None,
+        output: Annotated[
+            Optional[str],  # noqa: UP045
+            typer.Option(
+                "-o",
+                "--output",
+                metavar="FILE",
+                help="Write here instead of to the terminal. FOLDER/: write parts, which the same command resumes.",
+            ),
+        ] = None,
         json_file: Annotated[
             Optional[Path],  # noqa: UP045
             typer.Option(
@@ -125,14 +136,80 @@ class PredictCommand(Command):
                 help="What to do with an input that cannot be read: stop, or skip it. Default: stop.",
             ),
         ] = None,
+        shard: Annotated[
+            Optional[str],  # noqa: UP045
+            typer.Option(
+                "--shard",
+                metavar="I/N",
+                help="With -o FOLDER/: answer the I-th of N shares, each for a process of its own.",
+            ),
+        ] = None,
+        engine: Annotated[
+            Optional[str],  # noqa: UP045
+            typer.Option(
+                "--engine", metavar="plain|ray", help="With -o FOLDER/: who answers. Default: plain."
+            ),
+        ] = None,
+        workers: Annotated[
+            Optional[int],  # noqa: UP045
+            typer.Option("--workers", min=1, metavar="N", help="With --engine ray: number of processes."),
+        ] = None,
+        format: Annotated[
+            Optional[str],  # noqa: UP045
+            typer.Option(
+                "--format", metavar="jsonl|tsv|parquet", help="With -o FOLDER/: of the parts. Default: jsonl."
+            ),
+        ] = None,
+        part_rows: Annotated[
+            Optional[int],  # noqa: UP045
+            typer.Option("--part-rows", min=1, metavar="N", help="With -o FOLDER/: rows of each part."),
+        ] = None,
     ) -> None:
-        from regard.cli.answering import answer
 
         how = Loading(spec_changes(overrides, beam=beam, seed=seed), device)
         _check_beam(beam, n_best)
         texts = [] if texts == ["-"] else texts or []
-        file = None if file == Path("-") else file
+        files = [] if files == ["-"] else files or []
+        parts = {
+            "shard": shard,
+            "engine": engine,
+            "workers": workers,
+            "format": format,
+            "part_rows": part_rows,
+        }
+        if is_sharded(files, output, parts):
+            check_sharded(
+                output,
+                {
+                    "TEXT": bool(texts),
+                    "--column": column is not None,
+                    "--as": new_column is not None,
+                    "--json": json_file is not None,
+                    "--watch": watch,
+                    "--overwrite": overwrite,
+                    "--bad-rows stop": bad_rows == "stop",
+                },
+            )
+            from regard.cli.sharding import answer_files
+
+            given = {name: value for name, value in parts.items() if value is not None}
+            answer_files(
+                run,
+                files,
+                output or "",
+                others=others or [],
+                how=how,
+                trace=trace,
+                n_best=n_best,
+                of=of,
+                **given,
+            )
+            return
+        from regard.cli.answering import answer
+
+        file = Path(files[0]) if files else None
         _check_read(texts, file, trace=trace, json_lines=json_file is not None)
+        target = None if output is None else Path(output)
         if column is not None or new_column is not None:
             from regard.cli.rewriting import add_column
 
@@ -143,25 +220,25 @@ class PredictCommand(Command):
             table, column, new_column = _whole_table(
                 file, column, new_column, several=json_file is not None or n_best > 1
             )
-            with outputs({"--output": output}, read=[table], overwrite=overwrite):
+            with outputs({"--output": target}, read=[table], overwrite=overwrite):
                 add_column(
                     run,
                     file=table,
                     column=column,
                     name=new_column,
-                    output=output,
+                    output=target,
                     others=others or [],
                     how=how,
                     bad_rows=bad_rows,
                     of=of,
                 )
             return
-        with outputs({"--output": output, "--json": json_file}, read=[file, *texts], overwrite=overwrite):
+        with outputs({"--output": target, "--json": json_file}, read=[file, *texts], overwrite=overwrite):
             answer(
                 run,
                 texts=texts,
                 file=file,
-                output=output,
+                output=target,
                 json_file=json_file,
                 trace=trace,
                 others=others or [],
@@ -170,6 +247,31 @@ class PredictCommand(Command):
                 n_best=n_best,
                 of=of,
                 watch=watch,
+            )
+
+
+def is_sharded(files: list[str], output: str | None, parts: dict[str, Any]) -> bool:
+    """Whether the answers are parts in a folder: one is named, or an option or an input needs one."""
+    folder = (
+        output is not None and output != "-" and (output.endswith(("/", os.sep)) or os.path.isdir(output))
+    )
+    pattern = any(set(name) & set("*?[") and not os.path.exists(name) for name in files)
+    return folder or pattern or len(files) > 1 or any(value is not None for value in parts.values())
+
+
+def check_sharded(output: str | None, refused: dict[str, bool]) -> None:
+    """Refuse options that have no effect on parts in a folder, and parts without a folder."""
+    if output is None or output == "-" or os.path.isfile(output):
+        raise RegardError(
+            "several files and shards are answered into a folder.",
+            where="-o" if output is None else f"-o {output}",
+            fix="Name a folder: -o out/",
+        )
+    for option, given in refused.items():
+        if given:
+            raise RegardError(
+                f"{option} does not go together with a folder of parts, -o {output}.",
+                fix="Leave out one of them.",
             )
 
 

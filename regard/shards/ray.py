@@ -1,0 +1,146 @@
+"""The engine on Ray Data: tasks read the files, actors with the model answer, and this process writes.
+
+A part travels as one row of a Ray data set. If an actor dies, Ray starts another and repeats its part; only whole
+answers come back, so none is lost and none comes twice.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from regard.errors import MissingExtra, RegardError
+from regard.shards.job import Event, FileWork, Job, Part
+
+STORE = 256 << 20
+"""Bytes of the object store of a local cluster."""
+BLOCK = 1 << 18
+"""Bytes from which Ray passes parts on."""
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
+    "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+
+
+def on_ray(job: Job, left: Sequence[FileWork], workers: int) -> Iterator[Event]:
+    """The engine on a Ray cluster: that of RAY_ADDRESS, else one on this machine while the job runs."""
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    try:
+        import ray
+        import ray.data
+    except ImportError:
+        raise MissingExtra("ray", "ray", "--engine ray") from None
+    with _cluster(ray, workers):
+        context = ray.data.DataContext.get_current()
+        context.enable_progress_bars = False
+        context.print_on_execution_start = False
+        context.target_max_block_size = BLOCK
+        for name in ("ray", "ray.data"):
+            logging.getLogger(name).setLevel(logging.ERROR)
+        gpus = float(ray.cluster_resources().get("GPU", 0)) if job.device != "cpu" else 0.0
+        items = [{"work": pickle.dumps(work)} for work in left]
+        known = ray.put(job)
+        data: Any = ray.data
+        parts = data.from_items(items, override_num_blocks=len(items)).map_batches(
+            _read, fn_args=[known], batch_size=1, num_cpus=0.01, concurrency=max(1, workers // 4)
+        )
+        answers = parts.map_batches(
+            _Worker,
+            fn_constructor_args=[pickle.dumps(job)],
+            batch_size=1,
+            concurrency=workers,
+            num_cpus=0 if gpus else 0.9,
+            num_gpus=min(1.0, gpus / workers) or None,
+        )
+        try:
+            for row in answers.iter_rows():
+                event: Event = pickle.loads(row["event"])
+                yield event
+        except RegardError:
+            raise
+        except ray.exceptions.RayError as error:
+            raise _of_worker(error) from None
+
+
+def _read(batch: dict[str, Any], known: Any) -> Iterator[dict[str, Any]]:
+    """A task: the parts of a file."""
+    import ray
+
+    job: Job = ray.get(known) if isinstance(known, ray.ObjectRef) else known
+    for work in batch["work"]:
+        for event in job.read(pickle.loads(work)):
+            yield {"event": [pickle.dumps(event)]}
+
+
+class _Worker:
+    """An actor: a model that answers parts."""
+
+    def __init__(self, job: bytes) -> None:
+        import torch
+
+        self.job: Job = pickle.loads(job)
+        torch.set_num_threads(self.job.threads or 1)
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        events = [pickle.loads(one) for one in batch["event"]]
+        made = [self.job.answer(one) if isinstance(one, Part) else one for one in events]
+        return {"event": [pickle.dumps(one) for one in made]}
+
+
+@contextmanager
+def _cluster(ray: Any, workers: int) -> Iterator[None]:
+    """The cluster that is there, or one on this machine, which ends with the job."""
+    if ray.is_initialized():
+        yield
+        return
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+    local = {
+        "address": "local",
+        "num_cpus": workers,
+        "include_dashboard": False,
+        "object_store_memory": STORE,
+        "_node_ip_address": "127.0.0.1",
+    }
+    with _silence():
+        ray.init(**({"address": "auto"} if os.environ.get("RAY_ADDRESS") else local), **quiet)
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Drop what Ray's own code in C++ prints while it starts."""
+    sys.stderr.flush()
+    kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nothing)
+
+
+def _of_worker(error: BaseException) -> RegardError:
+    """The error of a worker: ours as it is, any other in one line."""
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, RegardError):
+            return found
+        found = getattr(found, "cause", None) or found.__cause__
+    line = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+    return RegardError(
+        f"a worker failed: {line}",
+        where="--engine ray",
+        fix="The same command without --engine ray shows where.",
+    )
