@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -67,9 +68,13 @@ def run_on_cpu(
     The cells must have a `kernel_of`.
     """
     from regard.fast.cpu.layout import KINDS
-    from regard.fast.cpu.recurrence import PackedRecurrence
+    from regard.fast.cpu.recurrence import PackedRecurrence, run_forward
 
     kind = KINDS[str(kernel_of(cells))]
+    if weights is None and not torch.is_grad_enabled():
+        weight_ih, bias_ih, panels, bias = _laid_out(cells)
+        projected = nn.functional.linear(inputs, weight_ih, bias_ih)
+        return run_forward(projected, first, panels, bias, packing, kind).result()
     taken = [cell.torch_weights() for cell in cells] if weights is None else weights
     weight_ih, weight_hh, bias_ih, bias_hh = zip(*taken, strict=True)
     projected = nn.functional.linear(inputs, torch.cat(weight_ih), torch.cat(bias_ih))
@@ -77,6 +82,26 @@ def run_on_cpu(
         projected, first, torch.stack(weight_hh), torch.stack(bias_hh), packing, kind
     )
     return outputs, last
+
+
+_kept_weights: WeakKeyDictionary[Cell, tuple[Any, Any]] = WeakKeyDictionary()
+"""The weights of the cells of a layer in the kernel's layout, by the first cell, with the digest of the weights."""
+
+
+def _laid_out(cells: Sequence[Cell]) -> Any:
+    """The weights of both directions together, the recurrent ones in panels. They are laid out again if they have
+    changed."""
+    from regard.fast.cpu.layout import digest, stacked_panels
+
+    taken = [cell.torch_weights() for cell in cells]
+    now = digest([weight for one in taken for weight in one])
+    before, kept = _kept_weights.get(cells[0], (None, None))
+    if before != now:
+        weight_ih, weight_hh, bias_ih, bias_hh = zip(*taken, strict=True)
+        bias = torch.stack(bias_hh).detach().numpy()
+        kept = torch.cat(weight_ih), torch.cat(bias_ih), stacked_panels(torch.stack(weight_hh)), bias
+        _kept_weights[cells[0]] = now, kept
+    return kept
 
 
 SCORES = Replaces(Additive, Location, Dot, ScaledDot, General, Linear)

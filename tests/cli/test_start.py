@@ -74,3 +74,25 @@ def test_many_words_are_worth_a_compiler(tmp_path: Path) -> None:
     build(spec()).save(tmp_path / "run")
     (tmp_path / "words.txt").write_text("abc\n" * 8)
     assert "numba" in predict([tmp_path / "run"], "-f", str(tmp_path / "words.txt"))["modules"]
+
+
+ONE_BY_ONE = """
+import sys, regard
+model = regard.load(sys.argv[1])
+first = model.predict("abc")
+for number in range(100):
+    assert model.predict("abc").text == first.text
+    if "numba" in sys.modules:
+        break
+print(number)
+"""
+
+
+def test_a_process_that_answers_for_long_loads_the_kernels(tmp_path: Path) -> None:
+    """A server or a chat asks for one sentence at a time."""
+    build(spec()).save(tmp_path / "run")
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_BY_ONE, str(tmp_path / "run")], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert 5 < int(done.stdout) < 99

@@ -168,11 +168,10 @@ def _weighted_sum(numbers: Array) -> Any:
 def digest(weights: Sequence[Tensor]) -> tuple[Any, ...]:
     """Shapes, precisions and numbers of the weights, in short: whether their layout must be made again. The version
     counter of a tensor does not count changes through `data` or numpy, so the numbers are read."""
-    return tuple(
-        (
-            tuple(one.shape),
-            one.dtype,
-            int(_weighted_sum(one.detach().contiguous().numpy().reshape(-1).view(np.uint32))),
-        )
-        for one in weights
-    )
+    return tuple((tuple(one.shape), one.dtype, int(_weighted_sum(_words(one)))) for one in weights)
+
+
+def _words(weight: Tensor) -> Array:
+    """The bits of a weight in words of 64 bits, or of 32 if their number is odd."""
+    bits = weight.detach().contiguous().numpy().reshape(-1)
+    return bits.view(np.uint32 if bits.nbytes % 8 else np.uint64)

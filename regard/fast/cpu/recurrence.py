@@ -9,7 +9,7 @@ gradient is one matrix product over all N positions at the end.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -139,6 +139,52 @@ def _run_backward(
         copy(carry[i], d_first[c + i * parts, g * wide + size : (g + 1) * wide])
 
 
+class Run(NamedTuple):
+    """What a run forward has computed, see `_run_forward`."""
+
+    outputs: Tensor
+    last: Tensor
+    previous: Tensor
+    kept: Tensor
+    starts: Array
+    parts: int
+
+    def result(self) -> tuple[Tensor, Tensor]:
+        return self.outputs, self.last
+
+
+def run_forward(
+    projected: Tensor, first: Tensor, panels: Array, bias: Array, packing: Packed, kind: int
+) -> Run:
+    """See `PackedRecurrence`; panels (D, P, H, W) and bias (D, G) in the kernel's layout."""
+    directions, size, rows = len(panels), panels.shape[2], len(first)
+    count, new = len(projected), partial(room, projected)
+    parts = directions * -(-shares(directions * rows) // directions)
+    run = Run(
+        new(count, directions * size),
+        new(rows, first.shape[1]),
+        new(directions, count, size),
+        new(directions, count, kept_gates(kind) * size),
+        np.array(packing.starts),
+        parts,
+    )
+    side_by_side(
+        _run_forward,
+        parts,
+        kind,
+        projected.detach().numpy(),
+        first.detach().contiguous().numpy(),
+        panels,
+        bias,
+        run.starts,
+        run.outputs.numpy(),
+        run.last.numpy(),
+        run.previous.numpy(),
+        run.kept.numpy(),
+    )
+    return run
+
+
 class PackedRecurrence(torch.autograd.Function):
     """projected (N, D·G), first (B, D·Z), weight (D, G, H), bias (D, G) → outputs (N, D·H), last states (B, D·Z).
 
@@ -149,28 +195,10 @@ class PackedRecurrence(torch.autograd.Function):
     def forward(
         ctx: Any, projected: Tensor, first: Tensor, weight: Tensor, bias: Tensor, packing: Packed, kind: int
     ) -> tuple[Tensor, Tensor]:
-        directions, _, size = weight.shape
-        count, rows, new = len(projected), len(first), partial(room, projected)
-        outputs, last = new(count, directions * size), new(rows, first.shape[1])
-        previous, kept = new(directions, count, size), new(directions, count, kept_gates(kind) * size)
-        ctx.kind, ctx.wide, ctx.starts = kind, first.shape[1], np.array(packing.starts)
-        ctx.parts = directions * -(-shares(directions * rows) // directions)
-        side_by_side(
-            _run_forward,
-            ctx.parts,
-            kind,
-            projected.detach().numpy(),
-            first.detach().contiguous().numpy(),
-            stacked_panels(weight),
-            bias.detach().numpy(),
-            ctx.starts,
-            outputs.numpy(),
-            last.numpy(),
-            previous.numpy(),
-            kept.numpy(),
-        )
-        ctx.save_for_backward(weight, previous, kept)
-        return outputs, last
+        done = run_forward(projected, first, stacked_panels(weight), bias.detach().numpy(), packing, kind)
+        ctx.kind, ctx.wide, ctx.starts, ctx.parts = kind, first.shape[1], done.starts, done.parts
+        ctx.save_for_backward(weight, done.previous, done.kept)
+        return done.result()
 
     @staticmethod
     @once

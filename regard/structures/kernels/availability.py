@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from importlib.util import find_spec
+from itertools import count
 from typing import Any, TypeVar
 
 import torch
@@ -22,6 +23,8 @@ _ON_CUDA = frozenset({"chain", "segments", "projective"})
 _THROUGH_CPU = frozenset({"chain_mode", "projective_mode"})
 FEW = 4
 """Up to this many sequences are predicted without loading numba."""
+OFTEN = 400
+"""Questions whether to load it for a few sequences, about ten for each prediction, after which it is loaded."""
 _WIDEST_CHAIN_ON_CUDA = 128  # states: a C × C tile must fit into registers
 
 
@@ -104,9 +107,14 @@ def within_reach(*tensors: Tensor, rows: int) -> bool:
     )
 
 
+_asked = count()
+"""How often a little was to be computed before numba was loaded."""
+
+
 def worth_loading(much: bool) -> bool:
-    """Whether to use numba: it is loaded already, there is much to compute, or gradients are enabled."""
-    return much or "numba" in sys.modules or torch.is_grad_enabled()
+    """Whether to use numba: it is loaded already, there is much to compute, or little for the `OFTEN`th time, or
+    gradients are enabled."""
+    return much or "numba" in sys.modules or torch.is_grad_enabled() or next(_asked) >= OFTEN
 
 
 def once(backward: Backward) -> Backward:
