@@ -209,8 +209,7 @@ def _table(engine: Engine) -> Table:
         Column("owner", String(300), nullable=False),
         Column("beat", Integer, nullable=False),
     )
-    try:
+    with suppress(SQLAlchemyError):  # another process makes it at the same time
         table.create(engine, checkfirst=True)
-    except SQLAlchemyError:  # another process made it meanwhile
-        table.create(engine, checkfirst=True)
+    table.create(engine, checkfirst=True)
     return table

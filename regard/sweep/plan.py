@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from regard.sweep.ranges import Choices, Range, given_ranges
 from regard.sweep.samplers import GRID, PRUNER, SAMPLER, check_names, grid_points
 
 TRIALS = 20
+PASSWORD = re.compile(r"(://[^/@:]*:)[^@]*@")
 MOST_COMBINATIONS = 200
 """Combinations of choices in which a value is tried before it is refused."""
 
@@ -70,6 +72,11 @@ class SweepPlan:
     def url(self) -> str:
         """The address of the database."""
         return self.storage or f"sqlite:///{(self.output / 'study.db').absolute()}"
+
+    @property
+    def place(self) -> str:
+        """Where the study is, without a password."""
+        return PASSWORD.sub(r"\1…@", self.storage) if self.storage else str(self.output)
 
     def fingerprint(self) -> str:
         """What all processes of a study have in common."""

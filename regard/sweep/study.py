@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 PLAN, REASON, SEEDS, TESTS = "regard", "reason", "seeds", "tests"
 """Names of what regard adds to a study and its trials."""
+MEANWHILE = ("already exists", "UNIQUE constraint", "duplicate key", "concurrently", "locked")
+"""What databases say if another process makes the tables at the same time."""
+ATTEMPTS = 8
+"""How often a new database is tried."""
 WAIT = 60.0
 """Seconds that SQLite waits for another process."""
 
@@ -170,7 +175,7 @@ def _check_plan(plan: SweepPlan, study: Study) -> None:
     elif known != plan.fingerprint():
         raise RegardError(
             f"the study {plan.study!r} searches other settings, or another spec, metric or number of seeds.",
-            where=plan.storage or str(plan.output),
+            where=plan.place,
             fix="Use the same command to continue it, or choose another folder with -o.",
         )
 
@@ -182,8 +187,7 @@ def _storage(plan: SweepPlan) -> Any:
     options = (
         {"connect_args": {"timeout": WAIT}} if plan.url.startswith("sqlite") else {"pool_pre_ping": True}
     )
-    place = plan.storage or str(plan.output)
-    for attempt in range(3):
+    for attempt in range(ATTEMPTS):
         try:
             return RDBStorage(plan.url, engine_kwargs=options)
         except ImportError as error:
@@ -200,11 +204,12 @@ def _storage(plan: SweepPlan) -> Any:
                 fix="For example  --storage postgresql://user@host/database   or  sqlite:///study.db",
             ) from None
         except SQLAlchemyError as error:
-            if attempt < 2 and "already exists" in str(error):  # another process makes the tables now
+            if attempt + 1 < ATTEMPTS and any(sign in str(error) for sign in MEANWHILE):
+                time.sleep(0.2 * (attempt + 1))
                 continue
             raise RegardError(
                 f"the database cannot be opened: {str(getattr(error, 'orig', error)).splitlines()[0]}.",
-                where=place,
+                where=plan.place,
                 fix="Check its address, and that it runs and may be written.",
             ) from None
     raise AssertionError("the last attempt returns or raises")
