@@ -15,6 +15,7 @@ from typing import Any
 from regard.errors import RegardError
 from regard.storage.files import naming, write_text
 from regard.training.loggers import Logger
+from regard.training.loggers.logger import End
 from regard.training.progress import Progress
 from regard.training.state import TrainingState
 
@@ -94,8 +95,9 @@ class Log:
             with naming(self._path), self._path.open("rb") as file:
                 os.fsync(file.fileno())
 
-    def close(self) -> None:
+    def close(self, state: End = "failed") -> None:
         for logger in self._loggers:
+            logger.state = state
             logger.close()
 
 

@@ -23,6 +23,7 @@ from regard.structures.kernels.cpu.parallel import without_onednn
 from regard.training.judge import Evaluate, Judge
 from regard.training.ledger import BatchPlace, explain_out_of_memory
 from regard.training.log import LOG_EVERY, Log, UpdateReport, tell
+from regard.training.loggers.logger import End
 from regard.training.machine import Interrupted, Signals, make_accelerator, precision_restored, sent_ahead
 from regard.training.objective import Updater
 from regard.training.progress import Progress, make_progress
@@ -121,6 +122,7 @@ class Training:
         self.callbacks: Sequence[Any] = ()
         self.load_start: Callable[[], str] | None = None
         self.shared = False
+        self.ended: End = "failed"
 
     def start(
         self,
@@ -184,6 +186,7 @@ class Training:
             if position.evaluated != position.step:
                 self._evaluate()
             metrics, kept = self.judge.finish(average=self.options.average > 1)
+        self.ended = "finished"
         result = Result(metrics, kept, position.step, position.epoch, position.seconds, reason)
         tell(self.callbacks, "on_end", vars(result))
         return result
@@ -229,6 +232,7 @@ class Training:
         elif signal or overdue or (options.checkpoint_every and step % options.checkpoint_every == 0):
             self._checkpoint()
         if signal:
+            self.ended = "stopped"
             self.progress.note(f"Stopped at step {step}. To go on: {self._resumption()}")
             raise Interrupted(signal)
 
@@ -307,7 +311,7 @@ class Training:
 
     def close(self) -> None:
         self.progress.stop()
-        self.log.close()
+        self.log.close(self.ended)
 
 
 @contextmanager

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from regard.parts import Options as PartOptions
 from regard.parts.contract import base, optional, required
+from regard.spec.document import parse_file
+
+End = Literal["finished", "stopped", "failed"]
 
 
 @base("logger", gives=("options", "run", "step"), maker="__new__")
@@ -39,8 +42,21 @@ class Logger(ABC):
                 )
         return None
 
+    state: End = "failed"
+    """When `close` is called: how the training ended."""
+
     def __init__(self, options: Any, run: Path, step: int) -> None:
         self.options, self.run = options, run
+
+    @property
+    def place(self) -> Path:
+        """The folder that the user named. A run that replaces another is in a subfolder until its first checkpoint."""
+        return self.run.parent if self.run.name.startswith(".") else self.run
+
+    def settings(self) -> dict[str, Any]:
+        """The spec of the run, flat: {"encoder.size": 256, "training.lr": 0.001, …}."""
+        path = self.run / "spec.yaml"
+        return dict(_flat(parse_file(path).data)) if path.is_file() else {}
 
     @abstractmethod
     @required("for every row of log.csv")
@@ -54,5 +70,13 @@ class Logger(ABC):
 
     @optional("at the end of the training, also after an error")
     def close(self) -> None:
-        """The training has ended, successfully or not."""
+        """The training has ended; `state` says how: "finished", "stopped" by a signal, or "failed"."""
         return
+
+
+def _flat(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(tree, Mapping) and tree:
+        for name, below in tree.items():
+            yield from _flat(below, f"{path}.{name}" if path else str(name))
+    else:
+        yield path, tree
