@@ -21,7 +21,7 @@ LONGEST = 500
 AT_ONCE = 100
 """Maximum number of settings in one request."""
 QUIET = {"MLFLOW_LOGGING_LEVEL": "WARNING", "MLFLOW_DISABLE_TELEMETRY": "true"}
-"""Settings of MLflow unless the user sets them: it reports neither its work on the terminal nor its use to its makers."""
+"""Settings of MLflow unless the user sets them: it prints no progress and reports nothing to its makers."""
 STATUS = {"finished": "FINISHED", "stopped": "KILLED", "failed": "FAILED"}
 
 
