@@ -9,8 +9,8 @@ from typing import Any
 from regard.errors import RegardError
 from regard.export.exporter import Exporter
 from regard.export.exporting import output_of, reason_of
-from regard.export.graphs import record
 from regard.export.recipes import examples
+from regard.export.recording import record
 from regard.parts import names, part
 
 

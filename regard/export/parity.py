@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,6 +133,3 @@ def _apart(name: str, where: str, difference: float) -> RegardError:
         where="export",
         fix="Report this, with the spec of the model.",
     )
-
-
-__all__: Sequence[str] = ["Parity", "compare"]

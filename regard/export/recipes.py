@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
-from regard.export.graphs import HYPOTHESES, ROWS, Graphs
+from regard.export.graphs import Graphs
 from regard.export.inputs import FORMS, Example
+from regard.export.recording import ROWS
 from regard.model import Model
 from regard.version import __version__
 
@@ -112,6 +113,3 @@ def digest(folder: Path | None) -> str:
     for name in WEIGHTS:
         found.update((folder / name).read_bytes())
     return found.hexdigest()
-
-
-__all__ = ["HYPOTHESES", "description", "digest", "examples", "input_recipes", "refused"]

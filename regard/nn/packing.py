@@ -142,12 +142,17 @@ class Packing:
     def _rows(self) -> Tensor:
         return sent(self.places.device, self.rows_and_times()[0])[0]
 
+    @cached_property
     def turned(self) -> Tensor:
         """(N) for each position, its counterpart in the reversed row."""
         (rows, times), starts = self.rows_and_times(), np.asarray(self.starts)
         return sent(
             self.places.device, starts[self.known[rows] - 1 - times] + np.arange(len(rows)) - starts[times]
         )[0]
+
+    def turn(self, packed: Tensor) -> Tensor:
+        """Packed positions (N, …), every row from its end to its begin."""
+        return packed.index_select(0, self.turned)
 
     def before(self) -> Tensor:
         """(N − rows of the first step) the packed index of the previous step; first steps are left out."""
@@ -159,7 +164,7 @@ class Packing:
 
 
 class PaddedRows(Packing):
-    """All positions of B rows with their padding, row after row, for programs that take any lengths.
+    """B rows with their padding, (B, width, …), for programs that take any lengths.
 
     It knows nothing that depends on the numbers of an example: who asks for it cannot be recorded.
     """
@@ -180,20 +185,16 @@ class PaddedRows(Packing):
         return torch.arange(self.width, device=self.lengths.device) < self.lengths[:, None]
 
     def pack(self, padded: Tensor) -> Tensor:
-        return padded.flatten(0, 1)
+        return padded
 
     def unpack(self, packed: Tensor) -> Tensor:
-        rows = packed.unflatten(0, (self.lengths.shape[0], self.width))
-        return torch.where(
-            self.mask.unsqueeze(-1), rows, torch.zeros((), dtype=rows.dtype, device=rows.device)
-        )
+        nothing = torch.zeros((), dtype=packed.dtype, device=packed.device)
+        return torch.where(self.mask.unsqueeze(-1), packed, nothing)
 
-    def turned(self) -> Tensor:
-        """(B·width) for each position, its counterpart in the reversed row; padding stays in its place."""
+    def turn(self, packed: Tensor) -> Tensor:
         times = torch.arange(self.width, device=self.lengths.device)
         here = torch.where(self.mask, self.lengths[:, None] - 1 - times, times)
-        begins = torch.arange(self.lengths.shape[0], device=self.lengths.device) * self.width
-        return (begins[:, None] + here).flatten()
+        return packed.gather(1, here.unsqueeze(-1).expand(packed.shape))
 
 
 class FullPacking(Packing):

@@ -149,11 +149,10 @@ class RecurrentLayer(nn.Module):
     def forward(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
         if not self.backward:
             return self.run(inputs, packing, whole=whole)
-        turned = packing.turned()
-        outputs, last = self.run(inputs.index_select(0, turned), packing, whole=whole)
+        outputs, last = self.run(packing.turn(inputs), packing, whole=whole)
         if (record := record_of(self.cell(0))) is not None:
             record.turn(packing)
-        return outputs.index_select(0, turned), last
+        return packing.turn(outputs), last
 
     def run(self, inputs: Tensor, packing: Packing, *, whole: bool = False) -> tuple[Tensor, Tensor]:
         """Run forward, or in both directions."""
@@ -200,7 +199,7 @@ class RecurrentLayer(nn.Module):
         return torch.cat(outputs, -1), self.last_states(states, whole)
 
     def by_scan(self, inputs: Tensor, packing: PaddedRows, *, whole: bool = False) -> tuple[Tensor, Tensor]:
-        """As `by_cells`, for rows with their padding, which leaves the state as it is."""
+        """As `by_cells`, for rows with their padding, (B, W, I), which leaves the state as it is."""
         outputs, lasts = [], []
         rows, mask = packing.lengths.shape[0], packing.mask.transpose(0, 1)  # (W, B)
         for direction in range(len(self.cells)):
@@ -210,10 +209,10 @@ class RecurrentLayer(nn.Module):
                 advanced = torch.where(given[1].unsqueeze(-1), cell.stepped(given[0], state), state)
                 return advanced, cell.output(advanced).clone()
 
-            projected = cell.project(inputs).unflatten(0, (rows, packing.width)).transpose(0, 1)  # (W, B, G)
+            projected = cell.project(inputs).transpose(0, 1)  # (W, B, G)
             first = self.first[direction].expand(rows, -1).clone()
             last, reached = scanned(advance, first, (projected, mask), reverse=direction == 1)
-            outputs.append(reached.transpose(0, 1).flatten(0, 1))
+            outputs.append(reached.transpose(0, 1))
             lasts.append(last)
         return torch.cat(outputs, -1), self.last_states(torch.stack(lasts, 1), whole)
 

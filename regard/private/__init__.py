@@ -1,5 +1,6 @@
 """Functions that other packages do not promise, in one place: their use, their trial and their replacement."""
 
+from regard.private.ahead import compile_ahead, open_compiled
 from regard.private.feature import Feature, FeatureState, feature_states
 from regard.private.functions import (
     add_to_all,
@@ -46,6 +47,7 @@ __all__ = [
     "chrf_of",
     "chrf_rows",
     "chrf_unusable",
+    "compile_ahead",
     "compile_in_turns",
     "copy_all",
     "eager",
@@ -61,6 +63,7 @@ __all__ = [
     "lstm_cell",
     "move_all",
     "norm_of_all",
+    "open_compiled",
     "recorded",
     "scanned",
     "step_hooks",

@@ -5,6 +5,7 @@ attention to the source. The vectors of the positions are written out: CTranslat
 all cosines. What it cannot compute is refused.
 
 CTranslate2 does not know our forbidden tokens. A trained model never writes PAD or BEGIN; an untrained one may.
+Its beam search ends differently from ours, so that exports are compared by greedy search.
 """
 
 from __future__ import annotations
@@ -18,12 +19,96 @@ import torch
 from torch import Tensor, nn
 
 from regard.data import SPECIAL
+from regard.data.batch import PAD, Tokens
 from regard.errors import RegardError
+from regard.export.exporter import Exporter
+from regard.nn.network import answering
+from regard.nn.path import without_fast_paths
+from regard.nn.search import Greedy, Limits
+from regard.parts import register
 
 POSITIONS = 2048
 """Rows of the table of positions: neither source nor output can be longer."""
 INSTALL = "Install it with  pip install 'regard[ctranslate2]'."
 WHERE = "export to CTranslate2"
+
+
+ROWS = 8
+"""Made-up texts whose translations are compared."""
+
+
+@register("exporter", "ctranslate2")
+class CTranslate2Exporter(Exporter):
+    """The folder of a Transformer that `ctranslate2.Translator` opens."""
+
+    needs = ("ctranslate2",)
+    extra = "ctranslate2"
+
+    @classmethod
+    def refused(cls, model: Any, output: str) -> str:
+        if model.continues:
+            return "it continues a text."
+        for name in (*model.spec.inputs, output):
+            if not model.columns[name].is_text:
+                return f"{name} is no text."
+        if len(model.spec.inputs) != 1:
+            return f"it reads {len(model.spec.inputs)} inputs."
+        try:
+            _check(model.network.reader(next(iter(model.spec.inputs))), model.network.decoders[output])
+        except RegardError as error:
+            return str(error.what).partition(": ")[2]
+        return ""
+
+    @classmethod
+    def write(cls, model: Any, output: str, folder: Path) -> list[str]:
+        (name,) = model.spec.inputs
+        source, target = model.columns[name], model.columns[output]
+        pieces = [[*SPECIAL, *column.vocabulary.pieces] for column in (source, target)]
+        encoder, decoder = model.network.reader(name), model.network.decoders[output]
+        with answering(model):
+            ctranslate2_model(encoder, decoder, folder, source=pieces[0], target=pieces[1])
+            _compare(model, name, output, folder)
+        return [
+            "- `model.bin`, `config.json`, the vocabularies: a model of CTranslate2",
+            "",
+            "```python",
+            "import ctranslate2",
+            "",
+            f'translator = ctranslate2.Translator(".")  # reads and writes {source.unit}s, as lists',
+            "translator.translate_batch([[…]], beam_size=1)[0].hypotheses[0]",
+            "```",
+            "",
+            f"Compared with the model when it was exported: the greedy outputs of {ROWS} made-up texts are equal.",
+        ]
+
+
+@torch.no_grad()
+def _compare(model: Any, name: str, output: str, folder: Path) -> None:
+    """Raise an error if greedy outputs differ, or their probabilities."""
+    import ctranslate2
+
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(len(SPECIAL), model.columns[name].size, (ROWS, 2 * ROWS), generator=generator)
+    lengths = torch.tensor([1, 2 * ROWS, *(3 + row for row in range(ROWS - 2))])
+    source = Tokens(ids.masked_fill(torch.arange(2 * ROWS) >= lengths[:, None], PAD), lengths)
+    decoder, most = model.network.decoders[output], 4 * ROWS
+    limits = Limits(maximum=most, forbidden=())
+    with without_fast_paths():
+        found = decoder.predict({name: model.network.reader(name)(source)}, Greedy(limits))
+    pieces, words = ([*SPECIAL, *model.columns[one].vocabulary.pieces] for one in (name, output))
+    texts = [
+        [pieces[token] for token in row[:length]] for row, length in zip(ids.tolist(), lengths, strict=True)
+    ]
+    ours = [[words[token] for token in found.content(row)] for row in range(ROWS)]
+    translator = ctranslate2.Translator(str(folder), compute_type="float32")
+    theirs = translator.translate_batch(texts, beam_size=1, max_decoding_length=most)
+    for row, (mine, other) in enumerate(zip(ours, theirs, strict=True), 1):
+        if other.hypotheses[0] != mine:
+            raise RegardError(
+                f"CTranslate2 and the model write different outputs for made-up text {row}. Nothing was written.",
+                where=WHERE,
+                fix="Report this, with the spec of the model.",
+            )
 
 
 def ctranslate2_model(

@@ -14,8 +14,9 @@ import numpy as np
 
 from regard.export import recipes
 from regard.export.exporter import Exporter
-from regard.export.graphs import Graph, record
+from regard.export.graphs import Graph
 from regard.export.parity import compare
+from regard.export.recording import record
 from regard.parts import register
 
 RUNNER = Path(__file__).parents[1] / "runner.py"
@@ -88,6 +89,24 @@ def _write(graph: Graph, path: Path) -> None:
             made.save(str(path))
     finally:
         logging.disable(before)
+    _name_axes(path, graph)
+
+
+def _name_axes(path: Path, graph: Graph) -> None:
+    """Give the axes of any length their names instead of torch's symbols."""
+    import onnx
+
+    model = onnx.load(str(path))
+    known: dict[str, str] = {}
+    for value in model.graph.input:
+        for axis, size in enumerate(value.type.tensor_type.shape.dim):
+            if size.dim_param and (name := graph.axes.get(value.name, {}).get(axis)):
+                known.setdefault(size.dim_param, name)
+    for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
+        for size in value.type.tensor_type.shape.dim:
+            if size.dim_param in known:
+                size.dim_param = known[size.dim_param]
+    onnx.save(model, str(path))
 
 
 def _runner(graphs: tuple[Graph, ...], folder: Path) -> Any:

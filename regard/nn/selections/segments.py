@@ -92,14 +92,15 @@ class Segmental(Rescaled):
         ).view(B, T, S)
 
     def _by_scan(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """The marginals by forward-backward over the positions, in operations that other programs know."""
+        """The marginals by forward-backward over the positions, in operations that other programs know; in double
+        precision, because differences of long sums lose digits."""
         mask = by_query(mask).expand(scores.shape).flatten(0, 1)
-        inside = torch.where(mask, scores.flatten(0, 1), -torch.inf)
+        inside = torch.where(mask, scores.flatten(0, 1).double(), -torch.inf)
         nodes = torch.stack([torch.zeros_like(inside), inside], -1).transpose(0, 1)  # (S, B·T, 2)
         places = torch.arange(scores.shape[-1], device=scores.device)
         extents = (mask * (places + 1)).amax(-1)  # (B·T)
         real = (places[:, None] < extents).unsqueeze(-1)  # (S, B·T, 1)
-        links = torch.where((places > 0)[:, None, None], self.transitions.to(scores.dtype), 0.0)  # (S, 2, 2)
+        links = torch.where((places > 0)[:, None, None], self.transitions.double(), 0.0)  # (S, 2, 2)
 
         def forward(state: Tensor, given: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
             node, there, link = given
@@ -116,7 +117,7 @@ class Segmental(Rescaled):
         _, after = scanned(backward, nothing, (nodes, real, links), reverse=True)
         marginals = torch.exp(before[..., 1] + after[..., 1] - _log_sum(last[..., 0], last[..., 1]))
         marginals = torch.where(real.squeeze(-1), marginals, 0.0)
-        return marginals.transpose(0, 1).reshape(scores.shape)
+        return marginals.transpose(0, 1).reshape(scores.shape).to(scores.dtype)
 
     def structure(self, scores: Tensor, mask: Tensor) -> Segmentation:
         """The distribution over segmentations, (B, T) chains, for its mode, samples and entropy."""
