@@ -34,7 +34,8 @@ def possible(model: Any, output: str | None = None) -> Iterator[tuple[str, str]]
 def _recorded(model: Any, output: str) -> str:
     """Why torch cannot record this model; empty if it can."""
     try:
-        record(model.network, output, examples(model))
+        for graph in record(model.network, output, examples(model)).graphs:
+            graph.program  # noqa: B018
     except RegardError as error:
         return str(error.what)
     except Exception as error:  # torch's recorder fails in many ways

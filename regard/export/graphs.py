@@ -3,40 +3,61 @@
     encoder   inputs → what all hypotheses about a source share (memories, keys) and the first state
     step      previous tokens (B, K), position, shared tensors, state → logits (B, K, V), attention (B, K, S), state
 
-`regard.export.recording` records them from these plain modules, with any number of rows, positions and hypotheses.
+`torch.export` records them from these plain modules, with any number of rows, positions and hypotheses.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from regard.export.inputs import Example
 from regard.export.leaves import leaves, with_leaves
-from regard.nn.network import Network
+from regard.nn.network import Network, answering
+from regard.nn.portable import portably
+from regard.private import can_scan
 
 ENCODER, STEP, ANSWER = "encoder", "step", "model"
 TOKENS, POSITION, LOGITS, ALLOWED = "tokens", "position", "logits", "allowed"
 LOOKS, NEXT, LENGTH = "attention.", "next.", "length."
+LOGS = "log_probabilities"
 
 
 @dataclass(frozen=True)
 class Graph:
     """One program, with the names of its inputs and outputs in their order.
 
-    module   the same as a torch module
-    axes     {input: {axis: name}}, the axes of any length
+    module    what it computes, as a torch module
+    example   inputs from which it is recorded
+    axes      {input: {axis: name}}, the axes of any length
     """
 
     name: str
     module: nn.Module
-    program: Any
+    example: tuple[Tensor, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     axes: Mapping[str, Mapping[int, str]]
+
+    @cached_property
+    def program(self) -> Any:
+        """The program, recorded by `torch.export` when it is first asked for."""
+        can_scan()  # tried before torch records, because a trial would fail then
+        sizes = {name: torch.export.Dim(name) for one in self.axes.values() for name in one.values()}
+        shapes = tuple({axis: sizes[name] for axis, name in one.items()} for one in self.axes.values())
+        with torch.no_grad(), answering(self), warnings.catch_warnings(), portably():
+            warnings.simplefilter("ignore")
+            return torch.export.export(self.module, self.example, dynamic_shapes=(shapes,), strict=False)
+
+    @property
+    def network(self) -> nn.Module:
+        return self.module
 
 
 @dataclass(frozen=True)

@@ -23,18 +23,19 @@ def refused(model: Any, output: str) -> str:
     """Why this output of a model cannot become the programs of `graphs`, in a sentence; empty if it seems possible."""
     if model.continues:
         return "it continues a text: the runner answers inputs."
+    copied = getattr(model.network.decoders[output], "copies_from", None)
+    if copied is not None:
+        return f"its decoder copies words of {copied}, which the runner cannot."
     for name in model.spec.inputs:
         column = model.columns[name]
         recipe = column.exported()
         if recipe is None or recipe["form"] not in FORMS:
-            return f"its input {name} is of type {column.type}, which the runner cannot read."
+            return f"the runner cannot read its input {name}, of type {column.type}."
     decoder, column = model.network.decoders[output], model.columns[output]
-    if getattr(decoder, "copies_from", None) is not None:
-        return f"its decoder copies words of {decoder.copies_from}, which the runner cannot."
     recipe = column.exported()
     kind = "" if recipe is None else recipe["form"]
     if kind not in (("tokens",) if decoder.stepwise else AT_ONCE):
-        return f"its output {output} is of type {column.type}, which the runner cannot write."
+        return f"the runner cannot write its output {output}, of type {column.type}."
     if model.network.trees:
         return "its encoder reads given trees."
     search = model.spec.search

@@ -1,10 +1,8 @@
-"""Record the programs of a model with `torch.export`, from two made-up examples."""
+"""What the programs of a model read and write, found from two made-up examples."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,13 +12,22 @@ from torch.overrides import TorchFunctionMode
 
 from regard.data.batch import BEGIN, END, PAD
 from regard.errors import RegardError
-from regard.export.graphs import ANSWER, ENCODER, LENGTH, STEP, Answering, Encoding, Graph, Graphs, Stepping
+from regard.export.graphs import (
+    ANSWER,
+    ENCODER,
+    LENGTH,
+    LOGS,
+    STEP,
+    Answering,
+    Encoding,
+    Graph,
+    Graphs,
+    Stepping,
+)
 from regard.export.inputs import Example
 from regard.export.leaves import leaves
 from regard.nn.network import Network, answering
 from regard.nn.path import without_fast_paths
-from regard.nn.portable import portably
-from regard.private import can_scan
 
 ROWS, HYPOTHESES, STEPS = (3, 5), (4, 6), (2, 3)
 """Sizes of the two examples; axes whose sizes differ have any length."""
@@ -50,62 +57,67 @@ class _Axes:
                 found[axis] = name
         return found
 
-    def by_name(self, names: Sequence[str], given: Sequence[Sequence[Tensor]]) -> dict[str, dict[int, str]]:
-        """{input: {axis: name}} of the inputs of a program, from the tensors of both examples."""
-        return {name: self.of(one, other) for name, one, other in zip(names, *given, strict=True)}
+    def graph(
+        self,
+        name: str,
+        module: nn.Module,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        given: Sequence[Sequence[Tensor]],
+    ) -> Graph:
+        """A graph, whose inputs are given for both examples."""
+        axes = {one: self.of(*tensors) for one, *tensors in zip(inputs, *given, strict=True)}
+        return Graph(name, module, tuple(given[0]), tuple(inputs), tuple(outputs), axes)
 
 
 def record(network: Network, output: str, examples: tuple[Example, Example]) -> Graphs:
-    """The programs of one output of a network.
+    """The programs of one output of a network, each recorded when it is first asked for.
 
     examples   inputs of two sizes: ROWS rows, and other lengths
     """
-    can_scan()  # tried here, because a trial while torch records would fail
-    with ExitStack() as stack:
-        stack.enter_context(torch.no_grad())
-        stack.enter_context(answering(Trained(network)))
-        stack.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore")
+    with torch.no_grad(), answering(Trained(network)), without_fast_paths():
         decoder: Any = network.decoders[output]
-        if not decoder.stepwise:
-            return _at_once(network, output, examples)
-        return _stepwise(network, output, examples)
+        return (_stepwise if decoder.stepwise else _at_once)(network, output, examples)
 
 
 def _at_once(network: Network, output: str, examples: tuple[Example, Example]) -> Graphs:
     module, axes = Answering(network, output, examples[0]), _Axes()
-    with without_fast_paths():
-        outputs = tuple(module.found(*examples[0].tensors))
-        begun = network.memories(output, network.encode(examples[0].collated(examples[0].tensors)))  # type: ignore[arg-type]
+    outputs = tuple(module.found(*examples[0].tensors))
+    if LOGS not in outputs:
+        raise RegardError(
+            f"this model cannot be exported: its decoder of {output} answers by a structure, without a probability for "
+            "each class.",
+            where="export",
+        )
+    begun = network.memories(output, network.encode(examples[0].collated(examples[0].tensors)))  # type: ignore[arg-type]
     given = [example.tensors for example in examples]
-    graph = _exported(ANSWER, module, examples[0].names, outputs, given, axes)
+    graph = axes.graph(ANSWER, module, examples[0].names, outputs, given)
     return Graphs((graph,), grids=_grids(begun))
 
 
 def _stepwise(network: Network, output: str, examples: tuple[Example, Example]) -> Graphs:
     encoding, axes = Encoding(network, output, examples[0]), _Axes()
     decoder, before = encoding.decoder, []
-    with without_fast_paths():
-        for example, rows, hypotheses, steps in zip(examples, ROWS, HYPOTHESES, STEPS, strict=True):
-            begun = encoding.begun(*example.tensors)
-            tokens = torch.full((rows, hypotheses), _begin(decoder))
-            state = begun["state"].reorder(torch.zeros_like(tokens))
-            for _ in range(steps):
-                state = decoder.step(tokens, state, begun["memory"]).state
-            before.append({"memory": begun["memory"], "state": state})
-        first, timed = encoding.begun(*examples[0].tensors), not decoder.timeless
-        shared, state = _apart(first, before[0], decoder, tokens[: ROWS[0], : HYPOTHESES[0]])
-        step = Stepping(decoder, before[0], shared, state, timed=timed)
-        (given,) = _given(before[:1], step)
-        with _Watching() as seen:
-            step(*given)
-        read = {name for name, tensor in zip(step.inputs, given, strict=True) if id(tensor) in seen.ids}
-        step.shared = tuple(name for name in step.shared if name in read)
-        stepping = _exported(STEP, step, step.inputs, step.outputs, _given(before, step), axes)
+    for example, rows, hypotheses, steps in zip(examples, ROWS, HYPOTHESES, STEPS, strict=True):
+        begun = encoding.begun(*example.tensors)
+        tokens = torch.full((rows, hypotheses), _begin(decoder))
+        state = begun["state"].reorder(torch.zeros_like(tokens))
+        for _ in range(steps):
+            state = decoder.step(tokens, state, begun["memory"]).state
+        before.append({"memory": begun["memory"], "state": state})
+    first, timed = encoding.begun(*examples[0].tensors), not decoder.timeless
+    shared, state = _apart(first, before[0], decoder, tokens[: ROWS[0], : HYPOTHESES[0]])
+    step = Stepping(decoder, before[0], shared, state, timed=timed)
+    (given,) = _given(before[:1], step)
+    with _Watching() as seen:
+        step(*given)
+    read = {name for name, tensor in zip(step.inputs, given, strict=True) if id(tensor) in seen.ids}
+    step.shared = tuple(name for name in step.shared if name in read)
+    stepping = axes.graph(STEP, step, step.inputs, step.outputs, _given(before, step))
     encoding.kept = (*step.shared, *step.state)
     outputs = (*encoding.kept, *(LENGTH + name for name in first["memory"]))
     tensors = [example.tensors for example in examples]
-    encoder = _exported(ENCODER, encoding, examples[0].names, outputs, tensors, axes)
+    encoder = axes.graph(ENCODER, encoding, examples[0].names, outputs, tensors)
     return Graphs(
         (encoder, stepping),
         step.shared,
@@ -162,22 +174,6 @@ def _given(begun: Sequence[Any], step: Stepping) -> list[tuple[Tensor, ...]]:
         position = (torch.tensor(count),) if step.timed else ()
         found.append((tokens, *position, *(known[name] for name in (*step.shared, *step.state))))
     return found
-
-
-def _exported(
-    name: str,
-    module: nn.Module,
-    inputs: Sequence[str],
-    outputs: Sequence[str],
-    given: Sequence[Sequence[Tensor]],
-    axes: _Axes,
-) -> Graph:
-    named = axes.by_name(inputs, given)
-    sizes = {name: torch.export.Dim(name) for one in named.values() for name in one.values()}
-    shapes = tuple({axis: sizes[name] for axis, name in one.items()} for one in named.values())
-    with portably():
-        program = torch.export.export(module.eval(), tuple(given[0]), dynamic_shapes=(shapes,), strict=False)
-    return Graph(name, module, program, tuple(inputs), tuple(outputs), named)
 
 
 class _Watching(TorchFunctionMode):

@@ -76,7 +76,7 @@ def _write(graph: Graph, path: Path) -> None:
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
-        with warnings.catch_warnings():
+        with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made = torch.onnx.export(
                 graph.program,

@@ -34,7 +34,7 @@ class TorchExporter(Exporter):
     def write(cls, model: Any, output: str, folder: Path) -> list[str]:
         graphs = record(model.network, output, recipes.examples(model))
         files = {graph.name: f"{graph.name}.pt2" for graph in graphs.graphs}
-        with warnings.catch_warnings():
+        with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for graph in graphs.graphs:
                 cls.put(graph, folder / files[graph.name])
