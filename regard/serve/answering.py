@@ -109,6 +109,7 @@ class Answering:
             details["inputs"] = [
                 {n: v if isinstance(v, str) else len(v) for n, v in one.items()} for one in values
             ]
+        timeout -= self.batcher.lag.seconds  # the request has waited to be read
         job = self.batcher.submit(asking, values, [size_of(value) for value in values], timeout)
         return await finished(request, job, timeout)
 
@@ -118,7 +119,7 @@ async def finished(request: Request, job: Job, timeout: float) -> list[Any]:
     gone = asyncio.ensure_future(left(request))
     try:
         await asyncio.wait((job.future, gone), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-        if not job.future.done():
+        if not job.future.done() or job.late:
             raise Gone if gone.done() else too_late()
     finally:
         job.dropped = True

@@ -25,7 +25,6 @@ ALWAYS = ("/v2/health/live", "/metrics")
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
-    (b"referrer-policy", b"no-referrer"),
 ]
 ROUTE, DETAILS = "regard.route", "regard.details"
 """Keys of a scope: the name of the route, and what the log tells about the request."""
@@ -100,6 +99,7 @@ class ServeApp:
             else:
                 await self._routes(scope, receive, send)
             return
+        self.batcher.lag.watch()
         began, status = time.monotonic(), 499
         scope[ROUTE], scope[DETAILS] = "other", {}
 
@@ -137,7 +137,7 @@ class ServeApp:
             )
         if self.draining and path not in ALWAYS:
             return 503, "the server is shutting down.", "Ask again in 1 s.", {"retry-after": "1"}
-        if scope["method"] == "POST" and self.batcher.full:
+        if scope["method"] == "POST" and self.batcher.room < 1:
             from regard.serve.refusing import Busy
 
             busy = Busy(self.batcher.expected())

@@ -14,6 +14,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
+from regard.serve.lag import LoopLag
 from regard.serve.measuring import Metrics
 from regard.serve.options import ServeOptions
 from regard.serve.refusing import Busy, Refused
@@ -49,6 +50,10 @@ class Job:
         self.future: asyncio.Future[list[Any]] = self.loop.create_future()
         self.began = time.monotonic()
         self.deadline, self.dropped = self.began + timeout, False
+
+    @property
+    def late(self) -> bool:
+        return time.monotonic() > self.deadline
 
     def done(self) -> None:
         """Called in the event loop."""
@@ -115,7 +120,7 @@ class Batcher:
     """
 
     def __init__(self, options: ServeOptions, metrics: Metrics, prepare: Callable[[], None]) -> None:
-        self.options, self.metrics, self._prepare = options, metrics, prepare
+        self.options, self.metrics, self._prepare, self.lag = options, metrics, prepare, LoopLag()
         self._rows: deque[Waiting] = deque()
         self._streams: deque[Stream] = deque()
         self._changed = threading.Condition()
@@ -139,8 +144,9 @@ class Batcher:
             self._thread.join(patience)
 
     @property
-    def full(self) -> bool:
-        return len(self._rows) >= self.options.queue
+    def room(self) -> int:
+        """How many more rows may wait; fewer if the event loop is late, because requests wait in its sockets too."""
+        return int(self.options.queue * self.lag.share) - len(self._rows)
 
     @property
     def waiting(self) -> int:
@@ -154,7 +160,7 @@ class Batcher:
     def expected(self, more: int = 0) -> float:
         """Seconds until the answer of a row that joins the queue now."""
         batches = (len(self._rows) + more) / self.options.max_batch + bool(self._computing)
-        return batches * self._seconds
+        return batches * self._seconds + self.lag.until_answered
 
     def submit(
         self, question: Question, values: Sequence[Any], lengths: Sequence[int], timeout: float
@@ -163,9 +169,8 @@ class Batcher:
         self.start()
         job = Job(question, len(values), timeout)
         with self._changed:
-            room = self.options.queue - len(self._rows)
             expected = self.expected(len(values))
-            if len(values) > room or expected > timeout:
+            if len(values) > self.room or expected > timeout:
                 raise Busy(expected)
             rows = zip(range(len(values)), values, lengths, strict=True)
             self._rows.extend((job, *row) for row in rows)

@@ -7,7 +7,6 @@ import errno
 import os
 import signal
 import socket
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -21,14 +20,12 @@ if TYPE_CHECKING:
 
 HOST, PORT = "127.0.0.1", 8000
 CONNECTIONS = 4096
-SWITCH = 0.0005
-"""Seconds after which the thread of the models lets that of the connections run."""
 
 
 def bind(host: str, port: int) -> socket.socket:
     """A socket that listens on this address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio then sends at once
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))
@@ -152,7 +149,6 @@ def serve(
 def _run(app: ServeApp, bound: socket.socket) -> None:
     import gc
 
-    sys.setswitchinterval(SWITCH)
     gc.collect()
     gc.freeze()
     uvicorn_server(app).run(sockets=[bound])

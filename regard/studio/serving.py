@@ -151,7 +151,8 @@ def _made(runs: Sequence[str | PathLike[str]], port: int | None, device: str | N
 def bind(port: int | None) -> socket.socket:
     """A socket on this machine alone: on the port that was asked for, or on the first free one from 8323."""
     for tried in [port] if port is not None else [*range(PORT, PORT + TRIED), 0]:
-        bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        # With this protocol asyncio sends small packets at once.
+        bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             bound.bind((HOST, tried))

@@ -1,0 +1,49 @@
+"""How late an event loop is: what waits in its sockets was not even read."""
+
+from __future__ import annotations
+
+import asyncio
+
+EVERY = 0.02
+"""Seconds between two measurements."""
+PATIENCE = 0.25
+"""Seconds of lag at which no row may wait."""
+TURNS = 5
+"""How often a request waits for the loop: it is accepted, read, submitted, resumed and answered."""
+
+
+class LoopLag:
+    """Measures how much later than asked an event loop calls back.
+
+    seconds   the lag; it rises at once and falls slowly
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._due = 0.0
+
+    def watch(self) -> None:
+        """Measure the running loop from now on."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._loop, self._due = loop, loop.time() + EVERY
+            loop.call_at(self._due, self._measure, loop)
+
+    @property
+    def until_answered(self) -> float:
+        """Seconds that a request spends waiting for the loop."""
+        return TURNS * self.seconds
+
+    @property
+    def share(self) -> float:
+        """The share of the queue that may be used: 1 without lag, 0 when it is too large."""
+        return max(0.0, 1.0 - self.seconds / PATIENCE)
+
+    def _measure(self, loop: asyncio.AbstractEventLoop) -> None:
+        if loop is not self._loop:
+            return
+        late = max(0.0, loop.time() - self._due)
+        self.seconds = late if late > self.seconds else 0.8 * self.seconds + 0.2 * late
+        self._due = loop.time() + EVERY
+        loop.call_at(self._due, self._measure, loop)
