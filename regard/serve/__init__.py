@@ -11,7 +11,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from regard.serve.app import ServeApp
+    from regard.serve.application import ServeApp
 
 __all__ = ["app"]
 
@@ -25,6 +25,6 @@ def app(*runs: str | PathLike[str], device: str | None = None, **options: Any) -
     The models are loaded at the start of the server, or at the first request. The application can be pickled: a copy
     loads the models itself.
     """
-    from regard.serve.app import make_app
+    from regard.serve.application import make_app
 
     return make_app(runs, device=device, **options)

@@ -14,7 +14,7 @@ from regard.serve.models import ServedModel, size_of
 from regard.serve.refusing import Gone, Refused, dumped, refused
 
 if TYPE_CHECKING:
-    from regard.serve.app import ServeApp
+    from regard.serve.application import ServeApp
     from regard.serve.models import Asking
 
 Handler = Callable[[Request], Awaitable[Response]]

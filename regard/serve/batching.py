@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import threading
 import time
 from collections import defaultdict, deque
@@ -146,7 +147,7 @@ class Batcher:
     @property
     def room(self) -> int:
         """How many more rows may wait; fewer if the event loop is late, because requests wait in its sockets too."""
-        return int(self.options.queue * self.lag.share) - len(self._rows)
+        return math.ceil(self.options.queue * self.lag.share) - len(self._rows)
 
     @property
     def waiting(self) -> int:

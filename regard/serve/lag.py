@@ -6,6 +6,8 @@ import asyncio
 
 EVERY = 0.02
 """Seconds between two measurements."""
+USUAL = 0.05
+"""Seconds of lag that a full server has anyway."""
 PATIENCE = 0.25
 """Seconds of lag at which no row may wait."""
 TURNS = 5
@@ -37,8 +39,8 @@ class LoopLag:
 
     @property
     def share(self) -> float:
-        """The share of the queue that may be used: 1 without lag, 0 when it is too large."""
-        return max(0.0, 1.0 - self.seconds / PATIENCE)
+        """The share of the queue that may be used: 1 with a usual lag, 0 when it is too large."""
+        return min(1.0, max(0.0, (PATIENCE - self.seconds) / (PATIENCE - USUAL)))
 
     def _measure(self, loop: asyncio.AbstractEventLoop) -> None:
         if loop is not self._loop:

@@ -20,7 +20,7 @@ from regard.serve.streaming import StreamRoutes
 from regard.version import __version__
 
 if TYPE_CHECKING:
-    from regard.serve.app import ServeApp
+    from regard.serve.application import ServeApp
 
 KINDS = (JSON, "application/octet-stream", "")
 """Content types of a request for inference; Triton's client sends none."""

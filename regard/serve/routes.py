@@ -17,7 +17,7 @@ from regard.serve.refusing import Refused
 from regard.serve.streaming import StreamRoutes
 
 if TYPE_CHECKING:
-    from regard.serve.app import ServeApp
+    from regard.serve.application import ServeApp
 
 
 def routes(app: ServeApp) -> list[Route]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from regard.errors import MissingExtra, RegardError
 
 if TYPE_CHECKING:
-    from regard.serve.app import ServeApp
+    from regard.serve.application import ServeApp
 
 HOST, PORT = "127.0.0.1", 8000
 CONNECTIONS = 4096
@@ -122,7 +122,7 @@ def serve(
     from regard.reporting.terminal import say
 
     with _shared_counts(workers):
-        from regard.serve.app import make_app
+        from regard.serve.application import make_app
 
         app = make_app(runs, device=device, **options)
         bound = bind(host, port)

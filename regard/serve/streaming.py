@@ -17,7 +17,7 @@ from regard.serve.refusing import Gone, Refused, dumped, refused
 from regard.serve.requests import GenerateRequest, StreamRequest, read
 
 if TYPE_CHECKING:
-    from regard.serve.app import ServeApp
+    from regard.serve.application import ServeApp
 
 EVENTS = "text/event-stream"
 
