@@ -191,7 +191,9 @@ def all_settings(plan: SweepPlan, found: Sweep) -> Scene:
             wide = text_width(text, FONT) / 2
             x = min(max(WIDE * at, wide), WIDE - wide)
             marks += _written(x - wide, y + 15, text, FONT, color="muted")
-    block = Block((Group(tuple(marks), kind="chart", content=_chart(found)),), WIDE, ROW * len(axes))
+    block = Block(
+        (Group(tuple(marks), kind="chart", content=_chart(found)),), WIDE, ROW * (len(axes) - 1) + TOP + 20
+    )
     told = f"A line for each of {len(trials)} trials through its settings and its dev {found.metric}."
     return frame(block, description=told)
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-RANGE = re.compile(rf"\s*({NUMBER})\s*\.\.\s*({NUMBER})((?::[^:]*)*)\s*")
-LOOKS_LIKE_RANGE = re.compile(r"\s*[-+.\d][^,]*\.\.[^,/]*")
+RANGE = re.compile(rf"\s*({NUMBER})\s*(?<!\.)\.\.(?!\.)\s*({NUMBER})((?::[^:]*)*)\s*")
+LOOKS_LIKE_RANGE = re.compile(r"\s*[-+]?\.?\d[^,/]*\.\.[^,/]*")
 MOST_POINTS = 1000
 """Maximum number of values of one range in a grid."""
 Vary = Mapping[str, Any]

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from regard.cli.main import explained
+from regard.data.sources import open_splits, with_absolute_paths, with_group
 from regard.evaluation import measure, usual_split
 from regard.model import load
 from regard.sweep.claims import TEST
@@ -23,6 +24,7 @@ WAITING = 1.0
 
 def run_sweep(plan: SweepPlan, *, quiet: bool = False) -> Sweep:
     """Work on the study of a plan until all its trials are done, and return what it found."""
+    check_data(plan)
     open_folder(plan)
     with open_study(plan) as study, make_shown(study, quiet=quiet) as shown:
         while study.unfinished():
@@ -40,6 +42,12 @@ def run_sweep(plan: SweepPlan, *, quiet: bool = False) -> Sweep:
         found.page = write_page(plan, found, study)
     shown.end(found)
     return found
+
+
+def check_data(plan: SweepPlan) -> None:
+    """Refuse data that no trial could read, before the first one starts."""
+    if not any(path.startswith("data.") for path in plan.ranges):
+        open_splits(with_group(with_absolute_paths(plan.base)))
 
 
 def _work(study: SweepStudy, taken: Taken, shown: Shown) -> None:

@@ -5,6 +5,7 @@ So two processes of one study never draw the same settings, and a sweep in one p
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import product
@@ -44,6 +45,7 @@ def check_names(sampler: str, pruner: str) -> None:
 
 def make_sampler(name: str, seed: int) -> BaseSampler:
     """The sampler of this name."""
+    from optuna.exceptions import ExperimentalWarning
     from optuna.samplers import CmaEsSampler, GPSampler, QMCSampler, RandomSampler, TPESampler
 
     makers: dict[str, Callable[[int], BaseSampler]] = {
@@ -54,7 +56,9 @@ def make_sampler(name: str, seed: int) -> BaseSampler:
         GRID: lambda number: RandomSampler(seed=number),  # each trial gets its point of the grid
     }
     if name == "qmc":  # one sequence for all processes
-        return QMCSampler(seed=seed % 2**32, scramble=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExperimentalWarning)
+            return QMCSampler(seed=seed % 2**32, scramble=True)
     return _seeded(makers[name], seed)
 
 

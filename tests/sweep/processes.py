@@ -58,7 +58,7 @@ def sweep_with_a_kill(words: Sequence[str], folder: Path, output: str) -> Killed
         number = steps = -1
         end = time.monotonic() + LONGEST
         while number < 0 and time.monotonic() < end and first.poll() is None:
-            number, steps = _training(sweep, first.pid)
+            number, steps = training(sweep, first.pid)
             time.sleep(0.01)
         assert first.poll() is None, printed(folder)
         os.kill(first.pid, signal.SIGKILL)
@@ -74,7 +74,7 @@ def sweep_with_a_kill(words: Sequence[str], folder: Path, output: str) -> Killed
                 process.wait()
 
 
-def _training(sweep: Path, pid: int) -> tuple[int, int]:
+def training(sweep: Path, pid: int) -> tuple[int, int]:
     """The number of a trial in the middle of its training by this process, and the rows of its log."""
     for folder in sorted((sweep / "trials").glob("*/seed-*")):
         log = folder / "log.csv"

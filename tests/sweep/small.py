@@ -11,8 +11,8 @@ inputs:   {source: {type: text, unit: word}}
 outputs:  {target: {type: label}}
 encoder:  {type: recurrent, cell: gru, size: 8, embedding: 4}
 decoder:  {type: label}
-training: {epochs: %d, batch_rows: 20, lr: 0.01, metric: loss}
-data:     {train: train.tsv, dev: dev.tsv, test: test.tsv}
+training: {epochs: %(epochs)d, batch_rows: 20, lr: 0.01, metric: loss}
+data:     {train: %(at)s/train.tsv, dev: %(at)s/dev.tsv, test: %(at)s/test.tsv}
 """
 VARY = ("encoder.size=4..16", "training.lr=1e-3..1e-1:log", "encoder.cell=gru,lstm")
 
@@ -29,5 +29,5 @@ def small_task(folder: Path, *, epochs: int = 2) -> Path:
             lines.append(f"{' '.join(letters)}\t{'yes' if many else 'no'}")
         (folder / f"{split}.tsv").write_text("\n".join(lines) + "\n")
     path = folder / "small.yaml"
-    path.write_text(SPEC % epochs)
+    path.write_text(SPEC % {"at": folder.absolute(), "epochs": epochs})
     return path
