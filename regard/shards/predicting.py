@@ -40,12 +40,6 @@ class Summary:
 
 def plain(job: Job, left: Sequence[FileWork], workers: int) -> Iterator[Event]:
     """The engine in this process."""
-    if workers > 1:
-        raise RegardError(
-            f"one process answers; received {workers} workers.",
-            where="--workers",
-            fix="Add --engine ray, or start a process for each --shard.",
-        )
     for work in left:
         for event in job.read(work):
             yield job.answer(event) if isinstance(event, Part) else event
@@ -84,7 +78,7 @@ def predict_files(
     Other options are those of `BatchPredictor`.
     """
     check_format(format, trace=trace)
-    run_engine = _engine(engine)
+    run_engine = _engine(engine, workers)
     job = Job(
         run=str(run),
         files=tuple(sources([str(file) for file in files])),
@@ -119,9 +113,15 @@ def predict_files(
     return Summary(folder.path, rows, rejected, rows - new, seconds)
 
 
-def _engine(engine: str | Engine) -> Engine:
+def _engine(engine: str | Engine, workers: int) -> Engine:
     if not isinstance(engine, str):
         return engine
+    if engine == "plain" and workers > 1:
+        raise RegardError(
+            f"one process answers; received {workers} workers.",
+            where="--workers",
+            fix="Add --engine ray, or start a process for each --shard.",
+        )
     if engine == "plain":
         return plain
     if engine == "ray":

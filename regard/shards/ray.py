@@ -10,8 +10,10 @@ import logging
 import os
 import pickle
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from regard.errors import MissingExtra, RegardError
@@ -19,11 +21,14 @@ from regard.shards.job import Event, FileWork, Job, Part
 
 STORE = 256 << 20
 """Bytes of the object store of a local cluster."""
-BLOCK = 1 << 18
-"""Bytes from which Ray passes parts on."""
+ACTOR_CPUS, READER_CPUS = 0.9, 0.05
+"""Shares of a CPU by which Ray places processes: as many actors as CPUs leave room for reading, which takes little."""
+BLOCK = 1
+"""Bytes from which Ray passes on what a task has made: each part at once."""
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
+    "RAY_worker_niceness": "0",
     "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
@@ -38,26 +43,34 @@ def on_ray(job: Job, left: Sequence[FileWork], workers: int) -> Iterator[Event]:
         import ray.data
     except ImportError:
         raise MissingExtra("ray", "ray", "--engine ray") from None
-    with _cluster(ray, workers):
+    with _cluster(ray, workers), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"ray\.")
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False
         context.print_on_execution_start = False
         context.target_max_block_size = BLOCK
         for name in ("ray", "ray.data"):
             logging.getLogger(name).setLevel(logging.ERROR)
+        cpus = float(ray.cluster_resources().get("CPU", 0))
+        if workers > cpus:
+            raise RegardError(
+                f"the cluster has {cpus:g} CPUs; received {workers} workers.",
+                where="--workers",
+                fix="Ask for fewer, or for a larger cluster.",
+            )
         gpus = float(ray.cluster_resources().get("GPU", 0)) if job.device != "cpu" else 0.0
         items = [{"work": pickle.dumps(work)} for work in left]
         known = ray.put(job)
         data: Any = ray.data
         parts = data.from_items(items, override_num_blocks=len(items)).map_batches(
-            _read, fn_args=[known], batch_size=1, num_cpus=0.01, concurrency=max(1, workers // 4)
+            _read, fn_args=[known], batch_size=1, num_cpus=READER_CPUS, concurrency=max(1, workers // 4)
         )
         answers = parts.map_batches(
             _Worker,
             fn_constructor_args=[pickle.dumps(job)],
             batch_size=1,
             concurrency=workers,
-            num_cpus=0 if gpus else 0.9,
+            num_cpus=0 if gpus else ACTOR_CPUS,
             num_gpus=min(1.0, gpus / workers) or None,
         )
         try:
@@ -109,12 +122,17 @@ def _cluster(ray: Any, workers: int) -> Iterator[None]:
         "object_store_memory": STORE,
         "_node_ip_address": "127.0.0.1",
     }
-    with _silence():
-        ray.init(**({"address": "auto"} if os.environ.get("RAY_ADDRESS") else local), **quiet)
-    try:
-        yield
-    finally:
-        ray.shutdown()
+    # The path of a socket has at most 107 characters, so that Ray's folder stands in that of temporary files.
+    with TemporaryDirectory(prefix="regard-ray-", ignore_cleanup_errors=True) as folder:
+        if os.environ.get("RAY_ADDRESS"):
+            ray.init(address="auto", **quiet)
+        else:
+            with _silence():
+                ray.init(**local, _temp_dir=folder, **quiet)
+        try:
+            yield
+        finally:
+            ray.shutdown()
 
 
 @contextmanager

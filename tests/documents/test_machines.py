@@ -10,6 +10,7 @@ A test prepares what its section needs beyond the files of `place`, runs the sec
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -105,3 +106,24 @@ def test_a_section_fails_with_its_command(place: Place) -> None:
 def test_keep_track_of_runs(place: Place) -> None:
     place.run("Keep track of runs")
     assert list((place.folder / "runs" / "board" / "tensorboard").glob("events.out.tfevents.*"))
+
+
+@runs("Answer many rows")
+def test_answer_many_rows(place: Place) -> None:
+    pytest.importorskip("ray")
+    place.run("Answer many rows")
+    whole = (place.folder / "answers.jsonl").read_text().splitlines()
+    assert len(whole) == 20
+    for folder in ("halves", "by-ray"):
+        parts = sorted((place.folder / folder).glob("part-*.jsonl"))
+        assert len(parts) == 5
+        found = [json.loads(line)["text"] for part in parts for line in part.read_text().splitlines()]
+        assert found == [json.loads(line)["text"] for line in whole]
+
+
+@runs("Files from anywhere")
+def test_files_from_anywhere(place: Place) -> None:
+    printed = place.run("Files from anywhere")
+    assert len(printed[-1].printed.splitlines()) == 20
+    recorded = json.loads((place.folder / "runs" / "remote" / "metrics.json").read_text())["data"]["train"]
+    assert next(iter(recorded)).startswith("http://127.0.0.1:")

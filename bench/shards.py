@@ -1,0 +1,296 @@
+"""Many rows: two Ray workers beside one, a worker killed with -9, memory, and the same answers as `predict`.
+
+    python bench/shards.py                          200,000 rows of Parquet in an S3-compatible store, with runs/g2p
+    python bench/shards.py --run RUN --rows 20000   another model, fewer rows
+    python bench/shards.py memory                   only the memory of `regard predict RUN -f FILE`
+
+The store is moto's server on 127.0.0.1; the cluster is Ray's on this machine. Each worker has one torch thread. A rate
+counts from the first part that comes back to the last one, so that the start of Ray and of the workers is not in it.
+Memory is the resident set of each process, sampled five times a second: its growth after the first fifth, for a
+million rows. Needs an idle machine with two cores. Exit status 1 if a bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import filecmp
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from written import parse, write_json
+
+FASTER, GROWTH = 1.7, 100.0
+"""Least ratio of two workers to one; most MB that a million rows add."""
+BUCKET, FILES = "rows", 4
+PART_ROWS = 2048
+
+
+class Memory:
+    """The resident memory of this process's descendants, sampled by rows."""
+
+    def __init__(self, root: int) -> None:
+        self.root, self.rows = root, 0
+        self.samples: dict[int, list[tuple[int, float]]] = defaultdict(list)
+        self.names: dict[int, str] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+
+    def __enter__(self) -> Memory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _sample(self) -> None:
+        while not self._stop.wait(0.2):
+            for pid in [self.root, *below(self.root)]:
+                try:
+                    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+                    self.names[pid] = name_of(pid)
+                except OSError:
+                    continue
+                self.samples[pid].append((self.rows, pages * 4096 / 1e6))
+
+    def growth(self, pid: int, total: int) -> float | None:
+        """MB for each million rows after the first fifth: the slope between the medians of two halves."""
+        later = [(rows, size) for rows, size in self.samples[pid] if total / 5 <= rows < total]
+        if len(later) < 20:
+            return None
+        half = len(later) // 2
+        (row_a, size_a), (row_b, size_b) = (middle(some) for some in (later[:half], later[half:]))
+        return max(0.0, (size_b - size_a) / max(row_b - row_a, 1) * 1e6)
+
+
+def middle(samples: list[tuple[int, float]]) -> tuple[float, float]:
+    rows, sizes = zip(*samples, strict=True)
+    return sum(rows) / len(rows), sorted(sizes)[len(sizes) // 2]
+
+
+def below(root: int) -> list[int]:
+    """The processes that descend from a process."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except (OSError, ValueError, IndexError):
+                continue
+    found, more = [], [root]
+    while more:
+        more = [pid for pid, parent in parents.items() if parent in more]
+        found += more
+    return found
+
+
+def name_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode(errors="replace")
+
+
+def workers_of(root: int) -> list[int]:
+    """The actors that answer."""
+    return [pid for pid in below(root) if name_of(pid).startswith("ray::MapWorker")]
+
+
+def make_rows(count: int) -> list[str]:
+    """Words of letters as they follow each other in English words."""
+    letters, generator = "etaoinshrdlucmfwypvbgkjqxz", random.Random(0)
+    weights = [1 / (place + 3) for place in range(26)]
+    return ["".join(generator.choices(letters, weights, k=generator.randint(3, 12))) for _ in range(count)]
+
+
+@contextmanager
+def store(folder: Path, field: str, words: list[str]) -> Iterator[str]:
+    """The words as Parquet files in an S3-compatible store on this machine; gives their pattern."""
+    import boto3
+    import pyarrow
+    from moto.server import ThreadedMotoServer
+    from pyarrow import parquet
+
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+        os.environ.pop(name, None)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    port = server._server.server_port
+    os.environ |= {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+    client = boto3.client("s3")
+    client.create_bucket(Bucket=BUCKET)
+    size = -(-len(words) // FILES)
+    for number in range(FILES):
+        path = folder / f"rows-{number}.parquet"
+        parquet.write_table(pyarrow.table({field: words[number * size : (number + 1) * size]}), path)
+        client.upload_file(str(path), BUCKET, path.name)
+    try:
+        yield f"s3://{BUCKET}/*.parquet"
+    finally:
+        server.stop()
+
+
+def answered(run: str, pattern: str, out: Path, workers: int, seen: Callable[[int, float], None]) -> None:
+    from regard.shards import predict_files
+
+    total = 0
+
+    def progress(rows: int) -> None:
+        nonlocal total
+        total += rows
+        seen(total, time.monotonic())
+
+    predict_files(
+        run, [pattern], out, engine="ray", workers=workers, part_rows=PART_ROWS, threads=1, device="cpu",
+        overrides=["search.method=greedy"], progress=progress,
+    )  # fmt: skip
+
+
+def rate(times: list[tuple[int, float]]) -> float:
+    (first, begun), (last, ended) = times[0], times[-1]
+    return (last - first) / max(ended - begun, 1e-9)
+
+
+def same(out: Path, truth: Path) -> bool:
+    """Whether the parts in order are the file, byte by byte."""
+    whole = out.with_suffix(".jsonl")
+    with whole.open("wb") as file:
+        for part in sorted(out.glob("part-*.jsonl")):
+            file.write(part.read_bytes())
+    return filecmp.cmp(whole, truth, shallow=False)
+
+
+def plain(run: str, words: Path, truth: Path) -> tuple[float, float | None]:
+    """`regard predict RUN -f FILE`: the seconds, and its growth of memory for a million rows."""
+    command = [sys.executable, "-m", "regard", "predict", run, "-f", str(words), "--json", str(truth)]
+    command += ["--set", "search.method=greedy", "--device", "cpu", "--overwrite"]
+    begun = time.monotonic()
+    process = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.DEVNULL)
+    total = sum(1 for _ in words.open("rb"))
+    with Memory(process.pid) as memory:
+        while process.poll() is None:
+            memory.rows = _lines_written(truth)
+            time.sleep(0.2)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)}: status {process.returncode}")
+    return time.monotonic() - begun, memory.growth(process.pid, total)
+
+
+def _lines_written(path: Path) -> int:
+    """Lines in the temporary file that becomes `path`."""
+    some = list(path.parent.glob(f".{path.name}.*.regard-tmp"))
+    try:
+        return sum(chunk.count(b"\n") for chunk in iter_chunks(some[0])) if some else 0
+    except OSError:
+        return 0
+
+
+def iter_chunks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            yield chunk
+
+
+def on_ray(run: str, pattern: str, folder: Path, truth: Path, rows: int) -> dict[str, Any]:
+    """One worker, two workers with their memory, and two of which one is killed."""
+    made: dict[str, Any] = {}
+    times: dict[int, list[tuple[int, float]]] = {1: [], 2: []}
+    for workers in (1, 2):
+        with Memory(os.getpid()) as memory:
+
+            def seen(total: int, now: float, memory: Memory = memory, workers: int = workers) -> None:
+                memory.rows = total
+                times[workers].append((total, now))
+
+            answered(run, pattern, folder / f"of-{workers}", workers, seen)
+        grown = {
+            f"{'driver' if pid == os.getpid() else memory.names[pid]} {pid}": growth
+            for pid in list(memory.samples)
+            if (pid == os.getpid() or memory.names[pid].startswith("ray::"))
+            and "IDLE" not in memory.names[pid]
+            for growth in [memory.growth(pid, rows)]
+            if growth is not None
+        }
+        made[f"growth_{workers}"] = grown
+        made[f"rate_{workers}"] = rate(times[workers])
+        made[f"same_{workers}"] = same(folder / f"of-{workers}", truth)
+    killed: list[int] = []
+
+    def kill(total: int, now: float) -> None:
+        if not killed and total >= rows // 3:
+            killed.append(workers_of(os.getpid())[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    answered(run, pattern, folder / "killed", 2, kill)
+    made["killed"], made["same_killed"] = len(killed), same(folder / "killed", truth)
+    made["ratio"] = made["rate_2"] / made["rate_1"]
+    made["growth"] = max([*made["growth_1"].values(), *made["growth_2"].values()], default=None)
+    return made
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", nargs="*", choices=["memory", "ray", []], help="default: both")
+    parser.add_argument("--run", default="runs/g2p", help="a trained model with one text as its input")
+    parser.add_argument("--rows", type=int, default=200_000)
+    given = parse(parser)
+    what = given.what or ["memory", "ray"]
+    from regard.model.loading import read_spec
+
+    (name, column), *_ = read_spec(Path(given.run)).inputs.items()
+    with tempfile.TemporaryDirectory(prefix="regard-shards-") as temporary:
+        folder = Path(temporary)
+        os.environ["REGARD_CACHE"] = str(folder / "cache")
+        words, truth = make_rows(given.rows), folder / "truth.jsonl"
+        (folder / "words.txt").write_text("\n".join(words) + "\n")
+        seconds, growth = plain(given.run, folder / "words.txt", truth)
+        found: dict[str, Any] = {
+            "rows": given.rows,
+            "plain_rate": given.rows / seconds,
+            "plain_growth": growth,
+        }
+        bars = [
+            (
+                "predict -f: MB for a million rows",
+                growth,
+                growth is not None and growth <= GROWTH,
+                f"≤ {GROWTH:g}",
+            )
+        ]
+        if "ray" in what:
+            with store(folder, column.field or name, words) as pattern:
+                found |= on_ray(given.run, pattern, folder, truth, given.rows)
+            grown = found["growth"]
+            bars += [
+                ("two workers / one", found["ratio"], found["ratio"] >= FASTER, f"≥ {FASTER:g}"),
+                ("one worker: rows/s", found["rate_1"], True, ""),
+                ("two workers: rows/s", found["rate_2"], True, ""),
+                ("same as predict, 1 worker", found["same_1"], found["same_1"], "bytes"),
+                ("same as predict, 2 workers", found["same_2"], found["same_2"], "bytes"),
+                ("same, a worker killed", found["same_killed"], found["same_killed"] and found["killed"] == 1, "bytes"),
+                ("MB for a million rows, any process", grown, grown is not None and grown <= GROWTH, f"≤ {GROWTH:g}"),
+            ]  # fmt: skip
+        print(f"{given.rows:,} rows; predict: {found['plain_rate']:,.0f} rows/s with its start")
+        for about, value, met, bar in bars:
+            shown = f"{value:,.2f}" if isinstance(value, float) else str(value)
+            print(f"{about:38} {shown:>12}  {bar:8} {'' if met else 'missed'}")
+        write_json(given.json, found)
+    sys.exit(not all(met for _, _, met, _ in bars))
+
+
+if __name__ == "__main__":
+    main()
