@@ -31,7 +31,7 @@ from tests.documents.pages import ROOT
 PAGE = ROOT / "docs" / "machines.md"
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.S | re.M)
 FOR_BASH = re.compile(r"[|<>;$*`&]|^\w+=")
-PORT = re.compile(r"(?:--port[ =]|(?:127\.0\.0\.1|localhost):)(\d{4,5})\b")
+PORT = re.compile(r"(?:--port[ =]|http\.server |(?:127\.0\.0\.1|localhost):)(\d{4,5})\b")
 PATIENCE = 60.0
 PROGRAMS = {
     "regard": "-m regard",
