@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 RECIPES = sorted((ROOT / "recipes").glob("*.yaml"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-KEYS = "inputs|outputs|truth|encoder|decoder|attention|search|training|data|metrics"
+KEYS = "inputs|outputs|truth|encoder|decoder|attention|search|training|data|metrics|sweep"
 
 
 @dataclass(frozen=True)

@@ -127,3 +127,13 @@ def test_files_from_anywhere(place: Place) -> None:
     assert len(printed[-1].printed.splitlines()) == 20
     recorded = json.loads((place.folder / "runs" / "remote" / "metrics.json").read_text())["data"]["train"]
     assert next(iter(recorded)).startswith("http://127.0.0.1:")
+
+
+@runs("Search over settings")
+def test_search_over_settings(place: Place) -> None:
+    pytest.importorskip("optuna")
+    printed = place.run("Search over settings")
+    assert all("best  trial" in one.printed for one in printed)
+    for sweep, count in (("my", 4), ("grid", 2)):
+        assert len(list((place.folder / "sweeps" / sweep / "trials").iterdir())) == count
+        assert (place.folder / "sweeps" / sweep / "sweep.html").is_file()
