@@ -9,8 +9,7 @@ from typing import Any
 from regard.errors import RegardError
 from regard.export.exporter import Exporter
 from regard.export.exporting import output_of, reason_of
-from regard.export.recipes import examples
-from regard.export.recording import record
+from regard.export.recipes import programs
 from regard.parts import names, part
 
 
@@ -34,7 +33,7 @@ def possible(model: Any, output: str | None = None) -> Iterator[tuple[str, str]]
 def _recorded(model: Any, output: str) -> str:
     """Why torch cannot record this model; empty if it can."""
     try:
-        for graph in record(model.network, output, examples(model)).graphs:
+        for graph in programs(model, output).graphs:
             graph.program  # noqa: B018
     except RegardError as error:
         return str(error.what)

@@ -53,7 +53,11 @@ class Graph:
         shapes = tuple({axis: sizes[name] for axis, name in one.items()} for one in self.axes.values())
         with torch.no_grad(), answering(self), warnings.catch_warnings(), portably():
             warnings.simplefilter("ignore")
-            return torch.export.export(self.module, self.example, dynamic_shapes=(shapes,), strict=False)
+            program = torch.export.export(self.module, self.example, dynamic_shapes=(shapes,), strict=False)
+        for part in program.graph_module.modules():
+            for node in part.graph.nodes if isinstance(part, torch.fx.GraphModule) else ():
+                node.meta.pop("stack_trace", None)  # paths of this machine
+        return program
 
     @property
     def network(self) -> nn.Module:
@@ -68,11 +72,13 @@ class Graphs:
     state    outputs of the encoder that every step replaces: (B, 1, …) before the first step, then (B, K, …)
     looks    the memories that a step attends to
     timed    whether a step also reads its position
+    recipes  how the inputs are read, as their columns give it (`Column.exported`)
     grids    rows and columns of the memories that are grids
     begin, end, forbidden, longest   see `Stepwise`; longest: the limits of the lengths 1 and 2, which are linear
     """
 
     graphs: tuple[Graph, ...]
+    recipes: Mapping[str, Mapping[str, Any]]
     shared: tuple[str, ...] = ()
     state: tuple[str, ...] = ()
     looks: tuple[str, ...] = ()

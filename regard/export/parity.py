@@ -51,12 +51,12 @@ class Parity:
         return f"{self.rows} rows: probabilities to {self.outputs:.1g}, attention to {self.attention:.1g}"
 
 
-def compare(graphs: Graphs, recipes: Mapping[str, Mapping[str, Any]], run: Run) -> Parity:
+def compare(graphs: Graphs, run: Run) -> Parity:
     """Compare the programs with the modules. An error tells where they differ too much."""
     found = Parity()
     with torch.no_grad(), without_fast_paths():
         for seed, (rows, longest) in enumerate(SHAPES):
-            example = Example.made_up(recipes, _lengths(recipes, rows, longest), seed)
+            example = Example.made_up(graphs.recipes, _lengths(graphs.recipes, rows, longest), seed)
             given = dict(zip(example.names, example.tensors, strict=True))
             if not graphs.state:
                 graph = graphs.named(ANSWER)

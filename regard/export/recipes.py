@@ -10,7 +10,7 @@ import torch
 
 from regard.export.graphs import Graphs
 from regard.export.inputs import FORMS, Example
-from regard.export.recording import ROWS
+from regard.export.recording import ROWS, record
 from regard.model import Model
 from regard.version import __version__
 
@@ -61,6 +61,11 @@ def examples(model: Model) -> tuple[Example, Example]:
         }
         made.append(Example.made_up(recipes, lengths))
     return made[0], made[1]
+
+
+def programs(model: Model, output: str) -> Graphs:
+    """The output of a model as programs: an encoder and a step, or one that answers at once."""
+    return record(model.network, output, examples(model))
 
 
 def description(model: Model, output: str, graphs: Graphs, files: dict[str, str]) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def _at_once(network: Network, output: str, examples: tuple[Example, Example]) -
     begun = network.memories(output, network.encode(examples[0].collated(examples[0].tensors)))  # type: ignore[arg-type]
     given = [example.tensors for example in examples]
     graph = axes.graph(ANSWER, module, examples[0].names, outputs, given)
-    return Graphs((graph,), grids=_grids(begun))
+    return Graphs((graph,), examples[0].recipes, grids=_grids(begun))
 
 
 def _stepwise(network: Network, output: str, examples: tuple[Example, Example]) -> Graphs:
@@ -120,6 +120,7 @@ def _stepwise(network: Network, output: str, examples: tuple[Example, Example]) 
     encoder = axes.graph(ENCODER, encoding, examples[0].names, outputs, tensors)
     return Graphs(
         (encoder, stepping),
+        examples[0].recipes,
         step.shared,
         step.state,
         step.looks,

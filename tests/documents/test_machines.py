@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from regard import Model
 from regard.fitting.experiment import Experiment
 from tests.documents.sections import FENCE, OWNERS, PAGE, SPEC, Place, runs, sections
 
@@ -137,3 +138,17 @@ def test_search_over_settings(place: Place) -> None:
     for sweep, count in (("my", 4), ("grid", 2)):
         assert len(list((place.folder / "sweeps" / sweep / "trials").iterdir())) == count
         assert (place.folder / "sweeps" / sweep / "sweep.html").is_file()
+
+
+@runs("Export a model")
+def test_export_a_model(place: Place) -> None:
+    for package in ("onnxruntime", "onnxscript"):
+        pytest.importorskip(package)
+    from tests.export import onnx_checks
+
+    place.run("Export a model")
+    exported = place.folder / "my-onnx"
+    onnx_checks.folder_told(exported)
+    onnx_checks.axes_named(exported)
+    words = ["a", "b", "ab", "bab", "aabbab", "babababababababababab"]
+    onnx_checks.answers_alike(Model.load("runs/my", device="cpu"), exported, words, beam=3)

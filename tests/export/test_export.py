@@ -1,10 +1,9 @@
-"""A model in ONNX answers as ours, with the same attention, without torch; a failed export leaves nothing."""
+"""What cannot be exported is said before anything is written, and nothing of others is replaced. The answers of an
+export are checked where the commands of its page are run (`tests/documents/test_machines.py`), and by bench/export.py.
+"""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,23 +13,10 @@ import pytest
 
 from regard import Model
 from regard.errors import RegardError
-from regard.export import export, parity, recipes
-from regard.export.exporting import check_free
-from regard.export.recording import record
-from regard.parts import names
-from tests.export.small import TRANSFORMER, UNSEEN, saved, trained
+from regard.export import Exporter, compare, export, programs
+from regard.parts import names, registry
+from tests.export.small import TRANSFORMER, saved, trained
 
-WITHOUT_TORCH = """
-import sys
-class Refused:
-    def find_spec(self, name, *given):
-        if name.partition(".")[0] in ("torch", "regard"):
-            raise ImportError(f"{name} is not here")
-sys.meta_path.insert(0, Refused())
-sys.argv = sys.argv[1:]
-import runpy
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
 Command = Callable[..., tuple[int, str, str]]
 
 
@@ -42,61 +28,40 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
     )
 
 
-@pytest.fixture(scope="session")
-def exported(model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("onnxruntime")
-    return export(model, tmp_path_factory.mktemp("export") / "my")
+class Spelled(Exporter):
+    """The number of weights, as an exporter of somebody else's would write it."""
+
+    @classmethod
+    def refused(cls, model: Any, output: str) -> str:
+        return ""
+
+    @classmethod
+    def write(cls, model: Any, output: str, folder: Path) -> list[str]:
+        (folder / "count.txt").write_text(str(sum(one.numel() for one in model.network.parameters())))
+        return [f"- `count.txt`: the weights of {output}"]
 
 
-def test_onnx_answers_without_torch(model: Model, exported: Path, tmp_path: Path) -> None:
-    (tmp_path / "inputs.txt").write_text("\n".join(UNSEEN) + "\n", encoding="utf-8")
-    program = tmp_path / "without.py"
-    program.write_text(WITHOUT_TORCH)
-    given = [str(exported / "run.py"), "-f", str(tmp_path / "inputs.txt"), "--json"]
-    done = subprocess.run([sys.executable, str(program), *given], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    theirs = [json.loads(line) for line in done.stdout.splitlines()]
-    ours = model.predict(UNSEEN)
-    assert len({answer.text for answer in ours}) > 3, "the answers should differ"
-    assert [one["text"] for one in theirs] == [one.text for one in ours]
-    for mine, other in zip(ours, theirs, strict=True):
-        np.testing.assert_allclose(other["attention"]["source"], mine.trace.attention["source"], atol=1e-5)
-
-
-def test_the_folder_says_what_it_holds(exported: Path) -> None:
-    names_ = {path.name for path in exported.iterdir()}
-    assert names_ == {"encoder.onnx", "step.onnx", "model.json", "run.py", "README.md", "manifest.json"}
-    readme = (exported / "README.md").read_text(encoding="utf-8")
-    told = json.loads((exported / "model.json").read_text(encoding="utf-8"))
-    assert told["digest"] in readme and "python run.py" in readme
-    assert told["search"] == {
-        "method": "beam", "beam": 3, "length_penalty": 1.0, "n_best": 1, "min_length": 0, "max_length": None,
-        "replace_unknown": False,
-    }  # fmt: skip
-
-
-def test_axes_of_any_length_have_names(exported: Path) -> None:
-    onnx = pytest.importorskip("onnx")
-    step = onnx.load(str(exported / "step.onnx")).graph
-    shapes = {
-        value.name: [size.dim_param or size.dim_value for size in value.type.tensor_type.shape.dim]
-        for value in (*step.input, *step.output)
-    }
-    assert shapes["tokens"] == ["rows", "hypotheses"]
-    assert shapes["attention.source"] == ["rows", "hypotheses", shapes["memory.source.mask"][1]]
-
-
-def test_only_an_export_is_replaced(model: Model, exported: Path, tmp_path: Path) -> None:
-    check_free(exported)
-    (tmp_path / "notes.txt").write_text("mine")
+def test_only_an_export_is_replaced(model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.PARTS["exporter"], "spelled", Spelled)
+    out = tmp_path / "out"
+    for _ in range(2):
+        assert export(model, out, to="spelled") == out
+    assert {path.name for path in out.iterdir()} == {"count.txt", "README.md", "manifest.json"}
+    assert "the weights of target" in (out / "README.md").read_text(encoding="utf-8")
+    (out / "count.txt").write_text("7")
+    with pytest.raises(RegardError, match="was changed since"):
+        export(model, out, to="spelled")
+    export(model, out, to="spelled", overwrite=True)
+    assert (out / "count.txt").read_text() != "7"
+    (out / "notes.txt").write_text("mine")
     with pytest.raises(RegardError, match="not written by an export"):
-        export(model, tmp_path)
-    assert (tmp_path / "notes.txt").read_text() == "mine" and len(list(tmp_path.iterdir())) == 1
+        export(model, out, to="spelled", overwrite=True)
+    assert (out / "notes.txt").read_text() == "mine" and [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_a_difference_is_found(model: Model) -> None:
     """Parity against the modules themselves with one attention weight moved."""
-    graphs = record(model.network, "target", recipes.examples(model))
+    graphs = programs(model, "target")
 
     def run(name: str, given: Mapping[str, np.ndarray], moved: float = 0.0) -> dict[str, np.ndarray]:
         import torch
@@ -108,10 +73,10 @@ def test_a_difference_is_found(model: Model) -> None:
             outputs["attention.source"][0, 0, 0] += moved
         return outputs
 
-    found = parity.compare(graphs, recipes.input_recipes(model), run)
+    found = compare(graphs, run)
     assert found.rows == 14 and found.attention < 1e-6
     with pytest.raises(RegardError, match=r"differ by .* in attention.source"):
-        parity.compare(graphs, recipes.input_recipes(model), lambda *given: run(*given, moved=2e-5))
+        compare(graphs, lambda *given: run(*given, moved=2e-5))
 
 
 def test_a_failed_export_leaves_nothing(
@@ -120,7 +85,7 @@ def test_a_failed_export_leaves_nothing(
     def fail(*given: Any) -> None:
         raise RuntimeError("torch cannot record this.\nmore lines")
 
-    monkeypatch.setattr("regard.export.exporters.torch.record", fail)
+    monkeypatch.setattr("regard.export.recipes.record", fail)
     with pytest.raises(RegardError, match=r"torch cannot record this\. Nothing was written"):
         export(model, tmp_path / "out", to="torch")
     assert list(tmp_path.iterdir()) == []

@@ -15,7 +15,6 @@ from PIL import Image
 from regard import Model
 from regard.data.columns import ImageColumn, TextColumn
 from regard.export import recipes, runner
-from regard.export.recording import record
 from regard.nn.path import without_fast_paths
 from tests.export.small import TRANSFORMER, UNSEEN, trained
 
@@ -72,7 +71,7 @@ class Played(runner.Exported):
 
     def __init__(self, model: Model, folder: Path, **search: Any) -> None:
         output = next(iter(model.spec.outputs))
-        self.graphs = record(model.network, output, recipes.examples(model))
+        self.graphs = recipes.programs(model, output)
         files = {graph.name: "" for graph in self.graphs.graphs}
         told = recipes.description(model, output, self.graphs, files)
         (folder / "model.json").write_text(json.dumps(told), encoding="utf-8")

@@ -16,7 +16,6 @@ from regard.export import recipes
 from regard.export.exporter import Exporter
 from regard.export.graphs import Graph
 from regard.export.parity import compare
-from regard.export.recording import record
 from regard.parts import register
 
 RUNNER = Path(__file__).parents[1] / "runner.py"
@@ -36,11 +35,11 @@ class OnnxExporter(Exporter):
 
     @classmethod
     def write(cls, model: Any, output: str, folder: Path) -> list[str]:
-        graphs = record(model.network, output, recipes.examples(model))
+        graphs = recipes.programs(model, output)
         files = {graph.name: f"{graph.name}.onnx" for graph in graphs.graphs}
         for graph in graphs.graphs:
             _write(graph, folder / files[graph.name])
-        found = compare(graphs, recipes.input_recipes(model), _runner(graphs.graphs, folder))
+        found = compare(graphs, _runner(graphs.graphs, folder))
         told = recipes.description(model, output, graphs, files)
         (folder / "model.json").write_text(
             json.dumps(told, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
@@ -89,14 +88,18 @@ def _write(graph: Graph, path: Path) -> None:
             made.save(str(path))
     finally:
         logging.disable(before)
-    _name_axes(path, graph)
+    _tidy(path, graph)
 
 
-def _name_axes(path: Path, graph: Graph) -> None:
-    """Give the axes of any length their names instead of torch's symbols."""
+def _tidy(path: Path, graph: Graph) -> None:
+    """Give the axes of any length their names instead of torch's symbols, and remove torch's notes, which hold paths of
+    this machine."""
     import onnx
 
     model = onnx.load(str(path))
+    _without_notes(model.graph)
+    for function in model.functions:
+        _without_notes(function)
     known: dict[str, str] = {}
     for value in model.graph.input:
         for axis, size in enumerate(value.type.tensor_type.shape.dim):
@@ -107,6 +110,27 @@ def _name_axes(path: Path, graph: Graph) -> None:
             if size.dim_param in known:
                 size.dim_param = known[size.dim_param]
     onnx.save(model, str(path))
+
+
+def _without_notes(part: Any) -> None:
+    """Remove the notes of a graph or a function, of its nodes and of the graphs inside them."""
+    values = [
+        getattr(part, name)
+        for name in ("input", "output", "value_info", "initializer")
+        if hasattr(part, name)
+    ]
+    for one in (
+        part,
+        *part.node,
+        *(value for several in values for value in several if hasattr(value, "metadata_props")),
+    ):
+        one.ClearField("metadata_props")
+        one.ClearField("doc_string")
+    for node in part.node:
+        for attribute in node.attribute:
+            for inside in (attribute.g, *attribute.graphs):
+                if inside.node:
+                    _without_notes(inside)
 
 
 def _runner(graphs: tuple[Graph, ...], folder: Path) -> Any:

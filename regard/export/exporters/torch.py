@@ -15,7 +15,6 @@ from regard.export import recipes
 from regard.export.exporter import Exporter
 from regard.export.graphs import Graph
 from regard.export.parity import compare
-from regard.export.recording import record
 from regard.parts import register
 
 
@@ -32,14 +31,14 @@ class TorchExporter(Exporter):
 
     @classmethod
     def write(cls, model: Any, output: str, folder: Path) -> list[str]:
-        graphs = record(model.network, output, recipes.examples(model))
+        graphs = recipes.programs(model, output)
         files = {graph.name: f"{graph.name}.pt2" for graph in graphs.graphs}
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for graph in graphs.graphs:
                 cls.put(graph, folder / files[graph.name])
             opened = {graph.name: cls.opened(folder / files[graph.name]) for graph in graphs.graphs}
-            found = compare(graphs, recipes.input_recipes(model), _runner(graphs.graphs, opened))
+            found = compare(graphs, _runner(graphs.graphs, opened))
         told = recipes.description(model, output, graphs, files)
         written = json.dumps(told, ensure_ascii=False, indent=1) + "\n"
         (folder / "model.json").write_text(written, encoding="utf-8")
