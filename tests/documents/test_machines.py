@@ -152,3 +152,16 @@ def test_export_a_model(place: Place) -> None:
     onnx_checks.axes_named(exported)
     words = ["a", "b", "ab", "bab", "aabbab", "babababababababababab"]
     onnx_checks.answers_alike(Model.load("runs/my", device="cpu"), exported, words, beam=3)
+
+
+@runs("Serve a model")
+def test_serve_a_model(place: Place) -> None:
+    for needed in ("starlette", "uvicorn", "prometheus_client", "tritonclient.http"):
+        pytest.importorskip(needed)
+    printed = {ran.command: ran.printed for ran in place.run("Serve a model")}
+    answer = place.run_line("regard predict runs/my aab").strip()
+    asked = [text for command, text in printed.items() if command.startswith("regard ask")]
+    assert asked[0].strip() == asked[2].strip() == answer
+    assert len(asked[1].splitlines()) > 3
+    counted = next(text for command, text in printed.items() if "/metrics" in command)
+    assert 'route="/predict",status="200"} 3.0' in counted
