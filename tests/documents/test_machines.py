@@ -10,6 +10,7 @@ A test prepares what its section needs beyond the files of `place`, runs the sec
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -103,10 +104,31 @@ def test_a_section_fails_with_its_command(place: Place) -> None:
     assert set(sections(page)) == {"A"}
 
 
+@runs("Train on several devices")
+def test_train_on_several_devices(place: Place) -> None:
+    place.run("Train on several devices")
+    with (place.folder / "runs" / "two" / "log.csv").open() as file:
+        assert [row["step"] for row in csv.DictReader(file)] == ["3", "6", "9"]
+    assert (place.folder / "runs" / "torchrun" / "model.safetensors").is_file()
+
+
 @runs("Keep track of runs")
 def test_keep_track_of_runs(place: Place) -> None:
+    """MLflow holds what log.csv holds, in one run that was resumed."""
+    tracking = pytest.importorskip("mlflow.tracking")
     place.run("Keep track of runs")
+    run = place.folder / "runs" / "flow"
     assert list((place.folder / "runs" / "board" / "tensorboard").glob("events.out.tfevents.*"))
+    client = tracking.MlflowClient(tracking_uri=f"sqlite:///{run / 'mlflow.db'}")
+    (found,) = client.search_runs([client.get_experiment_by_name("regard").experiment_id])
+    assert found.info.status == "FINISHED" and found.info.run_name == "flow"
+    assert found.data.tags["team"] == "words" and found.data.params["encoder.size"] == "8"
+    with (run / "log.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    for name in ("loss", "dev.loss"):
+        history = client.get_metric_history(found.info.run_id, name)
+        assert [one.step for one in history] == [int(row["step"]) for row in rows] == [3, 6, 9]
+        assert [one.value for one in history] == pytest.approx([float(row[name]) for row in rows], rel=1e-6)
 
 
 @runs("Answer many rows")
