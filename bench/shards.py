@@ -3,9 +3,10 @@
     python bench/shards.py                          200,000 rows of Parquet in an S3-compatible store, with runs/g2p
     python bench/shards.py --run RUN --rows 20000   another model, fewer rows
     python bench/shards.py memory                   only the memory of `regard predict RUN -f FILE`
+    python bench/shards.py rate --set search.method=greedy
 
 The store is moto's server on 127.0.0.1; the cluster is Ray's on this machine. Each worker has one torch thread. A rate
-counts from the first part that comes back to the last one, so that the start of Ray and of the workers is not in it.
+counts from the first quarter of the rows on, so that the start of Ray and of the workers is not in it.
 Memory is the resident set of each process, sampled five times a second: its growth after the first fifth, for a
 million rows. Needs an idle machine with two cores. Exit status 1 if a bar is missed.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import filecmp
+import logging
 import os
 import random
 import signal
@@ -121,6 +123,7 @@ def store(folder: Path, field: str, words: list[str]) -> Iterator[str]:
 
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
         os.environ.pop(name, None)
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     port = server._server.server_port
@@ -144,7 +147,9 @@ def store(folder: Path, field: str, words: list[str]) -> Iterator[str]:
         server.stop()
 
 
-def answered(run: str, pattern: str, out: Path, workers: int, seen: Callable[[int, float], None]) -> None:
+def answered(
+    run: str, pattern: str, out: Path, workers: int, changes: list[str], seen: Callable[[int, float], None]
+) -> None:
     from regard.shards import predict_files
 
     total = 0
@@ -156,12 +161,13 @@ def answered(run: str, pattern: str, out: Path, workers: int, seen: Callable[[in
 
     predict_files(
         run, [pattern], out, engine="ray", workers=workers, part_rows=PART_ROWS, threads=1, device="cpu",
-        overrides=["search.method=greedy"], progress=progress,
+        overrides=changes, progress=progress,
     )  # fmt: skip
 
 
 def rate(times: list[tuple[int, float]]) -> float:
-    (first, begun), (last, ended) = times[0], times[-1]
+    start = next(place for place, (rows, _) in enumerate(times) if rows >= times[-1][0] / 4)
+    (first, begun), (last, ended) = times[start], times[-1]
     return (last - first) / max(ended - begun, 1e-9)
 
 
@@ -174,10 +180,10 @@ def same(out: Path, truth: Path) -> bool:
     return filecmp.cmp(whole, truth, shallow=False)
 
 
-def plain(run: str, words: Path, truth: Path) -> tuple[float, float | None]:
+def plain(run: str, words: Path, truth: Path, changes: list[str]) -> tuple[float, float | None]:
     """`regard predict RUN -f FILE`: the seconds, and its growth of memory for a million rows."""
     command = [sys.executable, "-m", "regard", "predict", run, "-f", str(words), "--json", str(truth)]
-    command += ["--set", "search.method=greedy", "--device", "cpu", "--overwrite"]
+    command += ["--device", "cpu", "--overwrite", *(one for change in changes for one in ("--set", change))]
     begun = time.monotonic()
     process = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.DEVNULL)
     total = sum(1 for _ in words.open("rb"))
@@ -205,90 +211,100 @@ def iter_chunks(path: Path) -> Iterator[bytes]:
             yield chunk
 
 
-def on_ray(run: str, pattern: str, folder: Path, truth: Path, rows: int) -> dict[str, Any]:
-    """One worker, two workers with their memory, and two of which one is killed."""
+def rates(run: str, pattern: str, folder: Path, changes: list[str], rows: int) -> dict[str, Any]:
+    """One worker, then two: their rates, and the growth of every process for a million rows."""
     made: dict[str, Any] = {}
-    times: dict[int, list[tuple[int, float]]] = {1: [], 2: []}
     for workers in (1, 2):
+        times: list[tuple[int, float]] = []
         with Memory(os.getpid()) as memory:
 
-            def seen(total: int, now: float, memory: Memory = memory, workers: int = workers) -> None:
+            def seen(total: int, now: float, memory: Memory = memory, times: Any = times) -> None:
                 memory.rows = total
-                times[workers].append((total, now))
+                times.append((total, now))
 
-            answered(run, pattern, folder / f"of-{workers}", workers, seen)
-        grown = {
-            f"{'driver' if pid == os.getpid() else memory.names[pid]} {pid}": growth
-            for pid in list(memory.samples)
-            if (pid == os.getpid() or memory.names[pid].startswith("ray::"))
-            and "IDLE" not in memory.names[pid]
-            for growth in [memory.growth(pid, rows)]
-            if growth is not None
-        }
-        made[f"growth_{workers}"] = grown
-        made[f"rate_{workers}"] = rate(times[workers])
-        made[f"same_{workers}"] = same(folder / f"of-{workers}", truth)
-    killed: list[int] = []
-
-    def kill(total: int, now: float) -> None:
-        if not killed and total >= rows // 3:
-            killed.append(workers_of(os.getpid())[0])
-            os.kill(killed[0], signal.SIGKILL)
-
-    answered(run, pattern, folder / "killed", 2, kill)
-    made["killed"], made["same_killed"] = len(killed), same(folder / "killed", truth)
+            answered(run, pattern, folder / f"of-{workers}", workers, changes, seen)
+        made[f"growth_{workers}"] = grown(memory, rows)
+        made[f"rate_{workers}"] = rate(times)
     made["ratio"] = made["rate_2"] / made["rate_1"]
     made["growth"] = max([*made["growth_1"].values(), *made["growth_2"].values()], default=None)
     return made
 
 
+def grown(memory: Memory, rows: int) -> dict[str, float]:
+    """The growth of the driver and of every worker."""
+    names = {pid: memory.names.get(pid, "") for pid in list(memory.samples)}
+    ours = [pid for pid, name in names.items() if pid == os.getpid() or name.startswith("ray::Map")]
+    found = {
+        f"{'driver' if pid == os.getpid() else names[pid]} {pid}": memory.growth(pid, rows) for pid in ours
+    }
+    return {name: growth for name, growth in found.items() if growth is not None}
+
+
+def killed(run: str, pattern: str, out: Path, changes: list[str], rows: int) -> int:
+    """Two workers, of which one is killed after a third of the rows; how many were."""
+    dead: list[int] = []
+
+    def kill(total: int, now: float) -> None:
+        if not dead and total >= rows // 3:
+            dead.append(workers_of(os.getpid())[0])
+            os.kill(dead[0], signal.SIGKILL)
+
+    answered(run, pattern, out, 2, changes, kill)
+    return len(dead)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="*", choices=["memory", "ray", []], help="default: both")
+    parser.add_argument("what", nargs="*", help="some of memory, rate, kill; default: all")
     parser.add_argument("--run", default="runs/g2p", help="a trained model with one text as its input")
     parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change the search")
     given = parse(parser)
-    what = given.what or ["memory", "ray"]
+    what = given.what or ["memory", "rate", "kill"]
     from regard.model.loading import read_spec
 
     (name, column), *_ = read_spec(Path(given.run)).inputs.items()
+    found: dict[str, Any] = {"rows": given.rows, "run": given.run, "set": given.set}
+    bars: list[tuple[str, Any, bool, str]] = []
+
+    def bar(about: str, value: Any, met: bool = True, limit: str = "") -> None:
+        bars.append((about, value, met, limit))
+
     with tempfile.TemporaryDirectory(prefix="regard-shards-") as temporary:
         folder = Path(temporary)
         os.environ["REGARD_CACHE"] = str(folder / "cache")
         words, truth = make_rows(given.rows), folder / "truth.jsonl"
         (folder / "words.txt").write_text("\n".join(words) + "\n")
-        seconds, growth = plain(given.run, folder / "words.txt", truth)
-        found: dict[str, Any] = {
-            "rows": given.rows,
-            "plain_rate": given.rows / seconds,
-            "plain_growth": growth,
-        }
-        bars = [
-            (
-                "predict -f: MB for a million rows",
+        if "memory" in what or "kill" in what:
+            seconds, growth = plain(given.run, folder / "words.txt", truth, given.set)
+            found |= {"plain_rate": given.rows / seconds, "plain_growth": growth}
+            bar("predict: rows/s, with its start", found["plain_rate"])
+            bar(
+                "predict: MB for a million rows",
                 growth,
                 growth is not None and growth <= GROWTH,
                 f"≤ {GROWTH:g}",
             )
-        ]
-        if "ray" in what:
-            with store(folder, column.field or name, words) as pattern:
-                found |= on_ray(given.run, pattern, folder, truth, given.rows)
-            grown = found["growth"]
-            bars += [
-                ("two workers / one", found["ratio"], found["ratio"] >= FASTER, f"≥ {FASTER:g}"),
-                ("one worker: rows/s", found["rate_1"], True, ""),
-                ("two workers: rows/s", found["rate_2"], True, ""),
-                ("same as predict, 1 worker", found["same_1"], found["same_1"], "bytes"),
-                ("same as predict, 2 workers", found["same_2"], found["same_2"], "bytes"),
-                ("same, a worker killed", found["same_killed"], found["same_killed"] and found["killed"] == 1, "bytes"),
-                ("MB for a million rows, any process", grown, grown is not None and grown <= GROWTH, f"≤ {GROWTH:g}"),
-            ]  # fmt: skip
-        print(f"{given.rows:,} rows; predict: {found['plain_rate']:,.0f} rows/s with its start")
-        for about, value, met, bar in bars:
-            shown = f"{value:,.2f}" if isinstance(value, float) else str(value)
-            print(f"{about:38} {shown:>12}  {bar:8} {'' if met else 'missed'}")
-        write_json(given.json, found)
+        with store(folder, column.field or name, words) as pattern:
+            if "rate" in what:
+                found |= rates(given.run, pattern, folder, given.set, given.rows)
+                growth = found["growth"]
+                bar("one worker: rows/s", found["rate_1"])
+                bar("two workers: rows/s", found["rate_2"])
+                bar("two workers / one", found["ratio"], found["ratio"] >= FASTER, f"≥ {FASTER:g}")
+                bar("driver, workers: MB for a million rows", growth, growth is not None and growth <= GROWTH, f"≤ {GROWTH:g}")  # fmt: skip  # noqa: E501
+            if "kill" in what:
+                found["killed"] = killed(given.run, pattern, folder / "killed", given.set, given.rows)
+                bar("workers killed", found["killed"], found["killed"] == 1, "= 1")
+            for out in (folder / "of-1", folder / "of-2", folder / "killed"):
+                if out.exists() and truth.exists():
+                    found[f"same_{out.name}"] = equal = same(out, truth)
+                    bar(f"{out.name}: the bytes of predict", equal, equal)
+    print(f"{given.rows:,} rows, {given.run}")
+    for about, value, met, limit in bars:
+        shown = f"{value:,.2f}" if isinstance(value, float) else str(value)
+        print(f"{about:40} {shown:>12}  {limit:6} {'' if met else 'missed'}")
+    write_json(given.json, found)
     sys.exit(not all(met for _, _, met, _ in bars))
 
 

@@ -120,7 +120,6 @@ def _cluster(ray: Any, workers: int) -> Iterator[None]:
         "num_cpus": workers,
         "include_dashboard": False,
         "object_store_memory": STORE,
-        "_node_ip_address": "127.0.0.1",
     }
     # The path of a socket has at most 107 characters, so that Ray's folder stands in that of temporary files.
     with TemporaryDirectory(prefix="regard-ray-", ignore_cleanup_errors=True) as folder:
