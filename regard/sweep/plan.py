@@ -8,11 +8,12 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
-from regard.errors import Message, Option, RegardError
+from regard.errors import Message, MissingExtra, Option, RegardError
 from regard.errors.remedies import flow
 from regard.fitting.experiment import inferred, name_of_run
 from regard.metrics import metric as metric_of
@@ -132,6 +133,8 @@ def make_plan(
     device: str | None = None,
 ) -> SweepPlan:
     """The plan of a sweep, with all that is wrong refused. What is not given comes from the key `sweep` of the spec."""
+    if find_spec("optuna") is None:
+        raise MissingExtra("optuna", "sweep", "a search over settings")
     base = inferred(what, changes, source=list(source) or None, target=target).spec
     own = base.sweep
     ranges = {**given_ranges(own.vary, "sweep.vary"), **given_ranges(vary)}

@@ -26,22 +26,32 @@ def run_sweep(plan: SweepPlan, *, quiet: bool = False) -> Sweep:
     """Work on the study of a plan until all its trials are done, and return what it found."""
     check_data(plan)
     open_folder(plan)
-    with open_study(plan) as study, make_shown(study, quiet=quiet) as shown:
-        while study.unfinished():
-            taken = study.next()
-            if taken is None:
-                shown.waiting()
-                time.sleep(WAITING)
-                continue
-            _work(study, taken, shown)
-        found = sweep_of(study)
-        if found.best is not None:
-            _look_at_test(study, found)
+    shown: Shown | None = None
+    try:
+        with open_study(plan) as study, make_shown(study, quiet=quiet) as shown:
+            _work_on_all(study, shown)
             found = sweep_of(study)
-            write_best(plan, found)
-        found.page = write_page(plan, found, study)
+            if found.best is not None:
+                _look_at_test(study, found)
+                found = sweep_of(study)
+                write_best(plan, found)
+            found.page = write_page(plan, found, study)
+    except (KeyboardInterrupt, SystemExit):
+        if shown is not None:
+            shown.interrupted()
+        raise
     shown.end(found)
     return found
+
+
+def _work_on_all(study: SweepStudy, shown: Shown) -> None:
+    """Take one trial after the other, until none is left; then wait for other processes, some of which may die."""
+    while study.unfinished():
+        taken = study.next()
+        if taken is None:
+            time.sleep(WAITING)
+        else:
+            _work(study, taken, shown)
 
 
 def check_data(plan: SweepPlan) -> None:
@@ -52,7 +62,6 @@ def check_data(plan: SweepPlan) -> None:
 
 def _work(study: SweepStudy, taken: Taken, shown: Shown) -> None:
     """Train one trial, and tell what became of it."""
-    shown.begins(taken)
     began = time.monotonic()
     try:
         study.complete(taken, train_trial(study, taken))

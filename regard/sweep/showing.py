@@ -30,11 +30,9 @@ class Shown:
     def __init__(self, study: SweepStudy, console: Console) -> None:
         self.study, self.console = study, console
 
-    def begins(self, taken: Taken) -> None:
-        """A trial of this process begins."""
-
-    def waiting(self) -> None:
-        """Other processes work on what is left."""
+    def interrupted(self) -> None:
+        """This process stops before the sweep is done."""
+        self.console.print("the sweep stopped; the same command continues it", highlight=False)
 
     def ended(self, taken: Taken, seconds: float) -> None:
         """A trial of this process has ended."""
@@ -60,11 +58,6 @@ class Shown:
         say = self.console.print
         best = found.best
         if best is None:
-            reasons = list(dict.fromkeys(one.reason for one in found.trials if one.reason))
-            say(
-                f"[yellow]no trial is done[/yellow]{escape(': ' + reasons[0]) if reasons else ''}",
-                highlight=False,
-            )
             return
         spread = f" ± {stdev(best.seeds.values()):.2g}" if len(best.seeds) > 1 else ""
         say(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from regard.errors import MissingExtra, Option, RegardError
+from regard.errors import Option, RegardError
 from regard.private.studies import continued_trial
 from regard.sweep.claims import Claims
 from regard.sweep.plan import SweepPlan
@@ -143,10 +143,8 @@ def _drawn(trial: Trial, path: str, distribution: Any) -> Any:
 @contextmanager
 def open_study(plan: SweepPlan) -> Iterator[SweepStudy]:
     """The study of a plan, made if it is new; refuses one that was made for other settings."""
-    try:
-        import optuna
-    except ImportError:
-        raise MissingExtra("optuna", "sweep", "a search over settings") from None
+    import optuna
+
     optuna.logging.set_verbosity(logging.ERROR)
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
     storage = _storage(plan)

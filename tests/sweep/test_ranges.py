@@ -137,3 +137,9 @@ def test_a_password_is_not_shown(tmp_path: Path) -> None:
         str(small_task(tmp_path)), {"encoder.size": "4..8"}, storage="postgresql://me:secret@host/base"
     )
     assert plan.place == "postgresql://me:…@host/base"
+
+
+def test_an_absent_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.sweep.plan.find_spec", lambda name: None)
+    with pytest.raises(RegardError, match=r"pip install 'regard\[sweep\]'"):
+        make_plan(str(small_task(tmp_path)), {"encoder.size": "4..8"})

@@ -127,7 +127,7 @@ class SweepCommand(Command):
 
         if not what:
             raise RegardError("name what to train.", fix="regard sweep my.yaml --vary encoder.size=64..512")
-        start(
+        found = start(
             parallel(what),
             vary=typed_ranges(vary or []),
             trials=trials,
@@ -143,3 +143,10 @@ class SweepCommand(Command):
             device=device,
             quiet=quiet,
         )
+        if found.best is None:
+            reasons = list(dict.fromkeys(one.reason for one in found.trials if one.reason))
+            raise RegardError(
+                f"no trial is done; the first reason: {reasons[0] if reasons else 'all were pruned'}",
+                where=str(found.folder),
+                fix=f"All reasons are in {found.page}",
+            )
