@@ -15,6 +15,7 @@ from regard.data.sources.given import Given, file_lines, input_fields, line_inpu
 from regard.errors import Message, RegardError, Words, said
 from regard.model import Model
 from regard.model.inputs import INPUT_REMEDY
+from regard.storage.files import is_remote
 
 ADVICE = "`--bad-rows skip` answers the rest."
 MOST_SHOWN = 5
@@ -101,11 +102,16 @@ def read_inputs(model: Model, file: Path | None, bad: BadInputs) -> Iterator[Row
             print("Reading inputs from the terminal, one per line; end with Ctrl-D.", file=sys.stderr)
         yield from _good(line_inputs(sys.stdin.buffer, "standard input", fields), bad)
         return
-    found = open_inputs(model.spec, str(file))
+    name = str(file)
+    if is_remote(name):
+        from regard.data.remote import url_of
+
+        name = url_of(name)
+    found = open_inputs(model.spec, name)
     if found is None:
         if model.spec.data.format is not None:
-            print(f"{file}: read as one text per line", file=sys.stderr)
-        yield from _good(file_lines(str(file), fields), bad)
+            print(f"{name}: read as one text per line", file=sys.stderr)
+        yield from _good(file_lines(name, fields), bad)
         return
     for remark in found.rows.remarks():
         print(said(remark, COMMAND_LINE).partition(" To change that")[0], file=sys.stderr)

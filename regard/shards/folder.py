@@ -28,12 +28,17 @@ class OutputFolder:
 
     def __init__(self, path: Path, job: Job) -> None:
         self.path, self.job, self.manifest = path, job, path / MANIFEST
+        self.identity = _identity(job)
 
     def claim(self) -> None:
-        """Make the folder, or check that it is of the same job."""
-        known, now = self._record(JOB), _identity(self.job)
-        if known is None:
-            if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        """Make the folder, or check that it is of the same job. A job without a finished part may be replaced."""
+        known = self._record(JOB)
+        if known is not None and known != self.identity and not any(self.manifest.glob("part-*-*.json")):
+            for name in self.manifest.glob("file-*.json"):
+                name.unlink(missing_ok=True)
+            write_text(self.manifest / JOB, json.dumps(self.identity, ensure_ascii=False, indent=1) + "\n")
+        elif known is None:
+            if self.path.exists() and not self._is_free():
                 raise RegardError(
                     "there are other files here, and no manifest of a prediction.",
                     where=str(self.path),
@@ -41,9 +46,17 @@ class OutputFolder:
                 )
             with naming(self.manifest):
                 self.manifest.mkdir(parents=True, exist_ok=True)
-            write_text(self.manifest / JOB, json.dumps(now, ensure_ascii=False, indent=1) + "\n")
-            return
-        for key, value in now.items():
+            write_text(self.manifest / JOB, json.dumps(self.identity, ensure_ascii=False, indent=1) + "\n")
+        self._check()
+
+    def _is_free(self) -> bool:
+        """Whether the folder is empty; another shard may have made that of the manifest."""
+        return self.path.is_dir() and all(entry.name == MANIFEST for entry in self.path.iterdir())
+
+    def _check(self) -> None:
+        """Refuse to mix answers of different jobs."""
+        known = self._record(JOB) or {}
+        for key, value in self.identity.items():
             if key != "regard" and known.get(key) != value:
                 raise RegardError(
                     f"the folder holds answers of another job: {_difference(key, known.get(key), value)}.",
@@ -53,30 +66,35 @@ class OutputFolder:
 
     def left(self) -> Iterator[FileWork]:
         """What is left to do for this shard, file by file."""
+        known = self._parts()
         for file in range(len(self.job.files)):
             if not self.job.shard.takes_file(file, len(self.job.files)):
                 continue
             record = self._record(f"file-{file:05}.json") or {}
-            mine = {part for part in self._recorded(file) if self.job.takes(file, part)}
-            finished = frozenset(part for part in mine if self.is_finished(file, part))
+            finished = frozenset(part for part in known.get(file, ()) if self.is_finished(file, part))
             parts = record.get("parts")
             if parts is None or any(
                 self.job.takes(file, part) and part not in finished for part in range(parts)
             ):
                 yield FileWork(file, str(record.get("digest", "")), finished)
 
-    def counts(self, file: int) -> dict[int, tuple[int, int]]:
-        """{part: its rows and rejected rows} of this shard's finished parts of a file."""
-        found = {}
-        for part in self._recorded(file):
-            record = self._record(f"{_name(file, part)}.json")
-            if record is not None and self.job.takes(file, part):
-                found[part] = int(record["rows"]), int(record["rejected"])
-        return found
+    def counts(self) -> tuple[int, int]:
+        """The rows of this shard's finished parts, and the rejected ones among them."""
+        rows = rejected = 0
+        for file, parts in self._parts().items():
+            for part in parts:
+                record = self._record(f"{_name(file, part)}.json") or {}
+                rows, rejected = rows + record.get("rows", 0), rejected + record.get("rejected", 0)
+        return rows, rejected
 
-    def _recorded(self, file: int) -> list[int]:
-        names = self.manifest.glob(f"part-{file:05}-*.json")
-        return sorted(int(name.stem.rpartition("-")[2]) for name in names)
+    def _parts(self) -> dict[int, list[int]]:
+        """{file: its parts that have a record and belong to this shard}"""
+        found: dict[int, list[int]] = {}
+        for path in self.manifest.glob("part-*-*.json"):
+            _, file, part = path.stem.split("-")
+            if self.job.takes(int(file), int(part)):
+                found.setdefault(int(file), []).append(int(part))
+        return found
 
     def is_finished(self, file: int, part: int) -> bool:
         """Whether a part is complete and undamaged."""
@@ -103,6 +121,7 @@ class OutputFolder:
 
     def write(self, answered: Answered) -> None:
         """Write a part: its rejected rows, its answers, and at last its record."""
+        self._check()
         name = _name(answered.file, answered.number)
         files = {f"{name}.{self.job.format}": answered.content}
         rejected = f"{REJECTED}/{name}.jsonl"

@@ -108,8 +108,7 @@ def predict_files(
         else:
             folder.ended(event)
     seconds = time.monotonic() - begun
-    counts = [count for file in range(len(job.files)) for count in folder.counts(file).values()]
-    rows, rejected = sum(count[0] for count in counts), sum(count[1] for count in counts)
+    rows, rejected = folder.counts()
     return Summary(folder.path, rows, rejected, rows - new, seconds)
 
 

@@ -214,6 +214,11 @@ def test_another_job_is_refused(run: str, tmp_path: Path, inputs: list[str]) -> 
     (tmp_path / "out" / "part-00000-00000.jsonl").unlink()
     with pytest.raises(RegardError, match="has changed since a part of it was answered"):
         done(run, tmp_path)
+    with pytest.raises(RegardError, match="no output 'sound'"):
+        done(run, tmp_path, "typo", output="sound")
+    assert done(run, tmp_path, "typo", output="target").rows == 25, (
+        "nothing was finished, so nothing is mixed"
+    )
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
     with pytest.raises(RegardError, match="there are other files here"):
@@ -284,3 +289,13 @@ def test_a_folder_of_images(tmp_path: Path) -> None:
     assert (summary.rows, summary.rejected) == (4, 1)
     found = [json.loads(line) for line in merged(tmp_path / "out")]
     assert [one and one["input"] for one in found] == ["red/0.png", "red/1.png", "red/2.png", None]
+
+
+def test_shards_may_begin_at_once_in_one_folder(run: str, tmp_path: Path, inputs: list[str]) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    done(run, tmp_path, "whole")
+    with ThreadPoolExecutor(4) as pool:
+        some = list(pool.map(lambda number: done(run, tmp_path, shard=f"{number}/4"), range(1, 5)))
+    assert sum(one.rows for one in some) == 25
+    assert merged(tmp_path / "out") == merged(tmp_path / "whole")
