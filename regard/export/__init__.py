@@ -8,16 +8,16 @@ if TYPE_CHECKING:
     from regard.export.exporter import Exporter
     from regard.export.exporters.ctranslate2 import ctranslate2_model, ctranslate2_spec
     from regard.export.exporting import export
-    from regard.export.graphs import Graph, Graphs
+    from regard.export.graphs import ExportedGraph, ExportedGraphs
     from regard.export.parity import Parity, compare
     from regard.export.recipes import programs
 else:
     __getattr__ = at_first_use(__name__)
 
 __all__ = [
+    "ExportedGraph",
+    "ExportedGraphs",
     "Exporter",
-    "Graph",
-    "Graphs",
     "Parity",
     "compare",
     "ctranslate2_model",

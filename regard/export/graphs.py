@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.export.inputs import Example
+from regard.export.inputs import ExampleInputs
 from regard.export.leaves import leaves, with_leaves
 from regard.nn.network import Network, answering
 from regard.nn.portable import portably
@@ -30,7 +30,7 @@ LOGS = "log_probabilities"
 
 
 @dataclass(frozen=True)
-class Graph:
+class ExportedGraph:
     """One program, with the names of its inputs and outputs in their order.
 
     module    what it computes, as a torch module
@@ -65,7 +65,7 @@ class Graph:
 
 
 @dataclass(frozen=True)
-class Graphs:
+class ExportedGraphs:
     """All programs of a model.
 
     shared   outputs of the encoder that every step reads as they are
@@ -77,7 +77,7 @@ class Graphs:
     begin, end, forbidden, longest   see `Stepwise`; longest: the limits of the lengths 1 and 2, which are linear
     """
 
-    graphs: tuple[Graph, ...]
+    graphs: tuple[ExportedGraph, ...]
     recipes: Mapping[str, Mapping[str, Any]]
     shared: tuple[str, ...] = ()
     state: tuple[str, ...] = ()
@@ -89,14 +89,14 @@ class Graphs:
     forbidden: tuple[int, ...] = ()
     longest: tuple[int, int] = (0, 0)
 
-    def named(self, name: str) -> Graph:
+    def named(self, name: str) -> ExportedGraph:
         return next(graph for graph in self.graphs if graph.name == name)
 
 
-class Encoding(nn.Module):
+class EncoderModule(nn.Module):
     """The encoders and the first state of the decoder."""
 
-    def __init__(self, network: Network, output: str, example: Example) -> None:
+    def __init__(self, network: Network, output: str, example: ExampleInputs) -> None:
         super().__init__()
         self.network, self.output, self.example = network, output, example
         self.kept: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ class Encoding(nn.Module):
         return (*(found[name] for name in self.kept), *lengths)
 
 
-class Stepping(nn.Module):
+class StepModule(nn.Module):
     """One step of the decoder.
 
     begun    memories and a state, whose tensors are replaced by the inputs
@@ -162,10 +162,10 @@ class Stepping(nn.Module):
         return (step.logits, *allowed, *step.looks.values(), *(after[name] for name in self.state))
 
 
-class Answering(nn.Module):
+class AnswerModule(nn.Module):
     """The encoders and a decoder that answers at once."""
 
-    def __init__(self, network: Network, output: str, example: Example) -> None:
+    def __init__(self, network: Network, output: str, example: ExampleInputs) -> None:
         super().__init__()
         self.network, self.output, self.example = network, output, example
 

@@ -40,7 +40,7 @@ FORMS: dict[str, tuple[Callable[..., Any], Made]] = {
 
 
 @dataclass(frozen=True)
-class Example:
+class ExampleInputs:
     """Inputs of a program.
 
     values   {input: {field: tensor}}
@@ -53,7 +53,7 @@ class Example:
     @classmethod
     def made_up(
         cls, recipes: Mapping[str, Mapping[str, Any]], lengths: Mapping[str, Sequence[int]], seed: int = 0
-    ) -> Example:
+    ) -> ExampleInputs:
         """Random rows of these lengths."""
         generator = torch.Generator().manual_seed(seed)
         values = {

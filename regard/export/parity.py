@@ -21,10 +21,10 @@ from regard.export.graphs import (
     POSITION,
     STEP,
     TOKENS,
-    Graph,
-    Graphs,
+    ExportedGraph,
+    ExportedGraphs,
 )
-from regard.export.inputs import Example
+from regard.export.inputs import ExampleInputs
 from regard.nn.path import without_fast_paths
 
 Run = Callable[[str, Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
@@ -51,12 +51,12 @@ class Parity:
         return f"{self.rows} rows: probabilities to {self.outputs:.1g}, attention to {self.attention:.1g}"
 
 
-def compare(graphs: Graphs, run: Run) -> Parity:
+def compare(graphs: ExportedGraphs, run: Run) -> Parity:
     """Compare the programs with the modules. An error tells where they differ too much."""
     found = Parity()
     with torch.no_grad(), without_fast_paths():
         for seed, (rows, longest) in enumerate(SHAPES):
-            example = Example.made_up(graphs.recipes, _lengths(graphs.recipes, rows, longest), seed)
+            example = ExampleInputs.made_up(graphs.recipes, _lengths(graphs.recipes, rows, longest), seed)
             given = dict(zip(example.names, example.tensors, strict=True))
             if not graphs.state:
                 graph = graphs.named(ANSWER)
@@ -77,7 +77,13 @@ def _lengths(recipes: Mapping[str, Any], rows: int, longest: int) -> dict[str, l
 
 
 def _stepped(
-    graphs: Graphs, given: Mapping[str, Tensor], run: Run, rows: int, width: int, found: Parity, where: str
+    graphs: ExportedGraphs,
+    given: Mapping[str, Tensor],
+    run: Run,
+    rows: int,
+    width: int,
+    found: Parity,
+    where: str,
 ) -> None:
     """The encoder, then some steps. Both sides take every step from our state, so that rounding does not add up."""
     known = _ours(graphs.named(ENCODER), given)
@@ -94,7 +100,7 @@ def _stepped(
         tokens = torch.stack([best[:, place, place] for place in range(width)], 1)
 
 
-def _ours(graph: Graph, given: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _ours(graph: ExportedGraph, given: Mapping[str, Tensor]) -> dict[str, Tensor]:
     found = graph.module(*(given[name] for name in graph.inputs))
     return dict(zip(graph.outputs, found, strict=True))
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from regard.export.graphs import Graphs
-from regard.export.inputs import FORMS, Example
+from regard.export.graphs import ExportedGraphs
+from regard.export.inputs import FORMS, ExampleInputs
 from regard.export.recording import ROWS, record
 from regard.model import Model
 from regard.version import __version__
@@ -50,7 +50,7 @@ def input_recipes(model: Model) -> dict[str, dict[str, Any]]:
     return {name: model.columns[name].exported() or {} for name in model.spec.inputs}
 
 
-def examples(model: Model) -> tuple[Example, Example]:
+def examples(model: Model) -> tuple[ExampleInputs, ExampleInputs]:
     """Made-up inputs of two sizes, from which the axes of any length are found."""
     recipes = input_recipes(model)
     made = []
@@ -59,16 +59,16 @@ def examples(model: Model) -> tuple[Example, Example]:
             name: [7 + 4 * number + 2 * place, *(1 + row for row in range(rows - 1))]
             for number, name in enumerate(recipes)
         }
-        made.append(Example.made_up(recipes, lengths))
+        made.append(ExampleInputs.made_up(recipes, lengths))
     return made[0], made[1]
 
 
-def programs(model: Model, output: str) -> Graphs:
+def programs(model: Model, output: str) -> ExportedGraphs:
     """The output of a model as programs: an encoder and a step, or one that answers at once."""
     return record(model.network, output, examples(model))
 
 
-def description(model: Model, output: str, graphs: Graphs, files: dict[str, str]) -> dict[str, Any]:
+def description(model: Model, output: str, graphs: ExportedGraphs, files: dict[str, str]) -> dict[str, Any]:
     """The content of model.json.
 
     files   the file of each graph

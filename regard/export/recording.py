@@ -18,13 +18,13 @@ from regard.export.graphs import (
     LENGTH,
     LOGS,
     STEP,
-    Answering,
-    Encoding,
-    Graph,
-    Graphs,
-    Stepping,
+    AnswerModule,
+    EncoderModule,
+    ExportedGraph,
+    ExportedGraphs,
+    StepModule,
 )
-from regard.export.inputs import Example
+from regard.export.inputs import ExampleInputs
 from regard.export.leaves import leaves
 from regard.nn.network import Network, answering
 from regard.nn.path import without_fast_paths
@@ -35,7 +35,7 @@ EXAMPLES = tuple(zip(ROWS, HYPOTHESES, strict=True))
 
 
 @dataclass
-class Trained:
+class _Trained:
     """What `answering` asks of a model."""
 
     network: Network
@@ -64,24 +64,24 @@ class _Axes:
         inputs: Sequence[str],
         outputs: Sequence[str],
         given: Sequence[Sequence[Tensor]],
-    ) -> Graph:
+    ) -> ExportedGraph:
         """A graph, whose inputs are given for both examples."""
         axes = {one: self.of(*tensors) for one, *tensors in zip(inputs, *given, strict=True)}
-        return Graph(name, module, tuple(given[0]), tuple(inputs), tuple(outputs), axes)
+        return ExportedGraph(name, module, tuple(given[0]), tuple(inputs), tuple(outputs), axes)
 
 
-def record(network: Network, output: str, examples: tuple[Example, Example]) -> Graphs:
+def record(network: Network, output: str, examples: tuple[ExampleInputs, ExampleInputs]) -> ExportedGraphs:
     """The programs of one output of a network, each recorded when it is first asked for.
 
     examples   inputs of two sizes: ROWS rows, and other lengths
     """
-    with torch.no_grad(), answering(Trained(network)), without_fast_paths():
+    with torch.no_grad(), answering(_Trained(network)), without_fast_paths():
         decoder: Any = network.decoders[output]
         return (_stepwise if decoder.stepwise else _at_once)(network, output, examples)
 
 
-def _at_once(network: Network, output: str, examples: tuple[Example, Example]) -> Graphs:
-    module, axes = Answering(network, output, examples[0]), _Axes()
+def _at_once(network: Network, output: str, examples: tuple[ExampleInputs, ExampleInputs]) -> ExportedGraphs:
+    module, axes = AnswerModule(network, output, examples[0]), _Axes()
     outputs = tuple(module.found(*examples[0].tensors))
     if LOGS not in outputs:
         raise RegardError(
@@ -92,11 +92,11 @@ def _at_once(network: Network, output: str, examples: tuple[Example, Example]) -
     begun = network.memories(output, network.encode(examples[0].collated(examples[0].tensors)))  # type: ignore[arg-type]
     given = [example.tensors for example in examples]
     graph = axes.graph(ANSWER, module, examples[0].names, outputs, given)
-    return Graphs((graph,), examples[0].recipes, grids=_grids(begun))
+    return ExportedGraphs((graph,), examples[0].recipes, grids=_grids(begun))
 
 
-def _stepwise(network: Network, output: str, examples: tuple[Example, Example]) -> Graphs:
-    encoding, axes = Encoding(network, output, examples[0]), _Axes()
+def _stepwise(network: Network, output: str, examples: tuple[ExampleInputs, ExampleInputs]) -> ExportedGraphs:
+    encoding, axes = EncoderModule(network, output, examples[0]), _Axes()
     decoder, before = encoding.decoder, []
     for example, rows, hypotheses, steps in zip(examples, ROWS, HYPOTHESES, STEPS, strict=True):
         begun = encoding.begun(*example.tensors)
@@ -107,7 +107,7 @@ def _stepwise(network: Network, output: str, examples: tuple[Example, Example]) 
         before.append({"memory": begun["memory"], "state": state})
     first, timed = encoding.begun(*examples[0].tensors), not decoder.timeless
     shared, state = _apart(first, before[0], decoder, tokens[: ROWS[0], : HYPOTHESES[0]])
-    step = Stepping(decoder, before[0], shared, state, timed=timed)
+    step = StepModule(decoder, before[0], shared, state, timed=timed)
     (given,) = _given(before[:1], step)
     with _Watching() as seen:
         step(*given)
@@ -118,7 +118,7 @@ def _stepwise(network: Network, output: str, examples: tuple[Example, Example]) 
     outputs = (*encoding.kept, *(LENGTH + name for name in first["memory"]))
     tensors = [example.tensors for example in examples]
     encoder = axes.graph(ENCODER, encoding, examples[0].names, outputs, tensors)
-    return Graphs(
+    return ExportedGraphs(
         (encoder, stepping),
         examples[0].recipes,
         step.shared,
@@ -166,7 +166,7 @@ def _apart(first: Any, later: Any, decoder: Any, tokens: Tensor) -> tuple[list[s
     return shared, state
 
 
-def _given(begun: Sequence[Any], step: Stepping) -> list[tuple[Tensor, ...]]:
+def _given(begun: Sequence[Any], step: StepModule) -> list[tuple[Tensor, ...]]:
     """The inputs of a step, of each example."""
     found = []
     for one, count, sizes in zip(begun, STEPS, EXAMPLES, strict=False):

@@ -34,7 +34,7 @@ SHARE = 0.25
 
 
 @dataclass(frozen=True)
-class Answer:
+class ExportedAnswer:
     """The answer to one input.
 
     score          log-probability
@@ -137,7 +137,7 @@ def separate(chunk: str) -> list[str]:
     return pieces
 
 
-class Text:
+class TextRecipe:
     """A text column: normalizes, cuts, numbers and joins texts as its recipe says."""
 
     def __init__(self, name: str, recipe: Mapping[str, Any]) -> None:
@@ -266,7 +266,7 @@ class Text:
 # Images.
 
 
-class Picture:
+class ImageRecipe:
     """An image column: a path, or an array (H, W, C) of uint8 of the canvas's size."""
 
     def __init__(self, name: str, recipe: Mapping[str, Any]) -> None:
@@ -324,14 +324,14 @@ class Picture:
         return np.asarray(picture).reshape(height, width, -1)
 
 
-COLUMNS: dict[str, Any] = {"tokens": Text, "pixels": Picture}
+COLUMNS: dict[str, Any] = {"tokens": TextRecipe, "pixels": ImageRecipe}
 
 
 # Searches.
 
 
 @dataclass(frozen=True)
-class Found:
+class OneHypothesis:
     """One hypothesis: its ids with END, their log-probabilities, and where each of them looked."""
 
     ids: Sequence[int]
@@ -419,7 +419,7 @@ def check_finite(normalizers: Array, alive: Array) -> None:
         raise ValueError("the model's scores are not finite: its files may be damaged.")
 
 
-def greedy(steps: Steps) -> list[list[Found]]:
+def greedy(steps: Steps) -> list[list[OneHypothesis]]:
     """The most probable token at every step."""
     description, count = steps.model.description, len(steps.last)
     words = np.full((count, 1), description["begin"], dtype=np.int64)
@@ -449,7 +449,7 @@ def greedy(steps: Steps) -> list[list[Found]]:
             words, done = words[kept], done[kept]
     return [
         [
-            Found(
+            OneHypothesis(
                 ids[row],
                 np.array(scores[row], dtype=np.float32),
                 {name: np.stack(parts) for name, parts in looks[row].items()},
@@ -460,7 +460,7 @@ def greedy(steps: Steps) -> list[list[Found]]:
     ]
 
 
-class Beam:
+class BeamSearch:
     """The `size` best prefixes of each source; see `Beam` of regard, whose steps these are."""
 
     def __init__(self, search: Mapping[str, Any]) -> None:
@@ -470,7 +470,7 @@ class Beam:
     def penalty(self, step: int) -> float:
         return float(((6 + step) / 6) ** self.length_penalty)
 
-    def __call__(self, steps: Steps) -> list[list[Found]]:
+    def __call__(self, steps: Steps) -> list[list[OneHypothesis]]:
         end, count, size = steps.model.description["end"], len(steps.last), self.size
         words: Array = np.full((count, 1), steps.model.description["begin"], dtype=np.int64)
         live: Array = np.zeros((count, 1), dtype=np.float32)
@@ -531,7 +531,7 @@ class Beam:
         order = np.argsort(-every[0], axis=1, kind="stable")[:, :size]
         return [np.take_along_axis(part, order, 1) for part in every]
 
-    def _followed(self, row: int, finished: list[Array], kept: list[Any], end: int) -> list[Found]:
+    def _followed(self, row: int, finished: list[Array], kept: list[Any], end: int) -> list[OneHypothesis]:
         """The best hypotheses of a source, from their ends back to their begins."""
         found = []
         for rank in range(self.best):
@@ -551,7 +551,7 @@ class Beam:
                 name: np.stack([kept[step][3][name][row, place] for step, place in enumerate(places[::-1])])
                 for name in kept[0][3]
             }
-            found.append(Found(ids[::-1], np.diff(reached), looks, float(total)))
+            found.append(OneHypothesis(ids[::-1], np.diff(reached), looks, float(total)))
         if not found:
             raise ValueError("no output is possible within the limits of the length.")
         return found
@@ -583,7 +583,7 @@ class Exported:
             name: COLUMNS[recipe["form"]](name, recipe) for name, recipe in self.description["inputs"].items()
         }
         recipe = self.description["output"]
-        self.writes = Text(recipe["name"], recipe) if recipe["form"] == "tokens" else None
+        self.writes = TextRecipe(recipe["name"], recipe) if recipe["form"] == "tokens" else None
 
     @cached_property
     def sessions(self) -> dict[str, Any]:
@@ -610,7 +610,7 @@ class Exported:
         if isinstance(inputs, str | Mapping | np.ndarray):
             return self.predict([inputs])[0]
         rows = [self._row(value) for value in inputs]
-        answers: list[Answer] = []
+        answers: list[ExportedAnswer] = []
         for begin in range(0, len(rows), batch_rows):
             answers += self._answers(rows[begin : begin + batch_rows])
         return answers
@@ -621,7 +621,7 @@ class Exported:
             raise ValueError(f"the input lacks {missing[0]!r}; expected {', '.join(self.columns)}.")
         return row
 
-    def _answers(self, rows: Sequence[Mapping[str, Any]]) -> list[Answer]:
+    def _answers(self, rows: Sequence[Mapping[str, Any]]) -> list[ExportedAnswer]:
         given = {
             f"{name}.{part}": array
             for name, column in self.columns.items()
@@ -641,7 +641,7 @@ class Exported:
         state = {name: begun[name] for name in self.description["state"]}
         self.batch = len(rows)
         steps = Steps(self, shared, state, last)
-        found = Beam(self.search)(steps) if self.search["method"] == "beam" else greedy(steps)
+        found = BeamSearch(self.search)(steps) if self.search["method"] == "beam" else greedy(steps)
         return [
             self._answer(several, row, {name: int(part[place]) for name, part in lengths.items()})
             for place, (several, row) in enumerate(zip(found, rows, strict=True))
@@ -657,7 +657,9 @@ class Exported:
             found[name] = names if len(names) == length else [str(place) for place in range(length)]
         return found
 
-    def _answer(self, several: Sequence[Found], row: Mapping[str, Any], lengths: Mapping[str, int]) -> Answer:
+    def _answer(
+        self, several: Sequence[OneHypothesis], row: Mapping[str, Any], lengths: Mapping[str, int]
+    ) -> ExportedAnswer:
         column, positions = self.writes, self._positions(row, lengths)
         assert column is not None
         texts = []
@@ -673,7 +675,7 @@ class Exported:
                 ]
             texts.append((column.join(pieces), one.total))
         best = several[0]
-        return Answer(
+        return ExportedAnswer(
             *texts[0],
             alternatives=texts if len(texts) > 1 else (),
             tokens=[*column.readable(best.ids[:-1]), column.special[END]],
@@ -684,7 +686,7 @@ class Exported:
 
     def _at_once(
         self, found: Mapping[str, Array], rows: Sequence[Mapping[str, Any]], given: Mapping[str, Array]
-    ) -> list[Answer]:
+    ) -> list[ExportedAnswer]:
         """Labels, or tags of the positions of an input."""
         recipe, logs, answers = self.description["output"], found["log_probabilities"], []
         classes = recipe["classes"]
@@ -695,7 +697,9 @@ class Exported:
                 length = int(given[f"{recipe['of']}.lengths"][place])
                 tags, scores = [classes[number] for number in best[:length]], logs[place].max(-1)[:length]
                 total = float(scores.sum(dtype=np.float32))
-                answers.append(Answer(" ".join(tags), total, tokens=tags, token_scores=scores.tolist()))
+                answers.append(
+                    ExportedAnswer(" ".join(tags), total, tokens=tags, token_scores=scores.tolist())
+                )
                 continue
             text, likely = classes[int(best)], np.exp(logs[place]).tolist()
             lengths = {
@@ -703,7 +707,7 @@ class Exported:
                 for name, part in looks.items()
             }
             answers.append(
-                Answer(
+                ExportedAnswer(
                     text,
                     float(logs[place].max()),
                     probabilities=dict(zip(classes, likely, strict=True)),

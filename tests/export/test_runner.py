@@ -47,7 +47,7 @@ def test_texts_are_cut_numbered_and_joined_alike(options: dict[str, Any]) -> Non
     column = TextColumn("text", **options)
     column.learn(TEXTS[:4])
     recipe = json.loads(json.dumps(column.exported()))
-    theirs = runner.Text("text", recipe)
+    theirs = runner.TextRecipe("text", recipe)
     for text in TEXTS:
         ids = column.encode(text).tolist()
         assert theirs.ids(text) == ids
@@ -61,7 +61,7 @@ def test_images_are_laid_on_the_canvas_alike(fit: str, tmp_path: Path) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (23, 37, 4), dtype=np.uint8)
     Image.fromarray(pixels).save(tmp_path / "one.png")
     column = ImageColumn("image", size=(12, 16), color="gray" if fit == "pad" else "rgb", fit=fit)
-    theirs = runner.Picture("image", column.exported())
+    theirs = runner.ImageRecipe("image", column.exported())
     found = theirs.arrays([str(tmp_path / "one.png")])["pixels"][0]
     np.testing.assert_array_equal(found.transpose(1, 2, 0), column.encode(str(tmp_path / "one.png")))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.export.exporters.torch import TorchExporter
-from regard.export.graphs import Graph
+from regard.export.graphs import ExportedGraph
 from regard.parts import register
 from regard.private import compile_ahead, open_compiled
 
@@ -19,7 +19,7 @@ class CompiledExporter(TorchExporter):
     opens = "torch._inductor.aoti_load_package({!r})"
 
     @classmethod
-    def put(cls, graph: Graph, path: Path) -> None:
+    def put(cls, graph: ExportedGraph, path: Path) -> None:
         compile_ahead(graph.program, path)
 
     @classmethod

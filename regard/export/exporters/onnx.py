@@ -14,7 +14,7 @@ import numpy as np
 
 from regard.export import recipes
 from regard.export.exporter import Exporter
-from regard.export.graphs import Graph
+from regard.export.graphs import ExportedGraph
 from regard.export.parity import compare
 from regard.parts import register
 
@@ -69,7 +69,7 @@ class OnnxExporter(Exporter):
         ]
 
 
-def _write(graph: Graph, path: Path) -> None:
+def _write(graph: ExportedGraph, path: Path) -> None:
     import torch
 
     before = logging.root.manager.disable
@@ -91,7 +91,7 @@ def _write(graph: Graph, path: Path) -> None:
     _tidy(path, graph)
 
 
-def _tidy(path: Path, graph: Graph) -> None:
+def _tidy(path: Path, graph: ExportedGraph) -> None:
     """Give the axes of any length their names instead of torch's symbols, and remove torch's notes, which hold paths of
     this machine."""
     import onnx
@@ -133,7 +133,7 @@ def _without_notes(part: Any) -> None:
                     _without_notes(inside)
 
 
-def _runner(graphs: tuple[Graph, ...], folder: Path) -> Any:
+def _runner(graphs: tuple[ExportedGraph, ...], folder: Path) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

@@ -13,7 +13,7 @@ import torch
 
 from regard.export import recipes
 from regard.export.exporter import Exporter
-from regard.export.graphs import Graph
+from regard.export.graphs import ExportedGraph
 from regard.export.parity import compare
 from regard.parts import register
 
@@ -61,7 +61,7 @@ class TorchExporter(Exporter):
         ]
 
     @classmethod
-    def put(cls, graph: Graph, path: Path) -> None:
+    def put(cls, graph: ExportedGraph, path: Path) -> None:
         """Write a graph."""
         torch.export.save(graph.program, str(path))
 
@@ -71,7 +71,7 @@ class TorchExporter(Exporter):
         return torch.export.load(str(path)).module()
 
 
-def _runner(graphs: tuple[Graph, ...], opened: Mapping[str, Callable[..., Any]]) -> Any:
+def _runner(graphs: tuple[ExportedGraph, ...], opened: Mapping[str, Callable[..., Any]]) -> Any:
     known = {graph.name: graph for graph in graphs}
 
     def run(name: str, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
