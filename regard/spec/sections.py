@@ -171,9 +171,9 @@ class TrainingSpec(Section):
     steps: Annotated[int, Field(ge=0)] | None = None
     """Number of updates, even if they end within an epoch; 0: evaluate and keep the initial weights."""
     batch_tokens: Count | None = None
-    """Maximum cost of a batch, in padded tokens; default: 4000 unless `batch_rows` is given."""
+    """Maximum cost of a batch, in padded tokens, over all processes; default: 4000 unless `batch_rows` is given."""
     batch_rows: Count | None = None
-    """Number of rows of a batch. For a stream: number of parallel streams (default: 20)."""
+    """Number of rows of a batch, over all processes. For a stream: number of parallel streams (default: 20)."""
     bucket: Count = 16
     """Number of batches whose rows are sorted by length together. Larger values need less padding; 1 mixes all lengths,
     which suits short texts (words, names) better."""
