@@ -109,7 +109,7 @@ class Answering:
             details["inputs"] = [
                 {n: v if isinstance(v, str) else len(v) for n, v in one.items()} for one in values
             ]
-        timeout -= self.batcher.lag.seconds  # the request has waited to be read
+        timeout -= self.batcher.lag.felt  # the request has waited to be read
         job = self.batcher.submit(asking, values, [size_of(value) for value in values], timeout)
         return await finished(request, job, timeout)
 

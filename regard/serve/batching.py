@@ -24,6 +24,8 @@ LONGER = 2.0
 """A row joins a batch if it is at most this many times as long as the oldest row, …"""
 SLACK = 16
 """… or this much longer."""
+COST = 3e7
+"""Bound of rows × length² of a batch: the attention of long rows takes memory."""
 MEMORY = 0.8
 """Weight of the past in the mean duration of a batch."""
 
@@ -160,6 +162,8 @@ class Batcher:
 
     def expected(self, more: int = 0) -> float:
         """Seconds until the answer of a row that joins the queue now."""
+        if not self._rows and not self._computing:
+            return 0.0  # even if the last batch took long
         batches = (len(self._rows) + more) / self.options.max_batch + bool(self._computing)
         return batches * self._seconds + self.lag.until_answered
 
@@ -225,7 +229,7 @@ class Batcher:
         """The oldest row and those that can be computed with it."""
         now, kept = time.monotonic(), deque[Waiting]()
         taken: list[Waiting] = []
-        question, longest = None, 0.0
+        question, longest, widest = None, 0.0, 0
         for row in self._rows:
             job, _, _, length = row
             if job.dropped or job.deadline < now:
@@ -233,9 +237,12 @@ class Batcher:
                 continue
             if question is None:
                 question, longest = job.question, max(LONGER * length, length + SLACK)
+            largest = max(widest, length)
             fits = len(taken) < self.options.max_batch and length <= longest
+            fits = fits and (not taken or (len(taken) + 1) * largest**2 <= COST)
             if fits and (job.question is question or job.question == question):
                 taken.append(row)
+                widest = largest
             else:
                 kept.append(row)
         self._rows = kept

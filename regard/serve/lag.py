@@ -6,6 +6,8 @@ import asyncio
 
 EVERY = 0.02
 """Seconds between two measurements."""
+FEW = 32
+"""Requests that cause no lag."""
 USUAL = 0.05
 """Seconds of lag that a full server has anyway."""
 PATIENCE = 0.25
@@ -18,10 +20,11 @@ class LoopLag:
     """Measures how much later than asked an event loop calls back.
 
     seconds   the lag; it rises at once and falls slowly
+    crowd     number of requests that are being answered
     """
 
     def __init__(self) -> None:
-        self.seconds = 0.0
+        self.seconds, self.crowd = 0.0, 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._due = 0.0
 
@@ -33,14 +36,19 @@ class LoopLag:
             loop.call_at(self._due, self._measure, loop)
 
     @property
+    def felt(self) -> float:
+        """The lag if many requests cause it; 0 if the machine is busy with something else."""
+        return self.seconds if self.crowd > FEW else 0.0
+
+    @property
     def until_answered(self) -> float:
         """Seconds that a request spends waiting for the loop."""
-        return TURNS * self.seconds
+        return TURNS * self.felt
 
     @property
     def share(self) -> float:
         """The share of the queue that may be used: 1 with a usual lag, 0 when it is too large."""
-        return min(1.0, max(0.0, (PATIENCE - self.seconds) / (PATIENCE - USUAL)))
+        return min(1.0, max(0.0, (PATIENCE - self.felt) / (PATIENCE - USUAL)))
 
     def _measure(self, loop: asyncio.AbstractEventLoop) -> None:
         if loop is not self._loop:

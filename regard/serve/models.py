@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from regard.model.base import AnyModel
 
 
+FILE = 256
+"""The length for which a file counts: the models read a fixed size of most."""
+
+
 class ServedModel:
     """A trained model that is loaded at first use."""
 
@@ -256,7 +260,7 @@ def check_text(text: Any, most: int, where: str) -> None:
 
 def size_of(value: Mapping[str, Any]) -> int:
     """How long the inputs of one row are together, to compute rows of similar length together."""
-    return sum(len(one) for one in value.values())
+    return sum(len(one) if isinstance(one, str) else FILE for one in value.values())
 
 
 def _problem(model: AnyModel, value: Mapping[str, Any]) -> Exception | None:

@@ -41,7 +41,7 @@ class ServeOptions:
     max_timeout: float = 300.0
     body: int = 4 << 20
     body_time: float = 10.0
-    length: int = 20_000
+    length: int = 5_000
     rows: int = 256
     tokens: int = 2_000
     n_best: int = 64

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 HOST, PORT = "127.0.0.1", 8000
 CONNECTIONS = 4096
+PAUSE = 0.5
+"""Seconds between a signal and a second one that counts: Ctrl-C reaches a worker twice."""
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -40,8 +42,11 @@ def bind(host: str, port: int) -> socket.socket:
     return bound
 
 
-def uvicorn_server(app: ServeApp) -> Any:
-    """A server of uvicorn that ends gracefully: new requests are refused for a moment, accepted ones answered."""
+def uvicorn_server(app: ServeApp, parent: int | None = None) -> Any:
+    """A server of uvicorn that ends gracefully: new requests are refused for a moment, accepted ones answered.
+
+    parent   the process without which it ends
+    """
     try:
         import uvicorn
     except ModuleNotFoundError as error:
@@ -51,14 +56,16 @@ def uvicorn_server(app: ServeApp) -> Any:
         ending: float | None = None
 
         def handle_exit(self, sig: int, frame: Any) -> None:
-            if self.ending is not None:  # the second signal ends it at once
+            if self.ending is None:
+                self.ending = time.monotonic()
+                app.drain()
+            elif time.monotonic() - self.ending > PAUSE:  # the second signal ends it at once
                 self.should_exit = self.force_exit = True
-                return
-            self.ending = time.monotonic()
-            app.drain()
 
         async def on_tick(self, counter: int) -> bool:
             done = await super().on_tick(counter)
+            if parent is not None and os.getppid() != parent and self.ending is None:
+                self.handle_exit(signal.SIGTERM, None)  # nobody else would end it
             if self.ending is None:
                 return done
             over = time.monotonic() - self.ending
@@ -146,12 +153,12 @@ def serve(
             bound.close()
 
 
-def _run(app: ServeApp, bound: socket.socket) -> None:
+def _run(app: ServeApp, bound: socket.socket, parent: int | None = None) -> None:
     import gc
 
     gc.collect()
     gc.freeze()
-    uvicorn_server(app).run(sockets=[bound])
+    uvicorn_server(app, parent).run(sockets=[bound])
     if app.batcher.failed is not None:
         raise app.batcher.failed
 
@@ -180,6 +187,7 @@ def _forked(app: ServeApp, bound: socket.socket, workers: int, threads: int) -> 
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGTERM)
 
+    parent = os.getpid()
     before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def start() -> None:
@@ -192,7 +200,7 @@ def _forked(app: ServeApp, bound: socket.socket, workers: int, threads: int) -> 
                 import torch
 
                 torch.set_num_threads(threads)
-                _run(app, bound)
+                _run(app, bound, parent)
                 status = 0
             finally:
                 os._exit(status)

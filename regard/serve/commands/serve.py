@@ -50,7 +50,7 @@ class ServeCommand(Command):
             typer.Option("--timeout", min=0.001, help="Seconds until an answer, if a request names none."),
         ] = 30.0,
         body: Annotated[int, typer.Option("--max-body", min=1, help="Bytes of a request.")] = 4 << 20,
-        length: Annotated[int, typer.Option("--max-length", min=1, help="Characters of an input.")] = 20_000,
+        length: Annotated[int, typer.Option("--max-length", min=1, help="Characters of an input.")] = 5_000,
         key_file: Annotated[
             Optional[Path],  # noqa: UP045
             typer.Option("--key-file", metavar="FILE", help="Keys of clients, one in each line."),
