@@ -300,6 +300,7 @@ def main() -> None:
                 if out.exists() and truth.exists():
                     found[f"same_{out.name}"] = equal = same(out, truth)
                     bar(f"{out.name}: the bytes of predict", equal, equal)
+    os.environ.pop("REGARD_CACHE")  # it was in the folder that is gone
     print(f"{given.rows:,} rows, {given.run}")
     for about, value, met, limit in bars:
         shown = f"{value:,.2f}" if isinstance(value, float) else str(value)
