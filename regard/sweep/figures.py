@@ -135,10 +135,10 @@ def _numbers(low: float, high: float, *, log: bool) -> list[tuple[float, str]]:
     if log:
         first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
         inside = [10.0**power for power in range(first, last + 1)]
-        apart = math.log(high / low) * 0.12
+        apart = math.log(high / low) * 0.18
         inside = [one for one in inside if min(math.log(one / low), math.log(high / one)) > apart]
     else:
-        apart = (high - low) * 0.12
+        apart = (high - low) * 0.18
         inside = [one for one in ticks(low, high, count=4) if low + apart < one < high - apart]
     return [(one, tick_text(float(f"{one:.3g}"))) for one in (low, *inside, high)]
 
@@ -164,7 +164,7 @@ def _chart(found: Sweep) -> Chart:
 
 def all_settings(plan: SweepPlan, found: Sweep) -> Scene:
     """Parallel coordinates from top to bottom: a line for each trial through its settings, down to its value. The
-    better a trial, the darker its line; the best is in the color of truth."""
+    better a trial, the stronger its color; the best is in the color of truth."""
     trials, metric = done(found), _metric_axis(found)
     axes = [*(_axis(path, one) for path, one in plan.ranges.items()), metric]
     order = sorted(trials, key=lambda one: (one.value or 0.0) * (1 if found.maximize else -1))

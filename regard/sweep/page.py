@@ -15,7 +15,7 @@ from regard.sweep.plan import SweepPlan
 from regard.sweep.result import Sweep
 from regard.sweep.study import SweepStudy
 
-LINES = "Each line is a trial: the darker, the better. The orange line is the best."
+LINES = "Each line is a trial: the stronger its color, the better. The orange line is the best."
 FEW = 2
 """Trials from which there is something to draw."""
 

@@ -57,7 +57,7 @@ def ended(pid: int) -> None:
 
 
 def run(folder: Path, storage: str) -> dict[str, object]:
-    spec = small_task(folder, epochs=4)
+    spec = small_task(folder, epochs=3)
     os.chdir(folder)
     words = ["sweep", spec.name, *(word for one in VARY for word in ("--vary", one)), "--trials", str(TRIALS)]
     words += ["-o", "sweeps/small"]

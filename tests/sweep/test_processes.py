@@ -49,7 +49,7 @@ def check(found: dict[str, Any], sweep: Path) -> None:
     for log in (sweep / "trials").glob("*/seed-1/log.csv"):
         steps = [int(row.split(",")[0]) for row in log.read_text().splitlines()[1:]]
         assert steps == sorted(steps)
-        assert steps[-1] == 24  # 4 epochs of 120 rows in batches of 20
+        assert steps[-1] == 18  # 3 epochs of 120 rows in batches of 20
 
 
 def test_a_killed_process_loses_nothing(found: dict[str, Any]) -> None:
