@@ -477,7 +477,7 @@ class BeamSearch:
         done: Array = np.zeros(count, dtype=bool)
         nothing = np.full((count, size), -np.inf, dtype=np.float32)
         zeros = np.zeros((count, size), dtype=np.int64)
-        final = [nothing.copy(), nothing.copy(), zeros.copy(), zeros.copy()]
+        final: list[Array] = [nothing.copy(), nothing.copy(), zeros.copy(), zeros.copy()]
         finished: list[Array] = [nothing, nothing, zeros, zeros]  # normalized, totals, steps, slots
         kept: list[tuple[Array, Array, Array, dict[str, Array]]] = []
         for step in range(int(steps.last.max()) + 1):

@@ -269,7 +269,7 @@ class GlimpsingDecoder(Decoder):
     def _queries(self, memories: Mapping[str, Memory]) -> Tensor:
         """(B, K, Q), one for each glimpse."""
         if self.query_name is None:
-            rows = len(next(iter(memories.values())).mask)
+            rows = next(iter(memories.values())).mask.shape[0]
             return cast(Tensor, self.query).expand(rows, -1, -1)
         asking = memories[self.query_name].summary
         if self.asks is None:
