@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import socket
 import time
 from collections.abc import Iterator, Sequence
@@ -78,14 +79,26 @@ def answer_to(port: int, request: bytes, longest: float = 10.0, patience: float 
                 connection.settimeout(longest)
                 answer = connection.recv(1 << 16)
             connection.settimeout(longest)
-            status = answer[9:12].decode(errors="replace") if answer else "closed"
-            while answer:
-                answer = connection.recv(1 << 16)
+            status, part = answer[9:12].decode(errors="replace") if answer else "closed", answer
+            while part and not _whole(answer):
+                part = connection.recv(1 << 16)
+                answer += part
     except TimeoutError:
         return "hung"
     except OSError:
         status = "closed"
     return status if time.monotonic() - began < longest else "hung"
+
+
+def _whole(answer: bytes) -> bool:
+    """Whether an answer has ended; the connection may stay open after it."""
+    head, found, body = answer.partition(b"\r\n\r\n")
+    if not found:
+        return False
+    if b"transfer-encoding: chunked" in head.lower():
+        return body.endswith(b"0\r\n\r\n")
+    length = re.search(rb"\r\ncontent-length: (\d+)", head.lower())
+    return length is not None and len(body) >= int(length[1])
 
 
 def _request(model: str, text: str, random: random.Random) -> tuple[str, Any]:
