@@ -118,11 +118,9 @@ class ServeApp:
                 await _refuse(scope, noted, *refused)
                 return
             self.active, counted = self.active + 1, True
-            self.batcher.lag.crowd = self.active
             await self._routes(scope, receive, noted)
         finally:
             self.active -= counted
-            self.batcher.lag.crowd = self.active
             seconds = time.monotonic() - began
             self.metrics.request(scope[ROUTE], status, seconds)
             self.log.add(scope, status, seconds)

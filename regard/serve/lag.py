@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 
 EVERY = 0.02
 """Seconds between two measurements."""
-FEW = 32
-"""Requests that cause no lag."""
+FEW = 100
+"""Requests per second that cause no lag."""
 USUAL = 0.05
 """Seconds of lag that a full server has anyway."""
 PATIENCE = 0.25
@@ -20,16 +21,17 @@ class LoopLag:
     """Measures how much later than asked an event loop calls back.
 
     seconds   the lag; it rises at once and falls slowly
-    crowd     number of requests that are being answered
+    crowd     requests in the last second, refused ones too
     """
 
     def __init__(self) -> None:
-        self.seconds, self.crowd = 0.0, 0
+        self.seconds, self.crowd, self._count = 0.0, 0.0, 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._due = 0.0
 
     def watch(self) -> None:
-        """Measure the running loop from now on."""
+        """Count a request, and measure the running loop from now on."""
+        self._count += 1
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             self._loop, self._due = loop, loop.time() + EVERY
@@ -55,5 +57,7 @@ class LoopLag:
             return
         late = max(0.0, loop.time() - self._due)
         self.seconds = late if late > self.seconds else 0.8 * self.seconds + 0.2 * late
+        past = math.exp(-(late + EVERY))  # the weight of what was counted before, by the second
+        self.crowd, self._count = past * self.crowd + self._count, 0
         self._due = loop.time() + EVERY
         loop.call_at(self._due, self._measure, loop)
