@@ -29,11 +29,20 @@ from regard.errors import RegardError
 from regard.inspect.saving import check_target, save
 from regard.reporting.console import safe_console
 
-STYLES = {"pass": "green", "fail": "bold red", "record": "cyan", "nothing": "dim"}
+STYLES = {
+    "computed": "green",
+    "trained": "cyan",
+    "board": "blue",
+    "fail": "bold red",
+    "unknown": "yellow",
+    "nothing": "dim",
+}
 WORDS = {
-    "pass": "pass",
+    "computed": "computed",
+    "trained": "trained (evidence)",
+    "board": "board",
     "fail": "FAIL",
-    "record": "on record",
+    "unknown": "unknown",
     "nothing": "nothing to compute",
 }
 
@@ -132,7 +141,7 @@ def _print_line(console: Console, name: str, result: EntryResult) -> None:
     line.append(f"{result.seconds:6.2f} s  ", style="dim")
     line.append(lectures.entry(name).claim)
     console.print(line, no_wrap=True, overflow="ellipsis")
-    if result.state == "fail":
+    if result.state in ("fail", "unknown"):
         for one in result.findings:
             if not one.passed:
                 role = f"{one.role}: " if one.role else ""
@@ -194,7 +203,7 @@ def _print_findings(console: Console, findings: Sequence[CheckResult]) -> None:
             Text(one.role, style="dim"),
             Text(f"expected {one.expected}", style="dim"),
             Text(
-                f"{'on record' if one.recorded else 'found'} {one.found}{outcome if one.passed else '  ✗'}",
+                f"{'trained' if one.kind == 'trained' else 'found'} {one.found}{outcome if one.passed else '  ✗'}",
                 style="default" if one.passed else "red",
             ),
         )
@@ -207,7 +216,7 @@ def _indented(console: Console, what: Text | Table) -> None:
 
 
 def _summary(counts: Counter[str], seconds: float) -> Text:
-    total, answered = sum(counts.values()), counts["pass"] + counts["record"]
+    total, answered = sum(counts.values()), sum(counts[state] for state in lectures.ANSWERED)
     rest = [f"{counts[state]} {word}" for state, word in WORDS.items() if counts[state]]
     return Text(
         f"{answered} of {total} entries answered ({', '.join(rest)}) in {seconds:.0f} s", style="bold"

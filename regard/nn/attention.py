@@ -151,6 +151,8 @@ class Attention(nn.Module):
         """
         select = self.select if select is None else select
         mask = memory.mask if given.allowed is None else memory.mask.unsqueeze(1) & given.allowed
+        if given.truth is None and memory.override is not None:
+            given = replace(given, truth=memory.override.rows)  # whoever says where to look is the oracle
         weights = select(scores, mask, given)
         if memory.override is not None:
             if memory.override.segments is not None:

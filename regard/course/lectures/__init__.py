@@ -9,9 +9,10 @@ runs all quick entries.
 
 from regard.course.lectures.catalog import deck, decks, entry, errata, names
 from regard.course.lectures.entry import Deck, LectureEntry
-from regard.course.lectures.examining import CheckResult, EntryResult, examine
+from regard.course.lectures.examining import ANSWERED, CheckResult, EntryResult, examine
 
 __all__ = [
+    "ANSWERED",
     "CheckResult",
     "Deck",
     "EntryResult",

@@ -1,4 +1,4 @@
-"""The kinds of checks: a lab's number, Python code, printed equations, systems of the zoo, a recorded figure.
+"""The kinds of checks: a lab's number, Python code, printed equations, systems of the zoo, a stored result.
 
 Each is part of an entry and computes a value through public names; `Truth` holds the expected value.
 """
@@ -6,7 +6,6 @@ Each is part of an entry and computes a value through public names; `Truth` hold
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, ClassVar
@@ -15,6 +14,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from regard import zoo
 from regard.course.lectures.boards import board
+from regard.course.lectures.evidence import evidence_for
 from regard.course.lectures.truth import Truth, settled
 from regard.parts import Settings
 
@@ -158,22 +158,29 @@ class ZooCheck(Settings):
 
 
 class TrainedCheck(Truth):
-    """A figure of a longer training, as the results page has it, and not recomputed."""
+    """A figure of a longer training, read from stored results (`evidence`), and not computed again: the mean over the
+    seeds that were trained."""
 
     trained: str
-    """The trained system of the zoo, or recipe."""
-    figure: str
-    """The figure as the results page prints it."""
-    under: str
-    """Part of the heading above the figure."""
+    """What `regard train` was given: a system of the zoo with settings, or a recipe; with --seed N, that seed alone."""
+    score: str
+    """Split and metric, as test.bleu; or BLEU of inputs of some length, as by_length.5–6."""
+    percent: bool = False
+    """Whether the figure is told in percent."""
 
     @property
     def command(self) -> str:
         return f"regard train {self.trained}"
 
     def value(self) -> Any:
-        (number,) = re.findall(r"-?\d[\d.]*", self.figure.replace(",", "").replace("−", "-"))
-        return float(number)
+        values = [one.score(self.score) for one in evidence_for(self.trained)]
+        return (100 if self.percent else 1) * sum(values) / len(values)
+
+    def source(self) -> str:
+        """Where the figure comes from."""
+        found = evidence_for(self.trained)
+        seeds = f", mean of {len(found)} seeds" if len(found) > 1 else ""
+        return f"{self.score} of {found[0].source}{seeds}"
 
 
 def _missing(wanted: tuple[str, ...], found: Any) -> str:

@@ -9,12 +9,20 @@ from typing import Any, Literal
 import torch
 
 from regard.course.lectures.catalog import entry as find
-from regard.course.lectures.checks import Check, TrainedCheck
+from regard.course.lectures.checks import BoardCheck, Check, TrainedCheck, ZooCheck
 from regard.course.lectures.entry import LectureEntry
+from regard.course.lectures.evidence import NoEvidence
 from regard.structures.kernels import plainly
 
-State = Literal["pass", "fail", "record", "nothing"]
-"""record: figures of longer trainings, which are not rerun."""
+State = Literal["computed", "trained", "board", "fail", "unknown", "nothing"]
+"""What shows an entry.
+
+computed   a computation, now
+trained    a longer training, whose stored result was read
+board      printed equations or a system that exists, and no number
+unknown    a figure has no stored result; this is no pass
+"""
+ANSWERED: tuple[State, ...] = ("computed", "trained", "board")
 
 
 @dataclass(frozen=True)
@@ -23,7 +31,7 @@ class CheckResult:
 
     role       "" for a check, "as printed" and "corrected" for the two of an erratum
     passed     whether the result is as expected; "as printed" passes if the computation fails
-    recorded   whether the value comes from a recorded training and was only looked up
+    kind       what shows it: computed, trained or board; unknown if nothing does
     """
 
     expected: str
@@ -31,7 +39,7 @@ class CheckResult:
     passed: bool
     seconds: float
     role: str = ""
-    recorded: bool = False
+    kind: State = "computed"
 
 
 @dataclass(frozen=True)
@@ -47,7 +55,7 @@ class EntryResult:
 
     @property
     def answered(self) -> bool:
-        return self.state in ("pass", "record")
+        return self.state in ANSWERED
 
 
 def examine(entry: LectureEntry) -> EntryResult:
@@ -59,28 +67,36 @@ def examine(entry: LectureEntry) -> EntryResult:
     findings = [_finding(check) for check in entry.checks]
     for erratum in entry.errata:
         findings += [_finding(erratum.printed, "as printed"), _finding(erratum.corrected, "corrected")]
-    if not all(one.passed for one in findings):
+    kinds = {one.kind for one in findings}
+    if not all(one.passed for one in findings if one.kind != "unknown"):
         return EntryResult("fail", tuple(findings))
-    recorded = bool(entry.checks) and all(isinstance(check, TrainedCheck) for check in entry.checks)
-    return EntryResult("record" if recorded and not entry.errata else "pass", tuple(findings))
+    state = next(kind for kind in ("unknown", "computed", "trained", "board") if kind in kinds)
+    return EntryResult(state, tuple(findings))
 
 
 def _finding(check: Check, role: str = "") -> CheckResult:
     began = time.perf_counter()
-    told = check.told()
+    told, kind = check.told(), _kind(check)
     try:
         with plainly():  # checks are small: compiling kernels would take longer than all of them
             torch.manual_seed(0)
             value: Any = check.value()
         holds, found = check.holds(value), check.said(value)
+        if isinstance(check, TrainedCheck):
+            found = f"{found} ({check.source()})"
+    except NoEvidence as error:
+        return CheckResult(told, f"unknown: {error}", False, time.perf_counter() - began, role, "unknown")
     except Exception as error:  # an entry that raises has failed; the others continue
         holds, found = False, f"{type(error).__name__}: {error}"
         if role == "as printed":
             return CheckResult(
-                told, found, False, time.perf_counter() - began, role
+                told, found, False, time.perf_counter() - began, role, kind
             )  # the printed version must run and be wrong
-    if isinstance(check, TrainedCheck):
-        found = f"{found} (docs/results.md: {check.under})"
     passed = not holds if role == "as printed" else holds
-    recorded = isinstance(check, TrainedCheck)
-    return CheckResult(told, found, passed, time.perf_counter() - began, role, recorded)
+    return CheckResult(told, found, passed, time.perf_counter() - began, role, kind)
+
+
+def _kind(check: Check) -> State:
+    if isinstance(check, TrainedCheck):
+        return "trained"
+    return "board" if isinstance(check, BoardCheck | ZooCheck) else "computed"

@@ -5,14 +5,13 @@ python -m regard.course.lectures.overview docs/results.md      rewrites it betwe
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from regard.course.lectures.catalog import answered_by, decks
 from regard.course.lectures.checks import TrainedCheck
 from regard.course.lectures.entry import Deck
+from regard.course.lectures.evidence import NoEvidence, evidence_for
 from regard.errors import RegardError
 from regard.storage.files import write_text
 
@@ -20,51 +19,41 @@ BEGIN = "<!-- by lecture: python -m regard.course.lectures.overview docs/results
 END = "<!-- end of by lecture -->"
 
 
-def overview(book: str) -> str:
-    """A table for each lecture, whose figures link to the sections of the page that explain them."""
-    sections = {}
-    for part in re.split(r"(?m)^(?=##)", book):
-        title, _, text = part.partition("\n")
-        sections[title.lstrip("# ").strip()] = text
+def overview() -> str:
+    """A table for each lecture: the figures of its trainings, and where each comes from."""
     lines: list[str] = []
     for deck in decks():
-        rows = _rows(deck, sections)
         lines += [f"**{deck.deck}: {deck.title}** ([entries](lectures/{deck.deck}.md))", ""]
         lines += [
-            "| system | what | on record | bar | told under | entries |",
+            "| training | what | figure | bar | seeds | entries |",
             "|---|---|---|---|---|---|",
-            *rows,
+            *_rows(deck),
             "",
         ]
     return "\n".join(lines)
 
 
-def _rows(deck: Deck, sections: Mapping[str, str]) -> list[str]:
+def _rows(deck: Deck) -> list[str]:
     """The figures of a lecture, each once, in the order of the entries."""
-    entries: dict[tuple[str, str, str, str], list[str]] = {}
-    checks: dict[tuple[str, str, str, str], TrainedCheck] = {}
+    entries: dict[tuple[str, str, str], list[str]] = {}
+    checks: dict[tuple[str, str, str], TrainedCheck] = {}
     for entry in deck.entries:
         for check in answered_by(f"{deck.deck}.{entry.number}").checks:
             if isinstance(check, TrainedCheck):
-                key = (check.trained, check.of, check.figure, check.under)
+                key = (check.trained, check.of, check.score)
                 entries.setdefault(key, []).append(f"{deck.deck}.{entry.number}")
                 checks[key] = check
     found = []
     for key, names in entries.items():
-        system, what, figure, under = key
-        told = [title for title, text in sections.items() if under in title and figure in text]
-        title = under if under in told or not told else told[0]
-        bar = checks[key].told().removeprefix(f"{what}: ")
-        link = f"[{_safe(title)}](#{_anchor(title)})"
-        found.append(
-            f"| `{system}` | {_safe(what)} | {_safe(figure)} | {_safe(bar)} | {link} | {', '.join(names)} |"
-        )
+        check = checks[key]
+        try:
+            figure, seeds = check.said(check.value()), str(len(evidence_for(check.trained)))
+        except NoEvidence as error:
+            figure, seeds = f"unknown: {error}", ""
+        bar = check.told().removeprefix(f"{check.of}: ")
+        cells = (f"`{check.trained}`", check.of, figure, bar, seeds, ", ".join(names))
+        found.append(f"| {' | '.join(map(_safe, cells))} |")
     return found
-
-
-def _anchor(title: str) -> str:
-    """GitHub's anchor of a heading."""
-    return "".join(sign for sign in title.lower() if sign.isalnum() or sign in " -_").replace(" ", "-")
 
 
 def _safe(text: str) -> str:
@@ -81,7 +70,7 @@ def renewed(book: str) -> str:
         )
     before, _, rest = book.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{overview(before + after)}\n{END}{after}"
+    return f"{before}{BEGIN}\n\n{overview()}\n{END}{after}"
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from pathlib import Path
 from regard.course.lectures.catalog import answered_by, deck, decks, drawing, errata
 from regard.course.lectures.checks import Check, TrainedCheck
 from regard.course.lectures.entry import Deck, LectureEntry
+from regard.course.lectures.evidence import NoEvidence
 from regard.course.lectures.session import session
 from regard.storage.files import write_text
 
@@ -31,7 +32,8 @@ where the folder is already there, skip the line. The times are those of [result
 cores. `regard lecture 004.2` computes what an entry expects, in seconds, and needs no training.
 
 - *on the board*: pieces of the equations that `regard describe` prints.
-- *on record*: a figure of a longer training, told in [results.md](../results.md); it is compared, not computed again.
+- *trained*: a figure of a longer training, read from its stored result with command, commit and machine; without one
+  the answer is *unknown*, which is no pass.
 - *Erratum*: the slide is wrong. What it prints must fail and what is right must pass; both are computed.
 
 The exercises that the lectures set are `regard exercise`.
@@ -92,7 +94,10 @@ def _lines(of: Deck, entry: LectureEntry) -> list[str]:
 
 def _told(check: Check) -> str:
     if isinstance(check, TrainedCheck):
-        return f"{check.told()}; on record {check.figure.strip()} (`regard train {check.trained}`)"
+        try:
+            return f"{check.told()}; trained {check.said(check.value())} (`regard train {check.trained}`)"
+        except NoEvidence as error:
+            return f"{check.told()}; unknown: {error} (`regard train {check.trained}`)"
     return check.told()
 
 

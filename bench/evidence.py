@@ -1,0 +1,209 @@
+"""Train what the lectures cite, and keep what was measured as evidence: one file for each training.
+
+    python bench/evidence.py --workers 2                              everything that is cited
+    python bench/evidence.py --only translation facts --seeds 1 2 3   some of it
+    python bench/evidence.py --minutes 9 --workers 15                 what fits into nine minutes; goes on next time
+
+Each training is the command that the file names, in a process of its own with one thread, the longest first. One that
+was interrupted goes on where it stopped. A file holds the command, the commit, the machine, the versions, the scores of
+all splits with their sizes, the digests of the spec and of the weights, and a seal over all of it. `regard lecture
+--check` reads these files, and nothing else, for figures of longer trainings. Exit status 1 if a training failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from written import parse, write_json
+
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Training:
+    """One training: its name among the evidence, and what `regard train` is given."""
+
+    name: str
+    words: tuple[str, ...]
+    device: str = "cpu"
+    end: float = field(default=0.0, compare=False)
+
+    @property
+    def command(self) -> str:
+        return shlex.join(["regard", "train", *self.words])
+
+    def run(self, folder: Path) -> str:
+        """Train until the end or until the time is over; returns what became of it."""
+        place, log = folder / self.name, folder / f"{self.name}.txt"
+        if _finished(place):
+            return "found"
+        began = (place / "state").exists()
+        words = ["--resume", str(place)] if began else [*self.words, "-o", str(place)]
+        line = [sys.executable, "-m", "regard", "train", *words, "--device", self.device, "--no-report"]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+        with log.open("a") as told:
+            process = subprocess.Popen(line, stdout=told, stderr=told, env=environment, cwd=ROOT)
+            try:
+                process.wait(timeout=max(1.0, self.end - time.monotonic()) if self.end else None)
+            except subprocess.TimeoutExpired:
+                process.terminate()
+                process.wait()
+                return "interrupted"
+        return "trained" if _finished(place) else f"failed ({log})"
+
+
+def _finished(place: Path) -> bool:
+    path = place / "metrics.json"
+    return path.is_file() and "scores" in json.loads(path.read_text())
+
+
+def cited() -> list[Training]:
+    """The trainings that entries of the lectures cite, each once, the longest first."""
+    from regard.course.lectures import decks
+    from regard.course.lectures.catalog import FOLDER
+    from regard.course.lectures.checks import TrainedCheck
+    from regard.spec.document import parse as read
+
+    times: dict[str, Any] = read((FOLDER / "times.yaml").read_text(), "times.yaml").data
+    names: dict[str, None] = {}
+    for deck in decks():
+        for entry in deck.entries:
+            checks = [*entry.checks, *(one for e in entry.errata for one in (e.printed, e.corrected))]
+            names |= {one.trained: None for one in checks if isinstance(one, TrainedCheck)}
+    known = [name for name in names if not name.startswith("recipes/")]
+    seconds = {name: float(times.get(name.split()[0], 400)) for name in known}
+    return [training(name) for name in sorted(known, key=lambda name: -seconds[name])]
+
+
+def training(words: str, seed: int | None = None, device: str = "cpu") -> Training:
+    given = [*shlex.split(words), *(["--seed", str(seed)] if seed is not None else [])]
+    name = "-".join(given).replace("--set-", "").replace("--seed-", "seed-").replace("/", "_")
+    return Training(
+        "".join(sign if sign.isalnum() or sign in "-_.=" else "_" for sign in name), tuple(given), device
+    )
+
+
+def evidence(one: Training, place: Path, commit: str) -> dict[str, Any]:
+    """What is kept of a finished training."""
+    import torch
+
+    from regard.course.lectures.evidence import spec_digest, split_words
+    from regard.version import __version__
+
+    metrics = json.loads((place / "metrics.json").read_text())
+    return sealed_result(
+        {
+            "command": one.command,
+            "commit": commit,
+            "machine": {"processor": _processor(), "system": platform.machine(), "device": one.device},
+            "versions": {
+                "regard": __version__,
+                "python": platform.python_version(),
+                "torch": str(torch.__version__),
+            },
+            "seconds": metrics.get("training", {}).get("seconds"),
+            "scores": _plain_scores(metrics["scores"]),
+            "by_length": _by_length(place, one.device) if "translation" in one.name else [],
+            "digests": {name: _digest(place / name) for name in ("spec.yaml", "model.safetensors")},
+            "spec": spec_digest(split_words(one.words)[0]),
+        }
+    )
+
+
+def sealed_result(content: dict[str, Any]) -> dict[str, Any]:
+    from regard.course.lectures.evidence import SEAL, sealed
+
+    return {**content, SEAL: sealed(content)}
+
+
+def _plain_scores(scores: dict[str, Any]) -> dict[str, Any]:
+    """{split: {metric: value, rows, and its signature}}"""
+    kept = ("value", "n", "chance", "signature")
+    return {
+        split: {name: {key: one[key] for key in kept if key in one} for name, one in found.items()}
+        for split, found in scores.items()
+    }
+
+
+def _by_length(place: Path, device: str) -> list[Any]:
+    """[length, rows, BLEU, low, high] of the test rows of each length."""
+    told = place.with_suffix(".by-length.json")
+    line = [sys.executable, "-m", "regard", "evaluate", str(place), "--by-length", "--split", "test"]
+    line += ["--device", device, "--json", str(told), "--overwrite"]
+    subprocess.run(line, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    (found,) = json.loads(told.read_text())["models"].values()
+    return list(found["by_length"])
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").is_file() else []:
+        if line.startswith(("model name", "CPU part")):
+            return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+def _commit() -> str:
+    told = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=False)
+    return told.stdout.strip() or os.environ.get("REGARD_COMMIT", "unknown")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+    parser.add_argument(
+        "--only", nargs="+", metavar="WORDS", help="these trainings: what `regard train` is given"
+    )
+    parser.add_argument("--seeds", nargs="+", type=int, metavar="N", help="with each of these seeds")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, metavar="N")
+    parser.add_argument(
+        "--minutes", type=float, metavar="M", help="stop then; what is not finished goes on next time"
+    )
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument(
+        "--folder", type=Path, default=ROOT / "runs" / "evidence", help="where the runs are kept"
+    )
+    parser.add_argument("-o", "--output", type=Path, default=ROOT / "regard" / "course" / "results")
+    options = parse(parser)
+    end = time.monotonic() + 60 * options.minutes if options.minutes else 0.0
+    wanted = [training(words, device=options.device) for words in options.only] if options.only else cited()
+    if options.seeds:
+        wanted = [
+            training(shlex.join(one.words), seed, options.device) for one in wanted for seed in options.seeds
+        ]
+    options.folder.mkdir(parents=True, exist_ok=True)
+    options.output.mkdir(parents=True, exist_ok=True)
+    commit, outcomes = _commit(), {}
+
+    def work(one: Training) -> None:
+        if end and time.monotonic() > end:
+            outcomes[one.name] = "not begun"
+            return
+        told = outcomes[one.name] = Training(one.name, one.words, one.device, end).run(options.folder)
+        if told in ("found", "trained"):
+            found = evidence(one, options.folder / one.name, commit)
+            (options.output / f"{one.name}.json").write_text(json.dumps(found, ensure_ascii=False) + "\n")
+        print(f"{one.name:60} {told}", flush=True)
+
+    with ThreadPoolExecutor(options.workers) as pool:
+        list(pool.map(work, wanted))
+    write_json(options.json, {"commit": commit, "outcomes": outcomes})
+    return 1 if any(told.startswith("failed") for told in outcomes.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""Figures of longer trainings: what a training measured, with the command, the commit and the machine.
+
+One JSON file for each training lies in `regard/course/results`, written by `bench/evidence.py`. A file counts as
+evidence only if nobody has changed it since (its seal), and if the spec that its command names today is the one that
+was trained. What has no evidence is unknown.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from regard import zoo
+from regard.errors import RegardError
+
+FOLDER = Path(__file__).parents[1] / "results"
+SEAL = "seal"
+
+
+class NoEvidence(LookupError):
+    """No stored result shows a figure; the message says why."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A stored result.
+
+    words    what `regard train` was given, without the seed
+    """
+
+    words: tuple[str, ...]
+    seed: int | None
+    content: Mapping[str, Any]
+
+    def score(self, path: str) -> float:
+        """A score by split and metric, as test.bleu; for BLEU by length, as by_length.5–6."""
+        first, _, rest = path.partition(".")
+        if first == "by_length":
+            found = {row[0]: row[2] for row in self.content.get("by_length", [])}
+            if rest not in found:
+                raise NoEvidence(f"the result has no {path}")
+            return float(found[rest])
+        try:
+            return float(self.content["scores"][first][rest]["value"])
+        except KeyError:
+            raise NoEvidence(f"the result has no {path}") from None
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, in one line."""
+        machine, commit = self.content["machine"], self.content["commit"][:8]
+        return f"{self.content['command']}; {machine['device']}, commit {commit}"
+
+
+def split_words(words: str | Sequence[str]) -> tuple[tuple[str, ...], int | None]:
+    """The words of a training without its seed, and the seed."""
+    given, seed = list(shlex.split(words) if isinstance(words, str) else words), None
+    if "--seed" in given:
+        place = given.index("--seed")
+        seed = int(given[place + 1])
+        del given[place : place + 2]
+    return tuple(given), seed
+
+
+def sealed(content: Mapping[str, Any]) -> str:
+    """The digest of a result, without the seal itself."""
+    text = json.dumps(
+        {key: value for key, value in content.items() if key != SEAL}, sort_keys=True, ensure_ascii=False
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def spec_digest(words: Sequence[str]) -> str:
+    """The digest of the spec that a command trains today; empty for what is no system of the zoo."""
+    name, *rest = words
+    if name not in zoo.names():
+        return ""
+    changes = [value for option, value in pairwise(rest) if option == "--set"]
+    text = json.dumps(zoo.find(name, changes).written(), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def evidence_for(words: str, folder: Path | None = None) -> list[Evidence]:
+    """The results of a training, one for each seed; raises `NoEvidence`."""
+    wanted, seed = split_words(words)
+    stored = _stored(folder or FOLDER)
+    found = [one for one in stored.get(wanted, []) if seed is None or one.seed == seed]
+    if not found:
+        raise NoEvidence("no stored result")
+    for one in found:
+        if one.content.get(SEAL) != sealed(one.content):
+            raise NoEvidence("the stored result was changed after it was written")
+        if one.content.get("spec") != _today(wanted):
+            raise NoEvidence("the stored result is of another spec")
+    return found
+
+
+@cache
+def _today(words: tuple[str, ...]) -> str:
+    try:
+        return spec_digest(words)
+    except RegardError:
+        return "no longer valid"
+
+
+@cache
+def _stored(folder: Path) -> dict[tuple[str, ...], list[Evidence]]:
+    found: dict[tuple[str, ...], list[Evidence]] = {}
+    for path in sorted(folder.glob("*.json")):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        words, seed = split_words(content["command"].removeprefix("regard train "))
+        found.setdefault(words, []).append(Evidence(words, seed, content))
+    return found
