@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from torch import distributed
+
 from regard.data import Dataset
 from regard.errors import Option, RegardError
 from regard.evaluation.evaluation import Evaluation
@@ -63,7 +65,7 @@ def evaluate(
                 cast("LanguageModel", model), dataset, chosen, streams, alone=not ensemble
             )
         rows = cast("Model", model), dataset, chosen
-        sharing = Sharing.of_all() if shared else ALONE
+        sharing = Sharing.of_all() if shared and distributed.is_initialized() else ALONE
         return _measured_rows(
             *rows, ensemble=cast(Ensemble, ensemble), dev=dev, asked=bool(names), sharing=sharing
         )

@@ -66,6 +66,10 @@ class ModelInference:
         self._open_dev = dev
         self._made: dict[Any, Any] = {}
 
+    def _results(self, items: Iterable[Any], make: Callable[[Any], Found]) -> Iterator[Found]:
+        """`make` of each item, in order; several processes divide the items among them."""
+        return map(make, items) if self.sharing.count == 1 else self.sharing.results(items, make)
+
     def __len__(self) -> int:
         return len(self.dataset)
 
@@ -78,7 +82,7 @@ class ModelInference:
             batch, beside = given
             return batch.rows, self.model.answer(batch, output=self.output.name, trace=False, ensemble=beside)
 
-        return in_order(self.sharing.results(batches(self.dataset, self.ensemble), answered))
+        return in_order(self._results(batches(self.dataset, self.ensemble), answered))
 
     @property
     def predicted(self) -> bool:
@@ -91,7 +95,7 @@ class ModelInference:
 
     def likelihood(self) -> tuple[float, float]:
         if not self.ensemble:
-            found = self.sharing.results(watched(self.dataset), self._losses)
+            found = self._results(watched(self.dataset), self._losses)
             return added(losses[self.output.name] for losses in found)
 
         def scored(given: Asked) -> list[tuple[float, float]]:
@@ -102,9 +106,7 @@ class ModelInference:
             ]
 
         return added(
-            one
-            for several in self.sharing.results(batches(self.dataset, self.ensemble), scored)
-            for one in several
+            one for several in self._results(batches(self.dataset, self.ensemble), scored) for one in several
         )
 
     def _losses(self, batch: Batch) -> dict[str, tuple[float, float]]:
@@ -123,7 +125,7 @@ class ModelInference:
             pairs = zip(batch.rows, answers, strict=True)
             return [(row, answer.trace) for row, answer in pairs if answer.trace is not None]
 
-        for several in self.sharing.results(batches(self.dataset, self.ensemble), traced):
+        for several in self._results(batches(self.dataset, self.ensemble), traced):
             yield from several
 
     def memories(self) -> Iterator[tuple[Batch, Mapping[str, Memory]]]:

@@ -26,9 +26,7 @@ class Sharing:
 
     @classmethod
     def of_all(cls) -> Sharing:
-        """All connected processes; this one alone if none are."""
-        if not distributed.is_initialized():
-            return ALONE
+        """All connected processes."""
         return cls(distributed.get_rank(), distributed.get_world_size())
 
     def results(self, items: Iterable[Item], make: Callable[[Item], Made]) -> Iterator[Made]:

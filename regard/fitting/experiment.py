@@ -44,8 +44,8 @@ from regard.training import fit as fit_network
 from regard.training.curricula import Curriculum, make_curriculum
 from regard.training.distillation import columns_from, load_distillation
 from regard.training.log import read_curve
+from regard.training.machine import first_on_machine, join, made_once, together
 from regard.training.state import Generators, undisturbed
-from regard.training.together import first_on_machine, join, made_once, together
 from regard.zoo import find, names
 
 __all__ = ["Experiment"]

@@ -75,7 +75,7 @@ class Packing:
     @staticmethod
     def of(lengths: Tensor, width: int, counts: Tensor | None = None) -> Packing:
         """counts   the lengths on the CPU, if available"""
-        if portable():
+        if torch.compiler.is_compiling() and portable():
             return PaddedRows(lengths, width)
         refuse_tracer()
         known = as_array(lengths if counts is None else counts)

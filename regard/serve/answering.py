@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from regard.serve.batching import Job, too_late
+from regard.serve.batching import AnswerJob, too_late
 from regard.serve.models import ServedModel, size_of
 from regard.serve.refusing import Gone, Refused, dumped, refused
 
@@ -114,7 +114,7 @@ class Answering:
         return await finished(request, job, timeout)
 
 
-async def finished(request: Request, job: Job, timeout: float) -> list[Any]:
+async def finished(request: Request, job: AnswerJob, timeout: float) -> list[Any]:
     """The results of a job; it is dropped if the client leaves, or if it takes too long."""
     gone = asyncio.ensure_future(left(request))
     try:

@@ -30,7 +30,7 @@ MEMORY = 0.8
 """Weight of the past in the mean duration of a batch."""
 
 
-class Question(Protocol):
+class RowQuestion(Protocol):
     """What is asked about rows. Rows with equal questions can be computed together."""
 
     def answer(self, values: Sequence[Any]) -> Sequence[Any]:
@@ -42,12 +42,12 @@ class Question(Protocol):
     def __hash__(self) -> int: ...
 
 
-class Job:
+class AnswerJob:
     """The rows of one request, and its future, which belongs to the event loop of the request."""
 
     __slots__ = ("began", "deadline", "dropped", "future", "left", "loop", "question", "results")
 
-    def __init__(self, question: Question, rows: int, timeout: float) -> None:
+    def __init__(self, question: RowQuestion, rows: int, timeout: float) -> None:
         self.question, self.results, self.left = question, [None] * rows, rows
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[list[Any]] = self.loop.create_future()
@@ -112,7 +112,7 @@ def too_late() -> Refused:
     return Refused(504, "the answer took too long.", fix="Ask for less, or pass a longer timeout.")
 
 
-Waiting = tuple[Job, int, Any, int]
+Waiting = tuple[AnswerJob, int, Any, int]
 """A row that waits: its job, its number there, its value and its length."""
 
 
@@ -168,11 +168,11 @@ class Batcher:
         return batches * self._seconds + self.lag.until_answered
 
     def submit(
-        self, question: Question, values: Sequence[Any], lengths: Sequence[int], timeout: float
-    ) -> Job:
+        self, question: RowQuestion, values: Sequence[Any], lengths: Sequence[int], timeout: float
+    ) -> AnswerJob:
         """Let rows wait for their answers; raises `Busy` if they would wait for too long."""
         self.start()
-        job = Job(question, len(values), timeout)
+        job = AnswerJob(question, len(values), timeout)
         with self._changed:
             expected = self.expected(len(values))
             if len(values) > self.room or expected > timeout:
@@ -261,7 +261,7 @@ class Batcher:
         seconds = time.monotonic() - began
         self._seconds = MEMORY * self._seconds + (1 - MEMORY) * seconds if self._seconds else seconds
         self.metrics.batch(len(batch), seconds)
-        finished: dict[asyncio.AbstractEventLoop, list[Job]] = defaultdict(list)
+        finished: dict[asyncio.AbstractEventLoop, list[AnswerJob]] = defaultdict(list)
         for (job, place, _, _), answer in zip(batch, answers, strict=True):
             job.results[place] = answer
             job.left -= 1
@@ -272,6 +272,6 @@ class Batcher:
                 loop.call_soon_threadsafe(_finish, jobs)
 
 
-def _finish(jobs: Sequence[Job]) -> None:
+def _finish(jobs: Sequence[AnswerJob]) -> None:
     for job in jobs:
         job.done()

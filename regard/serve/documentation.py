@@ -16,7 +16,7 @@ from starlette.routing import Route
 from regard.serve.answering import JSON, told
 from regard.serve.protocol import InferRequest
 from regard.serve.refusing import dumped
-from regard.serve.requests import ChatRequest, GenerateRequest, PredictRequest, StreamRequest
+from regard.serve.requests import ChatCall, GenerateRequest, PredictRequest, StreamRequest
 from regard.version import __version__
 
 POSTS: dict[str, tuple[str, type[BaseModel], dict[str, Any]]] = {
@@ -33,7 +33,7 @@ POSTS: dict[str, tuple[str, type[BaseModel], dict[str, Any]]] = {
     ),
     "/chat": (
         "The answer of a dialog model to the last turn, after its history; the answer holds the next history.",
-        ChatRequest,
+        ChatCall,
         {"text": "hello", "history": []},
     ),
     "/generate": (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from regard.errors import RegardError
 from regard.serve.options import ServeOptions
 from regard.serve.refusing import Refused, refused
-from regard.serve.requests import Content, Searching
+from regard.serve.requests import Content, SearchRequest
 
 if TYPE_CHECKING:
     from regard.model.base import AnyModel
@@ -121,7 +121,7 @@ class ServedModel:
             )
         return given
 
-    def asking(self, asked: Searching) -> Asking:
+    def asking(self, asked: SearchRequest) -> Asking:
         """What a request asks about its inputs."""
         search = asked.search
         for name in ("n_best", "beam"):

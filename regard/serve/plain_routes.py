@@ -12,7 +12,7 @@ from starlette.responses import Response
 from regard.serve.answering import JSON, Answering, one_input
 from regard.serve.models import ServedModel, check_text
 from regard.serve.refusing import Refused, dumped
-from regard.serve.requests import ChatRequest, PredictRequest, Searching, read
+from regard.serve.requests import ChatCall, PredictRequest, SearchRequest, read
 
 
 class PlainRoutes(Answering):
@@ -34,7 +34,7 @@ class PlainRoutes(Answering):
         return await self._answered(request, served, asked, values)
 
     async def chat(self, request: Request) -> Response:
-        asked = read(ChatRequest, await self.body(request))
+        asked = read(ChatCall, await self.body(request))
         served = self.loaded(asked.model)
         values, turns = dialog(served, asked)
         return await self._answered(request, served, asked, [values], turns)
@@ -43,7 +43,7 @@ class PlainRoutes(Answering):
         self,
         request: Request,
         served: ServedModel,
-        asked: Searching,
+        asked: SearchRequest,
         values: Sequence[Mapping[str, Any]],
         turns: Sequence[Any] = (),
     ) -> Response:
@@ -66,7 +66,7 @@ class PlainRoutes(Answering):
 USER, BOT = "U", "B"
 
 
-def dialog(served: ServedModel, asked: ChatRequest) -> tuple[dict[str, Any], list[Any]]:
+def dialog(served: ServedModel, asked: ChatCall) -> tuple[dict[str, Any], list[Any]]:
     """The inputs of a model after the turns of a dialog, and these turns."""
     from regard.cli.chatting import check_dialog, dialog_inputs
     from regard.data.turns import SPEAKER, Turn, plain

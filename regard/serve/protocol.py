@@ -63,7 +63,7 @@ class InferRequest(_Asked):
 
 
 @dataclass(frozen=True)
-class Inference:
+class InferenceRequest:
     """A request that was read: the texts or bytes of each input, and what is asked."""
 
     request: InferRequest
@@ -74,7 +74,7 @@ class Inference:
         return len(next(iter(self.inputs.values())))
 
 
-def read_inference(content: bytes, header: str | None, most_rows: int) -> Inference:
+def read_inference(content: bytes, header: str | None, most_rows: int) -> InferenceRequest:
     """A request with JSON alone, or with JSON whose length the header tells and binary data behind it."""
     size = len(content)
     if header is not None:
@@ -94,7 +94,7 @@ def read_inference(content: bytes, header: str | None, most_rows: int) -> Infere
     counts = {len(values) for values in found.values()}
     if len(counts) != 1:
         raise Refused(422, "the inputs have different numbers of rows, or there are none.", where="inputs")
-    return Inference(request, found)
+    return InferenceRequest(request, found)
 
 
 def _values(tensor: InputTensor, rest: memoryview, most: int) -> tuple[Sequence[str | bytes], memoryview]:

@@ -13,9 +13,17 @@ from starlette.routing import Route
 
 from regard.serve.answering import JSON, told
 from regard.serve.models import ServedModel
-from regard.serve.protocol import HEADER, VERSION, AnswerTensor, Inference, read_inference, tensors, written
+from regard.serve.protocol import (
+    HEADER,
+    VERSION,
+    AnswerTensor,
+    InferenceRequest,
+    read_inference,
+    tensors,
+    written,
+)
 from regard.serve.refusing import Refused, dumped
-from regard.serve.requests import GenerateRequest, Searching
+from regard.serve.requests import GenerateRequest, SearchRequest
 from regard.serve.streaming import StreamRoutes
 from regard.version import __version__
 
@@ -93,15 +101,15 @@ class ProtocolRoutes(StreamRoutes):
         return Response(body, headers=headers)
 
     async def _answered(
-        self, request: Request, served: ServedModel, asked: Inference, timeout: float
+        self, request: Request, served: ServedModel, asked: InferenceRequest, timeout: float
     ) -> list[AnswerTensor]:
         given = asked.request.parameters
         names = [one.name for one in asked.request.outputs]
         options = {
-            name: given[name] for name in Searching.model_fields if name in given and name != "timeout"
+            name: given[name] for name in SearchRequest.model_fields if name in given and name != "timeout"
         }
         try:
-            searching = Searching(**{**options, "model": None})
+            searching = SearchRequest(**{**options, "model": None})
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             place = ".".join(map(str, first["loc"]))[:200]
@@ -123,7 +131,9 @@ class ProtocolRoutes(StreamRoutes):
             found += tensors(output, answers, served.attended(output))
         return found
 
-    async def _continued(self, request: Request, served: ServedModel, asked: Inference) -> list[AnswerTensor]:
+    async def _continued(
+        self, request: Request, served: ServedModel, asked: InferenceRequest
+    ) -> list[AnswerTensor]:
         import numpy as np
 
         from regard.serve.models import _text

@@ -15,7 +15,7 @@ Count = Annotated[int, Field(ge=1, le=10_000)]
 Length = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
-class Asked(BaseModel):
+class AskedFor(BaseModel):
     """Base class of requests.
 
     model     the name of a model; default: the first one of the server
@@ -54,7 +54,7 @@ SEARCH = (
 )
 
 
-class Searching(Asked):
+class SearchRequest(AskedFor):
     """How an output is searched; default: as the model's spec says.
 
     output   the name of the output, if the model has several
@@ -80,7 +80,7 @@ class Searching(Asked):
         return {name: value for name in SEARCH if (value := getattr(self, name)) is not None}
 
 
-class PredictRequest(Searching):
+class PredictRequest(SearchRequest):
     """One input or several: `text` for a model with one input that is a text, or `inputs` by name.
 
     text     a text, or a list of texts
@@ -91,7 +91,7 @@ class PredictRequest(Searching):
     inputs: Inputs | list[Inputs] | None = None
 
 
-class StreamRequest(Searching):
+class StreamRequest(SearchRequest):
     """One input whose answer is sent token by token; or the prompt of a language model."""
 
     text: str | None = None
@@ -99,7 +99,7 @@ class StreamRequest(Searching):
     length: Length | None = None
 
 
-class Said(BaseModel):
+class SaidTurn(BaseModel):
     """One turn of a dialog."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -108,15 +108,15 @@ class Said(BaseModel):
     text: str
 
 
-class ChatRequest(Searching):
+class ChatCall(SearchRequest):
     """The last turn of a dialog, after its history: turns of {"speaker": …, "text": …}, or texts in turns, of which the
     last is the model's."""
 
     text: str
-    history: Annotated[list[Said | str], Field(max_length=1000)] = []
+    history: Annotated[list[SaidTurn | str], Field(max_length=1000)] = []
 
 
-class GenerateRequest(Asked):
+class GenerateRequest(AskedFor):
     """A text for a language model to continue."""
 
     prompt: str = ""

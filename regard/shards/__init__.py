@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING
 from regard.lazy import at_first_use
 
 if TYPE_CHECKING:
-    from regard.shards.job import Answered, Ended, Event, FileWork, Job, Opened
+    from regard.shards.job import Event, FileEnd, FileStart, FileWork, PartAnswers, ShardJob
     from regard.shards.predicting import Engine, Summary, plain, predict_files
     from regard.shards.predictor import BatchPredictor
 else:
     __getattr__ = at_first_use(__name__)
 
 __all__ = [
-    "Answered",
     "BatchPredictor",
-    "Ended",
     "Engine",
     "Event",
+    "FileEnd",
+    "FileStart",
     "FileWork",
-    "Job",
-    "Opened",
+    "PartAnswers",
+    "ShardJob",
     "Summary",
     "plain",
     "predict_files",

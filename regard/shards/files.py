@@ -20,7 +20,7 @@ MANY = 8
 """Files for each shard from which a shard takes whole files. With fewer it takes every n-th part of each."""
 
 
-class Source(NamedTuple):
+class ShardSource(NamedTuple):
     """A file, or a folder of images: its name, and its size in bytes."""
 
     name: str
@@ -61,9 +61,9 @@ def is_pattern(name: str) -> bool:
     return _PATTERN.search(name) is not None and not os.path.exists(name)
 
 
-def sources(names: Sequence[str]) -> list[Source]:
+def sources(names: Sequence[str]) -> list[ShardSource]:
     """The files that names and patterns stand for: patterns in the order of the names, each file once."""
-    found: dict[str, Source] = {}
+    found: dict[str, ShardSource] = {}
     for name in names:
         some = _matched(name) if is_pattern(name) else [_single(name)]
         if not some:
@@ -77,19 +77,19 @@ def sources(names: Sequence[str]) -> list[Source]:
     return list(found.values())
 
 
-def _matched(pattern: str) -> list[Source]:
+def _matched(pattern: str) -> list[ShardSource]:
     if is_remote(pattern):
-        return [Source(name, size) for name, size in matching(pattern).items()]
+        return [ShardSource(name, size) for name, size in matching(pattern).items()]
     names = sorted(glob.glob(os.path.expanduser(pattern), recursive=True))
-    return [Source(name, os.path.getsize(name)) for name in names if os.path.isfile(name)]
+    return [ShardSource(name, os.path.getsize(name)) for name in names if os.path.isfile(name)]
 
 
-def _single(name: str) -> Source:
+def _single(name: str) -> ShardSource:
     if is_remote(name):
-        return Source(url_of(name), size_of(name))
+        return ShardSource(url_of(name), size_of(name))
     path = Path(name).expanduser()
     if not path.exists():
         from regard.data.readers.files import find
 
         find(path)  # says what is wrong
-    return Source(str(path), path.stat().st_size if path.is_file() else 0)
+    return ShardSource(str(path), path.stat().st_size if path.is_file() else 0)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import RegardError
-from regard.shards.job import Answered, Ended, FileWork, Job, Opened
+from regard.shards.job import FileEnd, FileStart, FileWork, PartAnswers, ShardJob
 from regard.storage.files import naming, read_json, write_bytes, write_text
 from regard.version import __version__
 
@@ -26,7 +26,7 @@ MANIFEST, REJECTED, JOB = "manifest", "rejected", "job.json"
 class OutputFolder:
     """The folder of a job's output; several processes may share it."""
 
-    def __init__(self, path: Path, job: Job) -> None:
+    def __init__(self, path: Path, job: ShardJob) -> None:
         self.path, self.job, self.manifest = path, job, path / MANIFEST
         self.identity = _identity(job)
 
@@ -103,7 +103,7 @@ class OutputFolder:
             _is_intact(self.path / name, *known) for name, known in record["files"].items()
         )
 
-    def opened(self, event: Opened) -> None:
+    def opened(self, event: FileStart) -> None:
         name = f"file-{event.file:05}.json"
         known = self._record(name)
         if known is None:
@@ -115,11 +115,11 @@ class OutputFolder:
                 fix="Choose another folder with -o.",
             )
 
-    def ended(self, event: Ended) -> None:
+    def ended(self, event: FileEnd) -> None:
         name = f"file-{event.file:05}.json"
         self._write(name, {**(self._record(name) or {}), "rows": event.rows, "parts": event.parts})
 
-    def write(self, answered: Answered) -> None:
+    def write(self, answered: PartAnswers) -> None:
         """Write a part: its rejected rows, its answers, and at last its record."""
         self._check()
         name = _name(answered.file, answered.number)
@@ -164,7 +164,7 @@ def _is_intact(path: Path, size: int, digest: str) -> bool:
         return False
 
 
-def _identity(job: Job) -> dict[str, Any]:
+def _identity(job: ShardJob) -> dict[str, Any]:
     """What determines the answers of all shards: the models, the files, the options."""
     return {
         "regard": __version__,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.errors import RegardError
-from regard.shards.files import Shard, Source
+from regard.shards.files import Shard, ShardSource
 from regard.shards.predictor import BatchPredictor
 from regard.shards.reading import InputRow, content_digest, input_rows
 from regard.shards.writing import rejected_lines, written
@@ -18,14 +18,14 @@ PART_ROWS = 8192
 """Rows of a part: eight windows of the predictor, so that its batches are those of `regard predict`."""
 
 
-class Opened(NamedTuple):
+class FileStart(NamedTuple):
     """A file was opened; its content has this digest."""
 
     file: int
     digest: str
 
 
-class Part(NamedTuple):
+class PartRows(NamedTuple):
     """Some rows of a file in order; `first` is the number of the first, from 1."""
 
     file: int
@@ -34,7 +34,7 @@ class Part(NamedTuple):
     rows: list[InputRow]
 
 
-class Answered(NamedTuple):
+class PartAnswers(NamedTuple):
     """The answers to a part as the bytes of a file, and its rejected rows."""
 
     file: int
@@ -44,7 +44,7 @@ class Answered(NamedTuple):
     rejected: bytes
 
 
-class Ended(NamedTuple):
+class FileEnd(NamedTuple):
     """A file was read to its end."""
 
     file: int
@@ -52,7 +52,7 @@ class Ended(NamedTuple):
     parts: int
 
 
-Event = Opened | Answered | Ended
+Event = FileStart | PartAnswers | FileEnd
 """What an engine gives back, for the folder of the output to keep."""
 
 
@@ -65,7 +65,7 @@ class FileWork(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Job:
+class ShardJob:
     """A model, the files to answer, and how.
 
     run         the folder of the model
@@ -77,7 +77,7 @@ class Job:
     """
 
     run: str
-    files: tuple[Source, ...]
+    files: tuple[ShardSource, ...]
     shard: Shard
     part_rows: int = PART_ROWS
     format: str = "jsonl"
@@ -106,7 +106,7 @@ class Job:
     def takes(self, file: int, part: int) -> bool:
         return self.shard.takes(file, part, len(self.files))
 
-    def read(self, work: FileWork) -> Iterator[Opened | Part | Ended]:
+    def read(self, work: FileWork) -> Iterator[FileStart | PartRows | FileEnd]:
         """The parts of a file that are left to do, in order, between its opening and its end."""
         from regard.model.loading import read_spec
         from regard.storage.hub import fetched
@@ -119,7 +119,7 @@ class Job:
                 where=name,
                 fix="Choose another folder for the output.",
             )
-        yield Opened(work.file, digest)
+        yield FileStart(work.file, digest)
         spec = read_spec(Path(fetched(self.run)), list(self.overrides))
         rows: list[InputRow] = []
         count = 0
@@ -128,16 +128,16 @@ class Job:
             if self.takes(work.file, part) and part not in work.finished:
                 rows.append(row)
             if rows and count % self.part_rows == 0:
-                yield Part(work.file, part, count - len(rows) + 1, rows)
+                yield PartRows(work.file, part, count - len(rows) + 1, rows)
                 rows = []
         if rows:
-            yield Part(work.file, (count - 1) // self.part_rows, count - len(rows) + 1, rows)
-        yield Ended(work.file, count, -(-count // self.part_rows))
+            yield PartRows(work.file, (count - 1) // self.part_rows, count - len(rows) + 1, rows)
+        yield FileEnd(work.file, count, -(-count // self.part_rows))
 
-    def answer(self, part: Part) -> Answered:
+    def answer(self, part: PartRows) -> PartAnswers:
         """Answer a part."""
         predictor = self.predictor
         answers = predictor.answers(part.rows)
         content = written(part.rows, answers, predictor.outputs, self.format, self.n_best)
         rejected = rejected_lines(part.rows, answers, part.first)
-        return Answered(part.file, part.number, len(part.rows), content, rejected)
+        return PartAnswers(part.file, part.number, len(part.rows), content, rejected)

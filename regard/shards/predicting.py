@@ -10,10 +10,10 @@ from pathlib import Path
 from regard.errors import RegardError
 from regard.shards.files import Shard, sources
 from regard.shards.folder import REJECTED, OutputFolder
-from regard.shards.job import PART_ROWS, Answered, Event, FileWork, Job, Opened, Part
+from regard.shards.job import PART_ROWS, Event, FileStart, FileWork, PartAnswers, PartRows, ShardJob
 from regard.shards.writing import check_format
 
-Engine = Callable[[Job, Sequence[FileWork], int], Iterator[Event]]
+Engine = Callable[[ShardJob, Sequence[FileWork], int], Iterator[Event]]
 """Reads and answers what is left of a job with some workers: `job.read` gives the parts of a file, `job.answer` answers
 one. It may give parts in any order, each once, and the other events of `job.read` as they are."""
 
@@ -38,11 +38,11 @@ class Summary:
         return f"{told}{rate}"
 
 
-def plain(job: Job, left: Sequence[FileWork], workers: int) -> Iterator[Event]:
+def plain(job: ShardJob, left: Sequence[FileWork], workers: int) -> Iterator[Event]:
     """The engine in this process."""
     for work in left:
         for event in job.read(work):
-            yield job.answer(event) if isinstance(event, Part) else event
+            yield job.answer(event) if isinstance(event, PartRows) else event
 
 
 def predict_files(
@@ -79,7 +79,7 @@ def predict_files(
     """
     check_format(format, trace=trace)
     run_engine = _engine(engine, workers)
-    job = Job(
+    job = ShardJob(
         run=str(run),
         files=tuple(sources([str(file) for file in files])),
         shard=Shard.parse(shard),
@@ -98,12 +98,12 @@ def predict_files(
     left, begun = list(folder.left()), time.monotonic()
     new = 0
     for event in run_engine(job, left, workers) if left else ():
-        if isinstance(event, Answered):
+        if isinstance(event, PartAnswers):
             folder.write(event)
             new += event.rows
             if progress is not None:
                 progress(event.rows)
-        elif isinstance(event, Opened):
+        elif isinstance(event, FileStart):
             folder.opened(event)
         else:
             folder.ended(event)

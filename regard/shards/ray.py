@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from regard.errors import MissingExtra, RegardError
-from regard.shards.job import Event, FileWork, Job, Part
+from regard.shards.job import Event, FileWork, PartRows, ShardJob
 
 STORE = 256 << 20
 """Bytes of the object store of a local cluster."""
@@ -34,7 +34,7 @@ QUIET = {
 }
 
 
-def on_ray(job: Job, left: Sequence[FileWork], workers: int) -> Iterator[Event]:
+def on_ray(job: ShardJob, left: Sequence[FileWork], workers: int) -> Iterator[Event]:
     """The engine on a Ray cluster: that of RAY_ADDRESS, else one on this machine while the job runs."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
@@ -87,7 +87,7 @@ def _read(batch: dict[str, Any], known: Any) -> Iterator[dict[str, Any]]:
     """A task: the parts of a file."""
     import ray
 
-    job: Job = ray.get(known) if isinstance(known, ray.ObjectRef) else known
+    job: ShardJob = ray.get(known) if isinstance(known, ray.ObjectRef) else known
     for work in batch["work"]:
         for event in job.read(pickle.loads(work)):
             yield {"event": [pickle.dumps(event)]}
@@ -99,12 +99,12 @@ class _Worker:
     def __init__(self, job: bytes) -> None:
         import torch
 
-        self.job: Job = pickle.loads(job)
+        self.job: ShardJob = pickle.loads(job)
         torch.set_num_threads(self.job.threads or 1)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         events = [pickle.loads(one) for one in batch["event"]]
-        made = [self.job.answer(one) if isinstance(one, Part) else one for one in events]
+        made = [self.job.answer(one) if isinstance(one, PartRows) else one for one in events]
         return {"event": [pickle.dumps(one) for one in made]}
 
 

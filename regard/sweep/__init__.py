@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from regard.spec.document import Change
-    from regard.sweep.result import Sweep
+    from regard.sweep.result import SweepResult
 
 __all__ = ["minimize", "start"]
 
@@ -35,7 +35,7 @@ def start(
     target: str | None = None,
     device: str | None = None,
     quiet: bool = False,
-) -> Sweep:
+) -> SweepResult:
     """Search over settings, and return what was found: `.best`, `.trials`, `.page`.
 
     what      a system of the zoo, a spec file, or a file of pairs
@@ -95,7 +95,7 @@ def minimize(
 class _Room(ModuleType):
     """This room as a function: `regard.sweep("my.yaml", vary=…)`."""
 
-    def __call__(self, what: str | PathLike[str], **options: Any) -> Sweep:
+    def __call__(self, what: str | PathLike[str], **options: Any) -> SweepResult:
         return start(what, **options)
 
 

@@ -18,7 +18,7 @@ from regard.inspect.scene import Circle, Group, Mark, Rect, Scene, Text, line, p
 from regard.inspect.writing import text_width
 from regard.sweep.plan import SweepPlan
 from regard.sweep.ranges import NumberRange, Range
-from regard.sweep.result import Sweep, SweepTrial, better
+from regard.sweep.result import SweepResult, SweepTrial, better
 
 WIDE, ROW, TOP = 350.0, 62.0, 22.0
 """Width of a figure, which fits on a phone; height of a row of the figure of all settings, and of what is above its
@@ -29,7 +29,7 @@ FAINTEST, STRONGEST = 0.15, 0.85
 """Shades of the worst and of the best trial."""
 
 
-def done(found: Sweep) -> list[SweepTrial]:
+def done(found: SweepResult) -> list[SweepTrial]:
     """The trials with a value."""
     return [one for one in found.trials if one.value is not None]
 
@@ -38,7 +38,7 @@ def _is_log(values: Sequence[float]) -> bool:
     return min(values) > 0 and max(values) / min(values) > LOGARITHMIC
 
 
-def best_over_trials(found: Sweep) -> Scene:
+def best_over_trials(found: SweepResult) -> Scene:
     """The value of each trial, and the best so far."""
     trials = done(found)
     values = [float(one.value or 0.0) for one in trials]
@@ -64,7 +64,7 @@ def importance_bars(shares: dict[str, float]) -> Scene:
     return frame(block, description=f"Importance of each setting: {told}.")
 
 
-def values_by_setting(plan: SweepPlan, found: Sweep, path: str) -> Card:
+def values_by_setting(plan: SweepPlan, found: SweepResult, path: str) -> Card:
     """The value of each trial over one setting."""
     one, trials = plan.ranges[path], done(found)
     if not isinstance(one, NumberRange):
@@ -76,7 +76,7 @@ def values_by_setting(plan: SweepPlan, found: Sweep, path: str) -> Card:
     return Card(frame(block, description=f"dev {found.metric} by {path}."), path)
 
 
-def _by_choice(one: Range, found: Sweep, path: str) -> Scene:
+def _by_choice(one: Range, found: SweepResult, path: str) -> Scene:
     """A row for each choice, with a dot for the value of each of its trials."""
     trials, names = done(found), _names(one)
     axis = _metric_axis(found)
@@ -143,14 +143,14 @@ def _numbers(low: float, high: float, *, log: bool) -> list[tuple[float, str]]:
     return [(one, tick_text(float(f"{one:.3g}"))) for one in (low, *inside, high)]
 
 
-def _metric_axis(found: Sweep) -> _Axis:
+def _metric_axis(found: SweepResult) -> _Axis:
     values = [float(one.value or 0.0) for one in done(found)]
     low, high, log = min(values), max(values), _is_log(values)
     labels = _numbers(low, high, log=log) if high > low else [(low, f"{low:.4g}")]
     return _Axis(f"dev {found.metric}", low, high, log=log, labels=labels)
 
 
-def _chart(found: Sweep) -> Chart:
+def _chart(found: SweepResult) -> Chart:
     trials = done(found)
     return Chart(
         "lines",
@@ -162,7 +162,7 @@ def _chart(found: Sweep) -> Chart:
     )
 
 
-def all_settings(plan: SweepPlan, found: Sweep) -> Scene:
+def all_settings(plan: SweepPlan, found: SweepResult) -> Scene:
     """Parallel coordinates from top to bottom: a line for each trial through its settings, down to its value. The
     better a trial, the stronger its color; the best is in the color of truth."""
     trials, metric = done(found), _metric_axis(found)

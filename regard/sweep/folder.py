@@ -13,7 +13,7 @@ from typing import Any
 from regard.errors import RegardError
 from regard.storage.files import naming, read_json, write_text
 from regard.sweep.plan import SweepPlan
-from regard.sweep.result import Sweep
+from regard.sweep.result import SweepResult
 from regard.version import __version__
 
 SIGN, BEST, PAGE = "sweep.json", "best.yaml", "sweep.html"
@@ -45,7 +45,7 @@ def open_folder(plan: SweepPlan) -> None:
     _read_sign(folder)
 
 
-def write_best(plan: SweepPlan, found: Sweep) -> None:
+def write_best(plan: SweepPlan, found: SweepResult) -> None:
     """Write the spec of the winner."""
     assert found.best is not None
     spec = plan.spec(found.best.values, plan.seeds[0])

@@ -12,7 +12,7 @@ from regard.sweep.figures import all_settings, best_over_trials, done, importanc
 from regard.sweep.folder import PAGE, write_owned
 from regard.sweep.importance import importance
 from regard.sweep.plan import SweepPlan
-from regard.sweep.result import Sweep
+from regard.sweep.result import SweepResult
 from regard.sweep.study import SweepStudy
 
 LINES = "Each line is a trial: the stronger its color, the better. The orange line is the best."
@@ -20,7 +20,7 @@ FEW = 2
 """Trials from which there is something to draw."""
 
 
-def write_page(plan: SweepPlan, found: Sweep, study: SweepStudy) -> Path:
+def write_page(plan: SweepPlan, found: SweepResult, study: SweepStudy) -> Path:
     """Write the page."""
     sections = [_best(plan, found)]
     if len(done(found)) >= FEW:
@@ -38,7 +38,7 @@ def write_page(plan: SweepPlan, found: Sweep, study: SweepStudy) -> Path:
     return write_owned(plan.output, PAGE, text)
 
 
-def _best(plan: SweepPlan, found: Sweep) -> PageSection:
+def _best(plan: SweepPlan, found: SweepResult) -> PageSection:
     best = found.best
     if best is None or best.value is None:
         reasons = list(dict.fromkeys(one.reason for one in found.trials if one.reason))
@@ -71,7 +71,7 @@ def _best(plan: SweepPlan, found: Sweep) -> PageSection:
     )
 
 
-def _shown(plan: SweepPlan, found: Sweep, study: SweepStudy) -> PageSection:
+def _shown(plan: SweepPlan, found: SweepResult, study: SweepStudy) -> PageSection:
     shares, how = importance(study)
     cards = [
         Card(best_over_trials(found), "The best over trials"),
@@ -81,11 +81,11 @@ def _shown(plan: SweepPlan, found: Sweep, study: SweepStudy) -> PageSection:
     return PageSection("What the trials show", figures=cards)
 
 
-def _by_setting(plan: SweepPlan, found: Sweep) -> PageSection:
+def _by_setting(plan: SweepPlan, found: SweepResult) -> PageSection:
     return PageSection("Each setting", figures=[values_by_setting(plan, found, path) for path in plan.ranges])
 
 
-def _trials(found: Sweep) -> PageSection:
+def _trials(found: SweepResult) -> PageSection:
     paths = list(dict.fromkeys(path for one in found.trials for path in one.values))
     failed = any(one.reason for one in found.trials)
     rows: list[list[object]] = [

@@ -50,7 +50,7 @@ class SweepTrial:
 
 
 @dataclass
-class Sweep:
+class SweepResult:
     """The result of a sweep: `.best`, `.trials`, `.page`.
 
     metric    the dev metric that decides
@@ -83,7 +83,7 @@ def better(first: float, second: float, *, maximize: bool) -> bool:
     return first > second if maximize else first < second
 
 
-def sweep_of(study: SweepStudy) -> Sweep:
+def sweep_of(study: SweepStudy) -> SweepResult:
     """What a study holds now."""
     from regard.sweep.study import TESTS
 
@@ -97,7 +97,7 @@ def sweep_of(study: SweepStudy) -> Sweep:
     tests = study.study.user_attrs.get(TESTS, [])
     looked = [one["scores"] for one in tests if best is not None and one["trial"] == best.number]
     scores: Mapping[str, Mapping[str, float]] = looked[0] if looked else {}
-    return Sweep(
+    return SweepResult(
         plan.metric,
         plan.maximize,
         trials,

@@ -13,7 +13,7 @@ from regard.sweep.claims import TEST
 from regard.sweep.folder import open_folder, write_best
 from regard.sweep.page import write_page
 from regard.sweep.plan import SweepPlan
-from regard.sweep.result import Sweep, sweep_of
+from regard.sweep.result import SweepResult, sweep_of
 from regard.sweep.showing import Shown, make_shown
 from regard.sweep.study import TESTS, SweepStudy, Taken, open_study
 from regard.sweep.training import Lost, Pruned, open_run, run_folder, train_trial
@@ -22,7 +22,7 @@ WAITING = 1.0
 """Seconds between two looks at what other processes do."""
 
 
-def run_sweep(plan: SweepPlan, *, quiet: bool = False) -> Sweep:
+def run_sweep(plan: SweepPlan, *, quiet: bool = False) -> SweepResult:
     """Work on the study of a plan until all its trials are done, and return what it found."""
     check_data(plan)
     open_folder(plan)
@@ -78,7 +78,7 @@ def _work(study: SweepStudy, taken: Taken, shown: Shown) -> None:
     shown.ended(taken, time.monotonic() - began)
 
 
-def _look_at_test(study: SweepStudy, found: Sweep) -> None:
+def _look_at_test(study: SweepStudy, found: SweepResult) -> None:
     """Evaluate the runs of the best setting on test, if nobody has."""
     best = found.best
     assert best is not None

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from regard.reporting.console import safe_console
-from regard.sweep.result import Sweep, SweepTrial, sweep_of
+from regard.sweep.result import SweepResult, SweepTrial, sweep_of
 from regard.sweep.study import SweepStudy, Taken
 
 ROWS = 12
@@ -53,7 +53,7 @@ class Shown:
             soft_wrap=True,
         )
 
-    def end(self, found: Sweep) -> None:
+    def end(self, found: SweepResult) -> None:
         """The best setting, its scores, and the command that trains it alone."""
         say = self.console.print
         best = found.best
@@ -117,7 +117,7 @@ def make_shown(study: SweepStudy, *, quiet: bool) -> Iterator[Shown]:
         table.stop()
 
 
-def table_of(found: Sweep, wanted: int) -> Table:
+def table_of(found: SweepResult, wanted: int) -> Table:
     """The best trial and the latest others."""
     count = {state: len([one for one in found.trials if one.state == state]) for state in COLORS}
     states = ", ".join(f"{number} {state}" for state, number in count.items() if number)
@@ -154,7 +154,7 @@ def settings(one: SweepTrial) -> str:
     return " ".join(f"{path}={value}" for path, value in one.values.items())
 
 
-def tested(found: Sweep) -> str:
+def tested(found: SweepResult) -> str:
     """The test scores of the best, as means over its seeds."""
     names = list(next(iter(found.test.values()), {}))
     means = {name: sum(one[name] for one in found.test.values()) / len(found.test) for name in names}

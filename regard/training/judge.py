@@ -11,8 +11,8 @@ from accelerate.utils import broadcast_object_list
 
 from regard.errors import RegardError
 from regard.training.checkpoint import Snapshot
+from regard.training.machine import wait_for_all
 from regard.training.state import Generators, TrainingState
-from regard.training.together import wait_for_all
 
 Evaluate = Callable[[], dict[str, float]]
 

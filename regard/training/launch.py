@@ -33,7 +33,7 @@ POLL = 0.02
 LAST_LINES = 12
 
 
-class Launch:
+class LaunchedProcesses:
     """Several processes of one command on this machine.
 
     gpus   whether each has a GPU of its own; else all of them compute on the CPU
@@ -182,12 +182,12 @@ def _held_port() -> Iterator[int]:
 
 
 def is_launched(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether this process is one of a `Launch`."""
+    """Whether this process is one of a `LaunchedProcesses`."""
     return LAUNCHED in environment
 
 
 def end_with_parent() -> None:
-    """In a process of a `Launch`: end as soon as its parent has ended."""
+    """In a process of a `LaunchedProcesses`: end as soon as its parent has ended."""
     descriptor = int(os.environ[LAUNCHED])
 
     def watch() -> None:
@@ -216,4 +216,4 @@ def launch_here(arguments: Sequence[str], processes: int, device: str | None, *,
             fix=f"Use --devices {found}." if found else "Leave out --device to compute on the CPU.",
         )
     command = [sys.executable, "-m", "regard", *arguments]
-    return Launch(command, processes, gpus=found >= processes).run(remedy=remedy)
+    return LaunchedProcesses(command, processes, gpus=found >= processes).run(remedy=remedy)

@@ -24,11 +24,17 @@ from regard.training.judge import Evaluate, Judge
 from regard.training.ledger import BatchPlace, explain_out_of_memory
 from regard.training.log import LOG_EVERY, Log, UpdateReport, tell
 from regard.training.loggers.logger import End
-from regard.training.machine import Interrupted, Signals, make_accelerator, precision_restored, sent_ahead
+from regard.training.machine import (
+    Interrupted,
+    Signals,
+    make_accelerator,
+    precision_restored,
+    sent_ahead,
+    together,
+)
 from regard.training.objective import Updater
 from regard.training.progress import Progress, make_progress
 from regard.training.state import TrainingState, seed_everything
-from regard.training.together import together
 from regard.training.weights import set_weights, start_from
 
 

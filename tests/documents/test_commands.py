@@ -64,6 +64,10 @@ def test_command_of_regard(example: Example) -> None:
         assert is_placeholder(given) or given.startswith("runs/"), f"{example}: no system or file {given}"
 
 
+RUNNER = ROOT / "regard" / "export" / "runner.py"
+"""What an export writes as run.py."""
+
+
 @pytest.mark.parametrize("example", listed("python"))
 def test_command_of_python(example: Example) -> None:
     words = shlex.split(example.text)
@@ -73,7 +77,7 @@ def test_command_of_python(example: Example) -> None:
     if words[1] == "-m":
         assert importlib.util.find_spec(words[2]) is not None, example
         return
-    script = ROOT / words[1]
+    script = RUNNER if words[1].endswith("/run.py") else ROOT / words[1]
     assert script.is_file(), f"{example}: no script {words[1]}"
     options = {word.partition("=")[0] for word in words[2:] if re.match(r"--?[a-z]", word)}
     written = source(script)

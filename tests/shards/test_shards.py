@@ -16,7 +16,7 @@ import pytest
 
 from regard.errors import RegardError
 from regard.model import load
-from regard.shards import Answered, BatchPredictor, FileWork, Job, Summary, plain, predict_files
+from regard.shards import BatchPredictor, FileWork, PartAnswers, ShardJob, Summary, plain, predict_files
 from tests.model.small import build, spec, words
 
 Run = Callable[..., tuple[int, str, str]]
@@ -137,7 +137,7 @@ class Stopped(Exception):
 def stopping(after: int) -> Callable[..., object]:
     """An engine of a stranger, which fails after some parts."""
 
-    def engine(job: Job, left: Sequence[FileWork], workers: int) -> object:
+    def engine(job: ShardJob, left: Sequence[FileWork], workers: int) -> object:
         for count, event in enumerate(one for one in plain(job, left, 1)):
             if count == after:
                 raise Stopped
@@ -154,9 +154,9 @@ def test_what_is_finished_is_not_computed_again(run: str, tmp_path: Path, inputs
     assert 0 < len(kept) < 7
     computed = []
 
-    def watching(job: Job, left: Sequence[FileWork], workers: int) -> object:
+    def watching(job: ShardJob, left: Sequence[FileWork], workers: int) -> object:
         for event in plain(job, left, 1):
-            computed.extend([event.number] if isinstance(event, Answered) else [])
+            computed.extend([event.number] if isinstance(event, PartAnswers) else [])
             yield event
 
     summary = done(run, tmp_path, engine=watching)

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from regard.errors import RegardError
-from regard.training.launch import DESERTED, Launch
+from regard.training.launch import DESERTED, LaunchedProcesses
 from regard.training.state import divided, joined
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ PLAINLY = "import sys\nprint('wrong file', file=sys.stderr)\nsys.exit(2)"
 
 
 def launched(program: str, processes: int = 2) -> int:
-    return Launch([sys.executable, "-c", program], processes, gpus=False).run(remedy="Resume it.")
+    return LaunchedProcesses([sys.executable, "-c", program], processes, gpus=False).run(remedy="Resume it.")
 
 
 def figures(run: Path) -> dict[tuple[str, str], float]:
@@ -82,8 +82,8 @@ def test_no_process_outlives_the_one_that_started_it(tmp_path: Path) -> None:
         "time.sleep(60)"
     )
     starter = (
-        "import sys\nfrom regard.training.launch import Launch\n"
-        f"Launch([sys.executable, '-c', {child!r}], 2, gpus=False).run(remedy='')"
+        "import sys\nfrom regard.training.launch import LaunchedProcesses\n"
+        f"LaunchedProcesses([sys.executable, '-c', {child!r}], 2, gpus=False).run(remedy='')"
     )
     parent = subprocess.Popen([sys.executable, "-c", starter], cwd=ROOT)
     end = time.monotonic() + 60

@@ -129,7 +129,7 @@ class TrainCommand(Command):
         from regard.fitting.compiling import train_meanwhile
         from regard.fitting.experiment import Experiment
         from regard.fitting.pairs import parallel
-        from regard.training.together import leave
+        from regard.training.machine import leave
 
         if bool(what) == (resume is not None):
             raise RegardError(

@@ -29,7 +29,7 @@ class NoEvidence(LookupError):
 
 
 @dataclass(frozen=True)
-class Evidence:
+class StoredResult:
     """A stored result.
 
     words    what `regard train` was given, without the seed
@@ -87,7 +87,7 @@ def spec_digest(words: Sequence[str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def evidence_for(words: str, folder: Path | None = None) -> list[Evidence]:
+def evidence_for(words: str, folder: Path | None = None) -> list[StoredResult]:
     """The results of a training, one for each seed; raises `NoEvidence`."""
     wanted, seed = split_words(words)
     stored = _stored(folder or FOLDER)
@@ -111,10 +111,10 @@ def _today(words: tuple[str, ...]) -> str:
 
 
 @cache
-def _stored(folder: Path) -> dict[tuple[str, ...], list[Evidence]]:
-    found: dict[tuple[str, ...], list[Evidence]] = {}
+def _stored(folder: Path) -> dict[tuple[str, ...], list[StoredResult]]:
+    found: dict[tuple[str, ...], list[StoredResult]] = {}
     for path in sorted(folder.glob("*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
         words, seed = split_words(content["command"].removeprefix("regard train "))
-        found.setdefault(words, []).append(Evidence(words, seed, content))
+        found.setdefault(words, []).append(StoredResult(words, seed, content))
     return found

@@ -23,6 +23,7 @@ board      printed equations or a system that exists, and no number
 unknown    a figure has no stored result; this is no pass
 """
 ANSWERED: tuple[State, ...] = ("computed", "trained", "board")
+"""The states that answer an entry."""
 
 
 @dataclass(frozen=True)

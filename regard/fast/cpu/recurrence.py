@@ -139,7 +139,7 @@ def _run_backward(
         copy(carry[i], d_first[c + i * parts, g * wide + size : (g + 1) * wide])
 
 
-class Run(NamedTuple):
+class ForwardRun(NamedTuple):
     """What a run forward has computed, see `_run_forward`."""
 
     outputs: Tensor
@@ -155,12 +155,12 @@ class Run(NamedTuple):
 
 def run_forward(
     projected: Tensor, first: Tensor, panels: Array, bias: Array, packing: Packed, kind: int
-) -> Run:
+) -> ForwardRun:
     """See `PackedRecurrence`; panels (D, P, H, W) and bias (D, G) in the kernel's layout."""
     directions, size, rows = len(panels), panels.shape[2], len(first)
     count, new = len(projected), partial(room, projected)
     parts = directions * -(-shares(directions * rows) // directions)
-    run = Run(
+    run = ForwardRun(
         new(count, directions * size),
         new(rows, first.shape[1]),
         new(directions, count, size),

@@ -80,7 +80,7 @@ class Segmental(Rescaled):
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         B, T, S = scores.shape
         scores = at_least_single(scores)
-        if portable():
+        if torch.compiler.is_compiling() and portable():
             return self._by_scan(scores, mask)
         if S < 2 or not STRUCTURES(self) or not kernels.available("segments", scores):
             return self.structure(scores, mask).marginals
