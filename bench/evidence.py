@@ -141,7 +141,7 @@ def _by_length(place: Path, device: str) -> list[Any]:
     """[length, rows, BLEU, low, high] of the test rows of each length."""
     told = place.with_suffix(".by-length.json")
     line = [sys.executable, "-m", "regard", "evaluate", str(place), "--by-length", "--split", "test"]
-    line += ["--device", device, "--json", str(told), "--overwrite"]
+    line += ["--device", device, f"--json={told}", "--overwrite"]
     subprocess.run(line, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
     (found,) = json.loads(told.read_text())["models"].values()
     return list(found["by_length"])

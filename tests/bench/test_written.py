@@ -20,6 +20,7 @@ GIVEN = {
     "faithful_ferret.py": ["run"],
     "faithful_seeds.py": ["compare", "measured"],
     "report.py": ["run"],
+    "serve.py": ["run"],
     "start.py": ["run"],
     "updates.py": ["--data", "."],
     "why.py": ["run"],
