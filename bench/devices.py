@@ -33,6 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import torch
 import torch._dynamo  # every optimizer imports it; done once for all forks
+from written import parse, write_json
 
 from regard.evaluation import evaluate, inference
 from regard.fitting.experiment import Experiment
@@ -194,10 +195,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--small", action="store_true")
-    asked = parser.parse_args()
+    asked = parse(parser)
     torch.set_num_threads(1)
+    target = asked.json.resolve() if asked.json else None
     with tempfile.TemporaryDirectory() as temporary:
         folder = (asked.folder or Path(temporary)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
@@ -207,8 +208,7 @@ def main() -> None:
         rows = measured(asked.steps, small=asked.small)
     for row in rows:
         print(f"{row['what']:<58} {row['difference']:<10.2g} {row['seconds']:5.1f} s  {row['verdict']}")
-    if asked.json:
-        asked.json.write_text(json.dumps(rows, indent=1))
+    write_json(target, rows)
     sys.exit(any(row["verdict"] != "ok" for row in rows))
 
 

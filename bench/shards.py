@@ -182,7 +182,7 @@ def same(out: Path, truth: Path) -> bool:
 
 def plain(run: str, words: Path, truth: Path, changes: list[str]) -> tuple[float, float | None]:
     """`regard predict RUN -f FILE`: the seconds, and its growth of memory for a million rows."""
-    command = [sys.executable, "-m", "regard", "predict", run, "-f", str(words), "--json", str(truth)]
+    command = [sys.executable, "-m", "regard", "predict", run, "-f", str(words), f"--json={truth}"]
     command += ["--device", "cpu", "--overwrite", *(one for change in changes for one in ("--set", change))]
     begun = time.monotonic()
     process = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.DEVNULL)

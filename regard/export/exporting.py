@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from regard.errors import RegardError
+from regard.errors import Option, RegardError
 from regard.export.exporter import Exporter
 from regard.export.recipes import digest
 from regard.parts import names, part
@@ -60,7 +60,7 @@ def found_exporter(name: str) -> type[Exporter]:
     if made is None:
         raise RegardError(
             f"there is no format {name!r}.",
-            where="--to",
+            where=Option("to"),
             fix=f"The formats are {', '.join(names('exporter'))}.",
         )
     if missing := [package for package in made.needs if find_spec(package) is None]:
@@ -108,13 +108,13 @@ def check_free(folder: Path, *, overwrite: bool = False) -> None:
             raise RegardError(
                 "this file was not written by an export.",
                 where=str(path),
-                fix="Choose another folder with -o.",
+                fix="Choose another folder.",
             )
         if not overwrite and _digest(path) != known[name]:
             raise RegardError(
                 "this file was changed since it was exported.",
                 where=str(path),
-                fix="Choose another folder with -o, or pass `--overwrite` to replace it.",
+                fix="Choose another folder, or overwrite it.",
             )
 
 

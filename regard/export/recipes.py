@@ -40,9 +40,7 @@ def refused(model: Any, output: str) -> str:
         return "its encoder reads given trees."
     search = model.spec.search
     if decoder.stepwise and search.method.part.exported(search.method) is None:
-        return (
-            f"it searches by {search.method.type}; the runner searches greedily or with a beam. Use --beam N."
-        )
+        return f"it searches by {search.method.type}; the runner searches greedily or with a beam; choose a beam."
     return ""
 
 

@@ -1,6 +1,6 @@
 """Functions that other packages do not promise, in one place: their use, their trial and their replacement."""
 
-from regard.private.ahead import compile_ahead, open_compiled
+from regard.private.ahead import OPENED, compile_ahead, open_compiled
 from regard.private.feature import Feature, FeatureState, feature_states
 from regard.private.functions import (
     add_to_all,
@@ -38,6 +38,7 @@ from regard.private.scanning import can_scan, scanned
 from regard.private.tensor_node import tensor_node
 
 __all__ = [
+    "OPENED",
     "Feature",
     "FeatureState",
     "add_to_all",

@@ -13,6 +13,10 @@ def compile_ahead(program: Any, path: Path) -> None:
     aoti_compile_and_package(program, package_path=str(path))
 
 
+OPENED = "torch._inductor.aoti_load_package({!r})"
+"""How a reader opens a compiled package."""
+
+
 def open_compiled(path: Path) -> Any:
     """The function of a compiled package."""
     from torch._inductor import aoti_load_package

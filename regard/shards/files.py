@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from regard.data.remote import matching, url_of
 from regard.data.remote.copies import size_of
-from regard.errors import RegardError
+from regard.errors import Option, RegardError
 from regard.storage.files import is_remote
 
 _PATTERN = re.compile(r"[*?\[]")
@@ -41,7 +41,7 @@ class Shard:
         if found is None or not 1 <= int(found[1]) <= int(found[2]):
             raise RegardError(
                 f"expected NUMBER/COUNT, as in 2/8, received {text!r}.",
-                where="--shard",
+                where=Option("shard"),
                 fix="The first of eight shards is 1/8, the last one 8/8.",
             )
         return cls(int(found[1]) - 1, int(found[2]))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.errors import RegardError
+from regard.errors import Option, RegardError
 from regard.shards.files import Shard, sources
 from regard.shards.folder import REJECTED, OutputFolder
 from regard.shards.job import PART_ROWS, Event, FileStart, FileWork, PartAnswers, PartRows, ShardJob
@@ -118,8 +118,8 @@ def _engine(engine: str | Engine, workers: int) -> Engine:
     if engine == "plain" and workers > 1:
         raise RegardError(
             f"one process answers; received {workers} workers.",
-            where="--workers",
-            fix="Add --engine ray, or start a process for each --shard.",
+            where=Option("workers"),
+            fix="Choose the engine ray, or start a process for each shard.",
         )
     if engine == "plain":
         return plain
@@ -127,4 +127,4 @@ def _engine(engine: str | Engine, workers: int) -> Engine:
         from regard.shards.ray import on_ray
 
         return on_ray
-    raise RegardError(f"{engine!r} is not one of plain, ray.", where="--engine")
+    raise RegardError(f"{engine!r} is not one of plain, ray.", where=Option("engine"))

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from regard.errors import MissingExtra, RegardError
+from regard.errors import MissingExtra, Option, RegardError
 from regard.shards.job import Event, FileWork, PartRows, ShardJob
 
 STORE = 256 << 20
@@ -42,7 +42,7 @@ def on_ray(job: ShardJob, left: Sequence[FileWork], workers: int) -> Iterator[Ev
         import ray
         import ray.data
     except ImportError:
-        raise MissingExtra("ray", "ray", "--engine ray") from None
+        raise MissingExtra("ray", "ray", "the engine ray") from None
     with _cluster(ray, workers), warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"ray\.")
         context = ray.data.DataContext.get_current()
@@ -50,12 +50,12 @@ def on_ray(job: ShardJob, left: Sequence[FileWork], workers: int) -> Iterator[Ev
         context.print_on_execution_start = False
         context.target_max_block_size = BLOCK
         for name in ("ray", "ray.data"):
-            logging.getLogger(name).setLevel(logging.ERROR)
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # a failure is told by us
         cpus = float(ray.cluster_resources().get("CPU", 0))
         if workers > cpus:
             raise RegardError(
                 f"the cluster has {cpus:g} CPUs; received {workers} workers.",
-                where="--workers",
+                where=Option("workers"),
                 fix="Ask for fewer, or for a larger cluster.",
             )
         gpus = float(ray.cluster_resources().get("GPU", 0)) if job.device != "cpu" else 0.0
@@ -158,6 +158,6 @@ def _of_worker(error: BaseException) -> RegardError:
     line = (str(error).strip().splitlines() or [type(error).__name__])[-1]
     return RegardError(
         f"a worker failed: {line}",
-        where="--engine ray",
-        fix="The same command without --engine ray shows where.",
+        where=Option("engine"),
+        fix="The same without the engine ray shows where.",
     )

@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
-from regard.errors import MissingExtra, RegardError
+from regard.errors import MissingExtra, Option, RegardError
 from regard.shards.predictor import Answer
 from regard.shards.reading import InputRow
 from regard.trace.prediction import Prediction
@@ -24,10 +24,10 @@ _ESCAPED = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 def check_format(format: str, *, trace: bool) -> None:
     """Refuse a format that cannot hold what is asked for, before anything is computed."""
     if format not in get_args(Format):
-        raise RegardError(f"{format!r} is not one of {', '.join(get_args(Format))}.", where="--format")
+        raise RegardError(f"{format!r} is not one of {', '.join(get_args(Format))}.", where=Option("format"))
     if format == "tsv" and trace:
         raise RegardError(
-            "a table holds no attention.", where="--trace", fix="Use --format jsonl or --format parquet."
+            "a table holds no attention.", where=Option("trace"), fix="Use the format jsonl or parquet."
         )
     if format == "parquet":
         _arrow()

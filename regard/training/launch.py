@@ -21,7 +21,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-from regard.errors import RegardError, Words
+from regard.errors import Option, RegardError, Words
 
 LAUNCHED = "REGARD_LAUNCHED"
 """In the environment of a started process: the descriptor of a pipe that closes when its parent ends."""
@@ -204,16 +204,16 @@ def launch_here(arguments: Sequence[str], processes: int, device: str | None, *,
 
     if device is not None and device not in ("cpu", "cuda"):
         raise RegardError(
-            f"--devices {processes} takes the first {processes} GPUs, or the CPU; received --device {device}.",
-            where="--devices",
-            fix="Leave out --device, or choose the GPUs with CUDA_VISIBLE_DEVICES.",
+            f"{processes} devices are the first {processes} GPUs, or the CPU; received {device}.",
+            where=Option("device"),
+            fix="Leave it out, or choose the GPUs with CUDA_VISIBLE_DEVICES.",
         )
     found = 0 if device == "cpu" else torch.cuda.device_count()
     if device == "cuda" and found < processes:
         raise RegardError(
             f"{processes} processes need as many GPUs; this machine has {found}.",
-            where="--devices",
-            fix=f"Use --devices {found}." if found else "Leave out --device to compute on the CPU.",
+            where=Option("devices"),
+            fix=f"Use {found}." if found else "Leave out the device to compute on the CPU.",
         )
     command = [sys.executable, "-m", "regard", *arguments]
     return LaunchedProcesses(command, processes, gpus=found >= processes).run(remedy=remedy)

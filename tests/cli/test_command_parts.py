@@ -19,7 +19,8 @@ from regard.testing import failures
 
 COLUMNS = 80
 FOLDERS = [
-    Path(sys.modules["regard"].__path__[0]) / room / "commands" for room in ("cli", "course", "studio")
+    Path(sys.modules["regard"].__path__[0]) / room / "commands"
+    for room in ("cli", "course", "serve", "studio", "sweep")
 ]
 IMPORTED = """
 import contextlib, io, json, sys

@@ -91,6 +91,8 @@ def test_every_command_that_writes_files_has_the_rule() -> None:
         if options & {"--output", "--json", "--plot", "--predictions"}:
             found[name] = "--overwrite" in options
     assert found.pop("exercise") is False  # never replaced: its file may hold an answer
+    assert found.pop("sweep") is False  # never replaced: a sweep goes on in its folder
+    assert found.pop("ask") is False  # writes no file: --json prints
     assert {"describe", "predict", "matrix", "chat", "lab"} <= set(found) and all(found.values())
 
 

@@ -38,6 +38,7 @@ ANYWHERE = {
     "torch's hooks of modules",
     "torch's hooks of optimizers",
     "torch's registration of dataclasses",
+    "torch's scan",
     "numba's cache, wherever regard is installed",
     "numba's compilation in turns",
     "numba's compilation of inner functions",

@@ -200,6 +200,7 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(regard: Regard, run: Pa
         ["describe", "both"],
         ["predict", "both", "--set", "search.bonus=1000", "--set", "search.min_length=1", SENTENCE],
         ["predict", "both", "--beam", "3", SENTENCE],
+        ["export", "both", "--to", "names", "--of", "reading", "-o", "exported"],
         ["train", "--resume", str(run), "--set", "training.epochs=6", "--quiet"],
         folder=run.parent,
     )
@@ -220,7 +221,10 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(regard: Regard, run: Pa
         _,
         *searched,
         _,
+        _,
     ) = ran
+    weights = (run.parent / "exported" / "names.txt").read_text(encoding="utf-8").splitlines()
+    assert len(weights) > 10 and all(line.endswith(")") for line in weights)
     names = ("encoder of sentence", "minimal-gated", "backward", "cosine", "temperature 0.5", "size 32")
     check_drawing(run, "net.svg", names)
     assert "amount_error: mean absolute error|refs:1" in measured.out

@@ -135,7 +135,7 @@ def _number(value: float) -> str:
 @pytest.fixture
 def tab(chromium: Any, studio: Studio, load: Any) -> Iterator[Tab]:
     context = chromium.new_context(viewport=DESK, reduced_motion="reduce")
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(60_000)
     made = Tab(context.new_page(), studio, load)
     made.watch()
     yield made

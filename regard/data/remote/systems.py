@@ -218,5 +218,5 @@ def _arrow(url: str, scheme: str) -> Files:
         )
     except ImportError:
         raise RegardError(
-            f"this pyarrow was built without {scheme}.", where=url, fix="Run: pip install --upgrade pyarrow"
+            f"this pyarrow was built without {scheme}.", where=url, fix="Run: pip install -U pyarrow"
         ) from None

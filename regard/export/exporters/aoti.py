@@ -9,14 +9,14 @@ from typing import Any
 from regard.export.exporters.torch import TorchExporter
 from regard.export.graphs import ExportedGraph
 from regard.parts import register
-from regard.private import compile_ahead, open_compiled
+from regard.private import OPENED, compile_ahead, open_compiled
 
 
 @register("exporter", "aoti")
 class CompiledExporter(TorchExporter):
     """The programs of `--to torch`, compiled ahead of time (AOTInductor) for the CPU of this machine."""
 
-    opens = "torch._inductor.aoti_load_package({!r})"
+    opens = OPENED
 
     @classmethod
     def put(cls, graph: ExportedGraph, path: Path) -> None:

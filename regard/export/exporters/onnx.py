@@ -56,7 +56,7 @@ class OnnxExporter(Exporter):
             "",
             "```bash",
             f"python run.py {given}",
-            "python run.py -f inputs.txt --json",
+            "python run.py -f inputs.txt",
             "```",
             "",
             "```python",
