@@ -257,7 +257,7 @@ def test_the_command(run: str, tmp_path: Path, inputs: list[str], regard: Run) -
         (["-f", pattern], "Name a folder: -o out/"),
         (["-f", pattern, "-o", out, "--watch"], "--watch does not go together with a folder of parts"),
         (["-f", pattern, "-o", out, "--shard", "9/8"], "expected NUMBER/COUNT"),
-        (["-f", pattern, "-o", out, "--workers", "2"], "Add --engine ray"),
+        (["-f", pattern, "-o", out, "--workers", "2"], "Choose the engine ray"),
         (["-f", pattern, "-o", out, "--engine", "other"], "is not one of plain, ray"),
         (["-f", f"{tmp_path}/none*", "-o", out], "no file matches"),
         (["-f", pattern, "-o", out, "--format", "tsv", "--trace"], "a table holds no attention"),
