@@ -11,7 +11,8 @@ from starlette.responses import Response
 
 from regard.serve.batching import AnswerJob, too_late
 from regard.serve.models import ServedModel, size_of
-from regard.serve.refusing import Gone, Refused, dumped, refused
+from regard.serve.refusing import Gone, Refused, refused
+from regard.storage.plain_json import dumped
 
 if TYPE_CHECKING:
     from regard.serve.application import ServeApp

@@ -161,7 +161,7 @@ class ServeApp:
 async def _refuse(
     scope: Scope, send: Send, status: int, message: str, fix: str, headers: Mapping[str, str]
 ) -> None:
-    from regard.serve.refusing import dumped
+    from regard.storage.plain_json import dumped
 
     told: Any = {"message": message, "where": "", "fix": fix}
     if scope["path"].startswith("/v2"):

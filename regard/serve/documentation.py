@@ -15,8 +15,8 @@ from starlette.routing import Route
 
 from regard.serve.answering import JSON, told
 from regard.serve.protocol import InferRequest
-from regard.serve.refusing import dumped
 from regard.serve.requests import ChatCall, GenerateRequest, PredictRequest, StreamRequest
+from regard.storage.plain_json import dumped
 from regard.version import __version__
 
 POSTS: dict[str, tuple[str, type[BaseModel], dict[str, Any]]] = {

@@ -11,8 +11,9 @@ from starlette.responses import Response
 
 from regard.serve.answering import JSON, Answering, one_input
 from regard.serve.models import ServedModel, check_text
-from regard.serve.refusing import Refused, dumped
+from regard.serve.refusing import Refused
 from regard.serve.requests import ChatCall, PredictRequest, SearchRequest, read
+from regard.storage.plain_json import dumped
 
 
 class PlainRoutes(Answering):

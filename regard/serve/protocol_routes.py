@@ -22,9 +22,10 @@ from regard.serve.protocol import (
     tensors,
     written,
 )
-from regard.serve.refusing import Refused, dumped
+from regard.serve.refusing import Refused
 from regard.serve.requests import GenerateRequest, SearchRequest
 from regard.serve.streaming import StreamRoutes
+from regard.storage.plain_json import dumped
 from regard.version import __version__
 
 if TYPE_CHECKING:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 import traceback
 from collections.abc import Mapping
-from typing import Any
 
 from regard.errors import PYTHON, RegardError, Words, said
 
@@ -73,20 +71,3 @@ def refused(error: BaseException) -> Refused:
         return Refused(500, f"this is a bug of regard: {type(error).__name__}.", fix="Please report it.")
     status = 422 if isinstance(error, RegardError) else 503 if isinstance(error, MemoryError) else 422
     return Refused(status, told.what, where=told.where, fix=told.fix)
-
-
-def dumped(content: Any) -> bytes:
-    """JSON without what it does not have: a number that is not finite is null."""
-    try:
-        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except ValueError:
-        text = json.dumps(_finite(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.encode("utf-8", errors="replace")
-
-
-def _finite(content: Any) -> Any:
-    if isinstance(content, float):
-        return content if math.isfinite(content) else None
-    if isinstance(content, dict):
-        return {name: _finite(one) for name, one in content.items()}
-    return [_finite(one) for one in content] if isinstance(content, list | tuple) else content

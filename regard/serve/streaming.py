@@ -13,8 +13,9 @@ from starlette.responses import Response, StreamingResponse
 from regard.serve.answering import JSON, Answering, left, one_input
 from regard.serve.batching import Stream
 from regard.serve.models import ServedModel, check_text
-from regard.serve.refusing import Gone, Refused, dumped, refused
+from regard.serve.refusing import Gone, Refused, refused
 from regard.serve.requests import GenerateRequest, StreamRequest, read
+from regard.storage.plain_json import dumped
 
 if TYPE_CHECKING:
     from regard.serve.application import ServeApp

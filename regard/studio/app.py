@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import math
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
@@ -16,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from regard.errors import RegardError
+from regard.storage.plain_json import dumped
 from regard.studio.jobs import Cancelled, Job, Progress
 from regard.studio.page import BOOT, SHELL
 from regard.studio.requests import (
@@ -223,29 +222,12 @@ async def _answered(run: Run, work: Callable[[], Any]) -> Any:
 
 async def _made(run: Run, work: Callable[[], dict[str, Any]]) -> Response:
     """The answer of a run's worker, which writes the JSON too: a large figure would hold up other requests."""
-    content = await _answered(run, lambda: _dumped(work()))
+    content = await _answered(run, lambda: dumped(work()))
     return Response(content, media_type="application/json")
 
 
-def _dumped(content: Any) -> bytes:
-    """JSON without what it does not have: a number that is not finite is null."""
-    try:
-        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except ValueError:
-        text = json.dumps(_finite(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.encode("utf-8", errors="replace")
-
-
-def _finite(content: Any) -> Any:
-    if isinstance(content, float):
-        return content if math.isfinite(content) else None
-    if isinstance(content, dict):
-        return {name: _finite(one) for name, one in content.items()}
-    return [_finite(one) for one in content] if isinstance(content, list | tuple) else content
-
-
 def _json(content: Any, status: int = 200) -> Response:
-    return Response(_dumped(content), status_code=status, media_type="application/json")
+    return Response(dumped(content), status_code=status, media_type="application/json")
 
 
 async def _body(request: Request, *, most: int = MOST_JSON, kind: str | None = "application/json") -> bytes:
