@@ -71,20 +71,25 @@ def _finished(place: Path) -> bool:
 
 def cited() -> list[Training]:
     """The trainings that entries of the lectures cite, each once, the longest first."""
-    from regard.course.lectures import decks
     from regard.course.lectures.catalog import FOLDER
-    from regard.course.lectures.checks import TrainedCheck
     from regard.spec.document import parse as read
 
     times: dict[str, Any] = read((FOLDER / "times.yaml").read_text(), "times.yaml").data
-    names: dict[str, None] = {}
-    for deck in decks():
-        for entry in deck.entries:
-            checks = [*entry.checks, *(one for e in entry.errata for one in (e.printed, e.corrected))]
-            names |= {one.trained: None for one in checks if isinstance(one, TrainedCheck)}
+    names = dict.fromkeys(one.trained for one in _checks())
     known = [name for name in names if not name.startswith("recipes/")]
     seconds = {name: float(times.get(name.split()[0], 400)) for name in known}
     return [training(name) for name in sorted(known, key=lambda name: -seconds[name])]
+
+
+def _checks() -> list[Any]:
+    """The checks of all entries that cite a training."""
+    from regard.course.lectures import decks
+    from regard.course.lectures.checks import TrainedCheck
+
+    entries = [entry for deck in decks() for entry in deck.entries]
+    sides = [one for entry in entries for e in entry.errata for one in (e.printed, e.corrected)]
+    checks = [*(one for entry in entries for one in entry.checks), *sides]
+    return [one for one in checks if isinstance(one, TrainedCheck)]
 
 
 def training(words: str, seed: int | None = None, device: str = "cpu") -> Training:
@@ -115,7 +120,10 @@ def evidence(one: Training, place: Path, commit: str) -> dict[str, Any]:
             },
             "seconds": metrics.get("training", {}).get("seconds"),
             "scores": _plain_scores(metrics["scores"]),
-            "by_length": _by_length(place, one.device) if "translation" in one.name else [],
+            "by_length": _by_length(place, one.device)
+            if "translation" in one.name or "multi30k" in one.name
+            else [],
+            "by": {name: _by(name, place, one.device) for name in asked(one)},
             "digests": {name: _digest(place / name) for name in ("spec.yaml", "model.safetensors")},
             "spec": spec_digest(split_words(one.words)[0]),
         }
@@ -147,6 +155,25 @@ def _by_length(place: Path, device: str) -> list[Any]:
     return list(found["by_length"])
 
 
+def _by(name: str, place: Path, device: str) -> list[Any]:
+    """[value of the column, rows, the first metric, low, high] of the test rows with each value of a column."""
+    told = place.with_suffix(f".by-{name}.json")
+    line = [sys.executable, "-m", "regard", "evaluate", str(place), "--by", name, "--split", "test"]
+    line += ["--device", device, f"--json={told}", "--overwrite"]
+    subprocess.run(line, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    (found,) = json.loads(told.read_text())["models"].values()
+    return list(found["by"]["cells"])
+
+
+def asked(one: Training) -> list[str]:
+    """The columns by which the lectures ask for the scores of a training, as in `score: by.things.1`."""
+    from regard.course.lectures.evidence import split_words
+
+    wanted = split_words(one.words)[0]
+    paths = [check.score.split(".") for check in _checks() if split_words(check.trained)[0] == wanted]
+    return sorted({path[1] for path in paths if path[0] == "by"})
+
+
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -159,8 +186,9 @@ def _processor() -> str:
 
 
 def _commit() -> str:
+    """The commit that REGARD_COMMIT names, as where a copy without history is trained; or git's."""
     told = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=False)
-    return told.stdout.strip() or os.environ.get("REGARD_COMMIT", "unknown")
+    return os.environ.get("REGARD_COMMIT") or told.stdout.strip() or "unknown"
 
 
 def main() -> int:

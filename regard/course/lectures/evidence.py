@@ -40,10 +40,15 @@ class StoredResult:
     content: Mapping[str, Any]
 
     def score(self, path: str) -> float:
-        """A score by split and metric, as test.bleu; for BLEU by length, as by_length.5–6."""
+        """A score by split and metric, as test.bleu; BLEU by length, as by_length.5–6; the first metric by a column
+        of the data, as by.things.1."""
         first, _, rest = path.partition(".")
-        if first == "by_length":
-            found = {row[0]: row[2] for row in self.content.get("by_length", [])}
+        if first in ("by_length", "by"):
+            rows = self.content.get(first, [])
+            if first == "by":
+                column, _, rest = rest.partition(".")
+                rows = rows.get(column, []) if rows else []
+            found = {row[0]: row[2] for row in rows}
             if rest not in found:
                 raise NoEvidence(f"the result has no {path}")
             return float(found[rest])
