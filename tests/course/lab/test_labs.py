@@ -21,6 +21,7 @@ LABS = names("lab")
 WANTED = {
     "bptt", "jacobian", "spectrum", "gradient-flow", "clipping", "error-surface", "attractors", "gates", "carousel",
     "ladder", "residual", "cells", "convolution", "lossy", "depth", "timing", "forward-backward", "inside-outside",
+    "eisner",
 }  # fmt: skip
 DOCS = Path(__file__).parents[3] / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -69,7 +70,7 @@ def test_the_page_of_a_lab_stands_alone(name: str) -> None:
     assert ('type="range"' in text) == bool(found.steps)
 
 
-@pytest.mark.parametrize("name", ["bptt", "forward-backward", "inside-outside", "convolution"])
+@pytest.mark.parametrize("name", ["bptt", "forward-backward", "inside-outside", "convolution", "eisner"])
 def test_what_fills_has_a_slider(name: str) -> None:
     found = run(name)
     assert len(found.steps) > 5
@@ -161,6 +162,8 @@ def test_extreme_values_are_drawn(name: str, settings: dict[str, Any]) -> None:
         (["forward-backward", "--set", "step=99"], "there are 11 steps"),
         (["inside-outside", "--set", "spans.3-2=1"], "no span of these 6 words"),
         (["inside-outside", "--set", "spans.1-7=1"], "no span of these 6 words"),
+        (["eisner", "--set", "arcs.2-2=1"], "no arc over these 6 words"),
+        (["eisner", "--set", "of=1-0"], "no arc over these 6 words"),
         (["convolution", "--set", "window=4", "--set", "stride=4"], "too few for windows"),
         (["error-surface", "--set", "weights=[3, 1]"], "smaller end first"),
         (["depth", "--set", "gain=1e9"], "expected less than or equal to 100"),
@@ -225,6 +228,8 @@ CHECKED_ELSEWHERE = {
     "nodes",
     "edges",
     "spans",
+    "arcs",
+    "of",
     "step",
     "weights",
     "targets",
