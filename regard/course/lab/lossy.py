@@ -1,12 +1,18 @@
-"""The state is a lossy summary: copying n symbols through one vector of D numbers.
+"""One vector as a summary: copying n symbols through D numbers, with a linear read-out and with another one.
 
 A linear recurrence h_t = R h_{t−1} + E x_t (R orthogonal) writes all n symbols into one vector; the
 least-squares linear map reads them back:
 
     x̂ = A⁺ h,   A = [R^{n−1} E, …, R E, E]   (D × n V)        rank A ≤ D
 
-n symbols out of V have n (V − 1) degrees of freedom. D numbers hold at most D of them, so on average the
-share min(1, D / n (V − 1)) of the variance is recovered; the rest is lost, whatever the weights are.
+n symbols out of V have n (V − 1) degrees of freedom. A linear read-out recovers at most D of them, so the share
+min(1, D / n (V − 1)) of the variance, whatever R, E and the read-out are.
+
+That bound is one of linear read-outs, not of vectors. A single number holds n symbols as its digits:
+
+    h_t = V h_{t−1} + x_t,   x_n = h mod V,   x_{n−1} = ⌊h / V⌋ mod V, …
+
+exactly, as long as its bits last: n log₂ V ≤ 53 in float64, 24 in float32.
 """
 
 from __future__ import annotations
@@ -24,14 +30,18 @@ from regard.inspect.plot import Curve, draw_plot
 from regard.parts import Seed, register
 
 Length = Annotated[int, Field(ge=1, le=64)]
+BITS = {"float32": 24, "float64": 53}
+"""Bits of the integers that a number of this type holds exactly."""
+MOST_ROWS = 200
+"""Sequences that are read by remainders, one by one."""
 
 
 @register("lab", "lossy")
 class LossyLab(Lab):
-    """How much of a sequence one vector holds."""
+    """How much of a sequence a read-out gets from one vector."""
 
     class Options(Lab.Options):
-        """How much of a sequence one vector holds."""
+        """How much of a sequence a read-out gets from one vector."""
 
         symbols: Annotated[int, Field(ge=2, le=32)] = 5
         """V, the number of symbols."""
@@ -44,7 +54,7 @@ class LossyLab(Lab):
         seed: Seed = 0
         """Seed of R, E and the sequences."""
 
-    summary = "copying through one vector: exact while D ≥ n (V − 1), lossy beyond, whatever the weights"
+    summary = "copying through one vector: a linear read-out is exact while D ≥ n (V − 1); another one can do better"
 
     @classmethod
     def run(cls, options: Any) -> LabResult:
@@ -55,13 +65,17 @@ class LossyLab(Lab):
             for j, D in enumerate(options.sizes):
                 accuracy[i, j], kept[i, j] = copying(n, D, V, options.rows, options.seed)
                 bound[i, j] = min(1.0, D / (n * (V - 1)))
+        digits = {
+            name: np.array([digits_copied(n, V, name, options.rows, options.seed) for n in options.lengths])
+            for name in BITS
+        }
         enough = np.array([[n * (V - 1) <= D for D in options.sizes] for n in options.lengths])
         matrix = Matrix(
             tuple(str(n) for n in options.lengths),
             tuple(str(D) for D in options.sizes),
             accuracy,
             truth=enough.astype(float),
-            title="Symbols copied correctly",
+            title="Symbols that a linear read-out returns",
             numbers=True,
             outlined="D ≥ n (V − 1)",
             row_name="n",
@@ -76,6 +90,15 @@ class LossyLab(Lab):
             "D / n (V − 1)": Curve(at, bound[:, middle], "dashes", "muted"),
             "guessing": Curve(at, np.full(len(at), 1 / V), "dashes", "series-3"),
         }
+        longest = np.arange(1, 2 * int(BITS["float64"] / np.log2(V)) + 1)
+        single = {
+            f"one {name}": Curve(
+                longest,
+                np.array([digits_copied(n, V, name, options.rows, options.seed) for n in longest.tolist()]),
+            )
+            for name in BITS
+        }
+        single["guessing"] = Curve(longest, np.full(len(longest), 1 / V), "dashes", "muted")
         rows = [
             (
                 f"n = {n}",
@@ -83,28 +106,44 @@ class LossyLab(Lab):
                 float(accuracy[i, middle]),
                 float(kept[i, middle]),
                 float(bound[i, middle]),
+                float(digits["float64"][i]),
             )
             for i, n in enumerate(options.lengths)
         ]
         last = max((n for n in options.lengths if n * (V - 1) <= D), default=0)
         return LabResult(
-            title="One vector is a lossy summary",
-            see=f"With {V} kinds of symbols, a state of D = {D} numbers copies "
+            title="One vector is a lossy summary for a linear read-out",
+            see=f"With {V} kinds of symbols, a linear read-out of D = {D} numbers copies "
             f"{f'sequences of up to {last}' if last else 'none of these lengths'} without error; of sequences "
             f"of {at[-1]} it returns {100 * accuracy[-1, middle]:.0f} % of the symbols. Where D ≥ n (V − 1), outlined, "
-            "nothing is lost.",
+            f"nothing is lost. Other read-outs are not bound by that: one float64, written as h ← {V} h + x and read "
+            f"by remainders, returns all of up to {int(BITS['float64'] / np.log2(V))} symbols.",
             blocks=[
                 draw_matrix(matrix),
                 color_scale(name="accuracy", truth=True, outlined="D ≥ n (V − 1)"),
-                draw_plot(curves, title=f"D = {D}", x_name="n", y_range=(0, 1), height=120),
+                draw_plot(
+                    curves, title=f"A linear read-out, D = {D}", x_name="n", y_range=(0, 1), height=120
+                ),
+                draw_plot(
+                    single,
+                    title=f"Not linear: h ← {V} h + x, read by remainders (D = 1)",
+                    x_name="n",
+                    y_range=(0, 1),
+                    height=120,
+                ),
             ],
-            table=(("", "n (V − 1)", f"accuracy, D = {D}", "variance kept", "D / n (V − 1)"), rows),
+            table=(
+                ("", "n (V − 1)", f"accuracy, D = {D}", "variance kept", "D / n (V − 1)", "digits, D = 1"),
+                rows,
+            ),
             numbers={
                 "lengths": options.lengths,
                 "sizes": options.sizes,
                 "accuracy": accuracy,
                 "variance_kept": kept,
                 "bound": bound,
+                "digits": digits,
+                "digits_exact_up_to": {name: int(bits / np.log2(V)) for name, bits in BITS.items()},
             },
         )
 
@@ -128,3 +167,17 @@ def copying(length: int, size: int, symbols: int, rows: int, seed: int) -> tuple
     # All n (V − 1) directions of the sequences have variance 1/V; a projection of rank k keeps k of them.
     kept = float(np.trace(reading @ writing)) / (length * (symbols - 1))
     return float((chosen == drawn).mean()), kept
+
+
+def digits_copied(length: int, symbols: int, kind: str, rows: int, seed: int) -> float:
+    """The share of symbols that one number h ← V h + x returns, read by division and remainder."""
+    drawn = np.random.default_rng(seed).integers(0, symbols, (min(rows, MOST_ROWS), length))
+    h = np.zeros(len(drawn), kind)
+    for x in drawn.T:
+        h = h * np.asarray(symbols, kind) + x.astype(kind)
+    left = [int(one) for one in h]  # the integers that the numbers hold, read without further rounding
+    returned = np.zeros_like(drawn)
+    for place in reversed(range(length)):
+        returned[:, place] = [one % symbols for one in left]
+        left = [one // symbols for one in left]
+    return float((returned == drawn).mean())

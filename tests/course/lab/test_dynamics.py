@@ -153,6 +153,29 @@ def test_copying_keeps_what_its_rank_allows() -> None:
     assert (np.diff(found["accuracy"], axis=0) <= 0.05).all()  # longer is never easier
 
 
+def test_digits_of_one_number_are_not_bound_by_its_rank() -> None:
+    """Exact while V^n ≤ 2^53, by Python's integers; 5^22 < 2^53 < 5^23."""
+    found = run("lossy", symbols=5, lengths=[10, 11, 16, 22, 40], sizes=[1], rows=50).numbers
+    assert found["digits_exact_up_to"] == {"float32": 10, "float64": 22}
+    assert 5**22 < 2**53 < 5**23 and 5**10 < 2**24 < 5**11
+    assert found["digits"]["float64"][:4].tolist() == [1, 1, 1, 1] and found["digits"]["float64"][4] < 0.9
+    assert found["digits"]["float32"][0] == 1 > found["digits"]["float32"][2]
+    assert (found["variance_kept"] <= found["bound"] + 1e-9).all()
+    assert found["accuracy"][2, 0] < 0.5  # the best linear read-out of one number
+
+
+def test_no_linear_writing_and_reading_keeps_more() -> None:
+    """Least squares on any writing, also one that is no recurrence: the kept variance is at most its rank's share."""
+    generator = np.random.default_rng(3)
+    V, n, D, rows = 4, 5, 6, 4000
+    drawn = np.eye(V)[generator.integers(0, V, (rows, n))].reshape(rows, -1)
+    x = drawn - drawn.mean(0)
+    for _ in range(3):
+        h = x @ generator.standard_normal((n * V, D))
+        lost = x - h @ np.linalg.lstsq(h, x, rcond=None)[0]
+        assert 1 - (lost**2).sum() / (x**2).sum() <= 1.02 * D / (n * (V - 1))
+
+
 def test_timing_counts_steps_that_wait() -> None:
     layers = TimedLayers(6)
     x = torch.randn(40, 6)
