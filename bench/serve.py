@@ -12,6 +12,7 @@ generator of requests (bench/load_serve.py) are processes of their own. Exit sta
     TERM               under load: every request that was sent is answered, and the process ends with 0
     clients            Triton's client gets the answers of `model.predict`; without the key it gets 401
     fuzz               thousands of mutated requests: no 500, no traceback, no hang
+    workers            two processes answer as `model.predict`, count together, and end with 0 on a signal
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ DEADLINE = 2.0
 KEY = "bench-key"
 BATCHING, SPREAD, GROWTH = 5.0, 5.0, 1.05
 """Bars: times the rate of one at a time, times the median, times the memory."""
+PARTS = ("load", "clients", "fuzz", "workers")
 LONGEST = 10.0
 """Seconds until a fuzzed request counts as hung."""
 
@@ -82,6 +84,25 @@ class Server:
             return connection.getresponse().status
         except OSError:
             return 0
+        finally:
+            connection.close()
+
+    def answer(self, content: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a POST of /predict, on a connection of its own."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            connection.request("POST", "/predict", json.dumps(content), {"content-type": "application/json"})
+            found: dict[str, Any] = json.loads(connection.getresponse().read())
+            return found
+        finally:
+            connection.close()
+
+    def counts(self) -> str:
+        """What Prometheus would read."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            connection.request("GET", "/metrics")
+            return connection.getresponse().read().decode()
         finally:
             connection.close()
 
@@ -252,6 +273,31 @@ def measure_fuzz(run: Path, place: Path, lines: list[str], cases: int, seed: int
     return [row("fuzz", bad, "no 500, hang or traceback", bad == 0, f"{cases:,} cases, {dict(counts)}")]
 
 
+def measure_workers(run: Path, place: Path, lines: list[str]) -> list[dict[str, Any]]:
+    """Two processes on one port, which share their counts."""
+    import regard
+
+    asked = lines[:20]
+    truth = regard.load(run, device="cpu").predict(asked, trace=False)
+    with serving(run, place, "--workers", "2") as server:
+        same = sum(
+            server.answer({"text": text})["answers"][0]["text"] == one.text
+            for text, one in zip(asked, truth, strict=True)
+        )
+        counted = f'regard_requests_total{{route="/predict",status="200"}} {len(asked)}.0' in server.counts()
+        status = server.stop()
+    fine = same == len(asked) and counted and status == 0
+    return [
+        row(
+            "workers",
+            same,
+            f"{len(asked)} equal, exit 0",
+            fine,
+            f"counted together: {counted}, exit {status}",
+        )
+    ]
+
+
 def row(name: str, value: float, bar: str, fine: bool, told: str) -> dict[str, Any]:
     print(f"{name:16}{value:>12.4g}   {bar:28}{'ok' if fine else 'MISSED':8}{told}", flush=True)
     return {"name": name, "value": value, "bar": bar, "fine": bool(fine), "told": told}
@@ -264,7 +310,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=5.0, help="seconds of each other measurement")
     parser.add_argument("--cases", type=int, default=2000, help="mutated requests")
     parser.add_argument("--seed", type=int, default=2)
-    parser.add_argument("--only", action="append", choices=("load", "clients", "fuzz"), help="only this part")
+    parser.add_argument("--only", action="append", choices=PARTS, help="only this part")
     options = parse(parser)
     import regard
     from regard.evaluation import open_dataset
@@ -274,7 +320,7 @@ def main() -> int:
     rows = open_dataset(model, (), ["test"])
     lines = [rows.raw(number)[source] for number in range(min(1000, len(rows)))]
     del model
-    wanted = options.only or ["load", "clients", "fuzz"]
+    wanted = options.only or PARTS
     found: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -284,6 +330,8 @@ def main() -> int:
             found += measure_clients(options.run, place, lines)
         if "fuzz" in wanted:
             found += measure_fuzz(options.run, place, lines, options.cases, options.seed)
+        if "workers" in wanted:
+            found += measure_workers(options.run, place, lines)
         if "load" in wanted:
             found += measure_load(options.run, place, texts, options.minutes, options.seconds)
     write_json(options.json, {"minutes": options.minutes, "rows": found})

@@ -4,6 +4,7 @@
     python bench/shards.py --run RUN --rows 20000   another model, fewer rows
     python bench/shards.py memory                   only the memory of `regard predict RUN -f FILE`
     python bench/shards.py rate --set search.method=greedy
+    python bench/shards.py resume pipeline --rows 5000   a killed `regard predict` goes on; the predictor in Ray Data
 
 The store is moto's server on 127.0.0.1; the cluster is Ray's on this machine. Each worker has one torch thread. A rate
 counts from the first quarter of the rows on, so that the start of Ray and of the workers is not in it.
@@ -15,9 +16,11 @@ from __future__ import annotations
 
 import argparse
 import filecmp
+import json
 import logging
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -253,14 +256,77 @@ def killed(run: str, pattern: str, out: Path, changes: list[str], rows: int) -> 
     return len(dead)
 
 
+def resumed(run: str, words: Path, out: Path, changes: list[str], rows: int) -> tuple[int, int]:
+    """`regard predict RUN -f FILE -o OUT/`, killed after two parts and typed again: parts that were not whole after the
+    kill, and rows that the second process did not compute."""
+    command = [
+        sys.executable,
+        "-m",
+        "regard",
+        "predict",
+        run,
+        "-f",
+        str(words),
+        "-o",
+        f"{out}/",
+        "--device",
+        "cpu",
+    ]
+    command += [
+        "--part-rows",
+        str(max(1, rows // 20)),
+        *(one for change in changes for one in ("--set", change)),
+    ]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+    while len(list((out / "manifest").glob("part-*"))) < 2 and process.poll() is None:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    halves = 0
+    for part in out.glob("part-*.jsonl"):
+        lines = part.read_text(encoding="utf-8").splitlines()
+        halves += len(lines) != max(1, rows // 20) or not all(json.loads(line)["input"] for line in lines)
+    done = subprocess.run(command, env=environment, text=True, capture_output=True, check=True)
+    before = re.search(r"([\d,]+) (?:of them )?(?:were )?answered before", done.stderr)
+    return halves, int(before[1].replace(",", "")) if before else 0
+
+
+def pipeline(run: str, field: str, words: list[str], folder: Path) -> tuple[int, bool]:
+    """The predictor in a pipeline of Ray Data: answers that differ from its own; and whether the error of a worker is
+    the line that one process prints."""
+    import ray.data
+
+    from regard.errors import RegardError
+    from regard.shards import BatchPredictor, predict_files
+
+    some = words[:200]
+    rows = ray.data.from_items([{field: word, "place": place} for place, word in enumerate(some)])
+    answered = rows.map_batches(
+        BatchPredictor, fn_constructor_args=[run], fn_constructor_kwargs={"device": "cpu"}, concurrency=1
+    )
+    found = sorted(answered.take_all(), key=lambda row: row["place"])
+    truth = BatchPredictor(run, device="cpu")({field: some})
+    differ = sum(one["text"] != text for one, text in zip(found, truth["text"], strict=True))
+    bad = folder / "bad.parquet"
+    bad.write_text("no table")
+    told = []
+    for engine in ("plain", "ray"):
+        try:
+            predict_files(run, [str(bad)], folder / f"bad-{engine}", engine=engine, device="cpu")
+        except RegardError as error:
+            told.append(str(error))
+    return differ, len(told) == 2 and told[0] == told[1]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="*", help="some of memory, rate, kill; default: all")
+    parser.add_argument("what", nargs="*", help="some of memory, rate, kill, resume, pipeline; default: all")
     parser.add_argument("--run", default="runs/g2p", help="a trained model with one text as its input")
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change the search")
     given = parse(parser)
-    what = given.what or ["memory", "rate", "kill"]
+    what = given.what or ["memory", "rate", "kill", "resume", "pipeline"]
     from regard.model.loading import read_spec
 
     (name, column), *_ = read_spec(Path(given.run)).inputs.items()
@@ -275,7 +341,7 @@ def main() -> None:
         os.environ["REGARD_CACHE"] = str(folder / "cache")
         words, truth = make_rows(given.rows), folder / "truth.jsonl"
         (folder / "words.txt").write_text("\n".join(words) + "\n")
-        if "memory" in what or "kill" in what:
+        if {"memory", "kill", "resume"} & set(what):
             seconds, growth = plain(given.run, folder / "words.txt", truth, given.set)
             found |= {"plain_rate": given.rows / seconds, "plain_growth": growth}
             bar("predict: rows/s, with its start", found["plain_rate"])
@@ -285,6 +351,11 @@ def main() -> None:
                 growth is not None and growth <= GROWTH,
                 f"≤ {GROWTH:g}",
             )
+        if "resume" in what:
+            halves, before = resumed(given.run, folder / "words.txt", folder / "again", given.set, given.rows)
+            found |= {"halves": halves, "before": before}
+            bar("killed predict: parts that are not whole", halves, halves == 0, "= 0")
+            bar("typed again: rows answered before", before, 0 < before < given.rows, "some")
         with store(folder, column.field or name, words) as pattern:
             if "rate" in what:
                 found |= rates(given.run, pattern, folder, given.set, given.rows)
@@ -296,7 +367,12 @@ def main() -> None:
             if "kill" in what:
                 found["killed"] = killed(given.run, pattern, folder / "killed", given.set, given.rows)
                 bar("workers killed", found["killed"], found["killed"] == 1, "= 1")
-            for out in (folder / "of-1", folder / "of-2", folder / "killed"):
+            if "pipeline" in what:
+                differ, told = pipeline(given.run, column.field or name, words, folder)
+                found |= {"pipeline_differ": differ, "error_told": told}
+                bar("Ray Data: answers that differ", differ, differ == 0, "= 0")
+                bar("the error of a worker, in one line", told, told)
+            for out in (folder / "of-1", folder / "of-2", folder / "killed", folder / "again"):
                 if out.exists() and truth.exists():
                     found[f"same_{out.name}"] = equal = same(out, truth)
                     bar(f"{out.name}: the bytes of predict", equal, equal)

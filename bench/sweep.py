@@ -5,8 +5,8 @@ default sampler beat random search?
     python bench/sweep.py --json sweep.json --only surface
 
 Two processes share a study of 24 trials, in SQLite and in a PostgreSQL that this script starts. One is killed with -9
-in the middle of a trial and started again. The best setting is then trained alone by its printed command. Exit status 1
-if a bar is missed.
+in the middle of a trial and started again. The best setting and the killed one are then trained alone by their printed
+commands. Exit status 1 if a bar is missed.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from postgres import missing, postgres
+from sweep_processes import score_alone, sweep_with_a_kill
 from written import parse, write_json
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests.sweep.postgres import missing, postgres
-from tests.sweep.processes import score_alone, sweep_with_a_kill
 from tests.sweep.small import VARY, small_task
 
 TRIALS = 24
+EPOCHS = 10
+UPDATES = 6 * EPOCHS
+"""120 rows in batches of 20."""
 OVERHEAD, TIMED = 1.0, 8
 """Seconds per trial beyond its training, and the number of trials that are timed."""
 REPEATED, TRIED = 40, 60
@@ -51,7 +54,7 @@ def shared_study(place: Path, storage: str = "") -> Iterator[Measured]:
     import optuna
 
     name = "PostgreSQL" if storage else "SQLite"
-    spec = small_task(place, epochs=10)
+    spec = small_task(place, epochs=EPOCHS)
     words = [spec.name, *(word for one in VARY for word in ("--vary", one)), "--trials", str(TRIALS)]
     words += ["--storage", storage] if storage else []
     killed = sweep_with_a_kill(words, place, "sweeps/small")
@@ -69,6 +72,14 @@ def shared_study(place: Path, storage: str = "") -> Iterator[Measured]:
         f"{len(done)}, {len(study.trials)}, {len({str(one.params) for one in done})}",
         f"{TRIALS} each",
         len(done) == len(study.trials) == len({str(one.params) for one in done}) == TRIALS,
+    )
+    logs = [log.read_text().splitlines()[1:] for log in killed.sweep.glob("trials/*/seed-1/log.csv")]
+    steps = [[int(row.split(",")[0]) for row in rows] for rows in logs]
+    yield Measured(
+        f"{name}: logs whose steps go on to the end, folders",
+        f"{sum(one == sorted(one) and one[-1] == UPDATES for one in steps)}, {len(steps)}",
+        f"{TRIALS} each",
+        len(steps) == TRIALS and all(one == sorted(one) and one[-1] == UPDATES for one in steps),
     )
     from regard.sweep.plan import make_plan
     from regard.sweep.ranges import typed_ranges

@@ -1,5 +1,5 @@
 """What cannot be exported is said before anything is written, and nothing of others is replaced. The answers of an
-export are checked where the commands of its page are run (`tests/documents/test_machines.py`), and by bench/export.py.
+export are checked by bench/export.py, and where the commands of its page are run (`bench/machines.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Command = Callable[..., tuple[int, str, str]]
 def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
     parts = {"encoder": {"size": 8, "embedding": 6, "bidirectional": False, "direction": "backward"}}
     return saved(
-        trained(**parts, search={"method": "beam", "beam": 3}), tmp_path_factory.mktemp("run") / "my"
+        trained(20, **parts, search={"method": "beam", "beam": 3}), tmp_path_factory.mktemp("run") / "my"
     )
 
 
@@ -125,7 +125,7 @@ def test_formats_and_missing_packages(model: Model, tmp_path: Path, monkeypatch:
 
 def test_a_transformer_for_ctranslate2(tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2")
-    model = trained(80, encoder=TRANSFORMER, decoder=TRANSFORMER, attention=None)
+    model = trained(0, encoder=TRANSFORMER, decoder=TRANSFORMER, attention=None)
     assert (export(model, tmp_path / "out", to="ctranslate2") / "model.bin").is_file()
 
 

@@ -1,20 +1,14 @@
-"""`regard ask`, and the processes of `regard serve`."""
+"""`regard ask`, and the address of `regard serve`; bench/serve.py starts its processes."""
 
 from __future__ import annotations
 
 import json
-import os
-import re
-import signal
-import subprocess
-import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from typer.testing import CliRunner
 
@@ -94,46 +88,6 @@ def test_a_busy_server_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         server.shutdown()
         server.server_close()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_two_processes_serve_and_end_on_a_signal(folders: dict[str, Path], load: Any) -> None:
-    words = [
-        sys.executable,
-        "-m",
-        "regard",
-        "serve",
-        str(folders["translation"]),
-        "--port",
-        "0",
-        "--workers",
-        "2",
-    ]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
-    process = subprocess.Popen(
-        [*words, "--device", "cpu"], stdout=subprocess.PIPE, text=True, env=environment
-    )
-    try:
-        assert process.stdout is not None
-        url = re.findall(r"http://[\d.:]+", process.stdout.readline())[0]
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            try:
-                if all(httpx.get(f"{url}/v2/health/ready").status_code == 200 for _ in range(6)):
-                    break
-            except httpx.HTTPError:
-                pass
-            time.sleep(0.05)
-        truth = load("translation").predict("the dog").text
-        for _ in range(10):
-            answer = httpx.post(f"{url}/predict", json={"text": "the dog"})
-            assert answer.json()["answers"][0]["text"] == truth
-        assert 'regard_requests_total{route="/predict",status="200"} 10.0' in httpx.get(f"{url}/metrics").text
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
-    finally:
-        process.kill()
-        process.wait()
 
 
 def test_another_address_needs_a_key(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""A PostgreSQL of the test's own: in a temporary folder, on a free port of 127.0.0.1, by an unprivileged user."""
+"""A PostgreSQL of a script's own: in a temporary folder, on a free port of 127.0.0.1, by an unprivileged user."""
 
 from __future__ import annotations
 

@@ -20,7 +20,11 @@ LONGEST = 300.0
 def start(words: Sequence[str], folder: Path) -> subprocess.Popen[str]:
     """`regard …` in a folder; its lines go to a file of its own."""
     log = (folder / f"log-{time.monotonic_ns()}.txt").open("w")
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
+    }
     with log:
         return subprocess.Popen(
             [sys.executable, "-m", "regard", *words],
