@@ -44,6 +44,11 @@ OTHERWISE = {
 AGREEING = {
     "add": ["encoder.heads=2"],
     "translation-no-attention": ["encoder.size=12"],
+    "caption-vgg": ["encoder.network.connected=12"],
+    "dialog-last": ["encoder.sentences.size=12"],
+    "dialog-single": ["encoder.size=12"],
+    "summary-plain": ["encoder.size=12"],
+    "video-caption-last": ["encoder.size=12"],
     "caption-start": ["encoder.network.connected=12"],
 }
 """Options that must have the same size as others."""

@@ -142,6 +142,16 @@ def test_questions_are_answered_from_the_picture_alone():
     assert min(kinds.values()) > 20 and set(kinds) == {"what", "many", "there", "is", "large"}
 
 
+def test_only_attributes_are_asked_for_if_so_wanted():
+    options = {**SMALL, "crowded": 0, "most": 1}
+    rows = world("scenes", **options, task="question", questions="attributes").splits()["train"]
+    captions = world("scenes", **options).splits()["train"]
+    kinds = {_check_answer(row, told) for row, told in zip(rows, captions, strict=True)}
+    assert kinds == {"what", "large"}
+    with pytest.raises(RegardError, match="questions has no effect: the task is caption"):
+        world("scenes", questions="attributes")
+
+
 def _check_answer(row, told) -> str:
     """Answer the question by hand, from the words and regions of the caption."""
     words = told["caption"].split()

@@ -34,8 +34,8 @@ class SceneQuestion:
         )
 
 
-def ask(scene: Scene, pixels: int, generator: Random) -> SceneQuestion:
-    """A question of a random kind among those that this scene allows.
+def ask(scene: Scene, pixels: int, generator: Random, *, attributes: bool = False) -> SceneQuestion:
+    """A question of a random kind among those that this scene allows; attributes: of the first kind only.
 
     what colour is the large star        also its size and its shape
     how many circles are there           0 to the number of things
@@ -43,7 +43,8 @@ def ask(scene: Scene, pixels: int, generator: Random) -> SceneQuestion:
     is the square left of the red ring   or right of, above, below; yes and no equally often
     """
     while True:
-        question = generator.choice(KINDS)(scene, pixels, generator)
+        kind = _attribute if attributes else generator.choice(KINDS)
+        question = kind(scene, pixels, generator)
         if question is not None:
             return question
 

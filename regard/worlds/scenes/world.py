@@ -46,6 +46,9 @@ class ScenesWorld(SplitWorld):
     """Height and width of the image; things scale with it, and shrink as `most` grows."""
     task: Literal["caption", "question", "shape"] = "caption"
     """The other fields of a row, besides the image."""
+    questions: Literal["all", "attributes"] = "all"
+    """attributes: ask for the size, color or shape of a thing only; all: also how many there are, whether there is
+    one, and where it is."""
     relations: bool = False
     """Join neighbors in captions by their relation (above, below, beside); false: by "and"."""
 
@@ -72,6 +75,11 @@ class ScenesWorld(SplitWorld):
             raise RegardError(
                 "relations has no effect: it changes captions, and task: shape has none.",
                 fix="Leave relations out.",
+            )
+        if self.questions != "all" and self.task != "question":
+            raise RegardError(
+                f"questions has no effect: the task is {self.task}.",
+                fix="Leave questions out, or set task: question.",
             )
         if not 24 <= self.pixels <= 512:
             raise RegardError(
@@ -107,7 +115,7 @@ class ScenesWorld(SplitWorld):
             text, places = caption(scene, self.pixels, relations=self.relations)
             return {"caption": text, "places": places}
         if self.task == "question":
-            question = ask(scene, self.pixels, asking)
+            question = ask(scene, self.pixels, asking, attributes=self.questions == "attributes")
             return {
                 "question": question.text,
                 "answer": question.answer,
