@@ -90,11 +90,16 @@ class LossyLab(Lab):
             "D / n (V − 1)": Curve(at, bound[:, middle], "dashes", "muted"),
             "guessing": Curve(at, np.full(len(at), 1 / V), "dashes", "series-3"),
         }
-        longest = np.arange(1, 2 * int(BITS["float64"] / np.log2(V)) + 1)
+        longest = np.arange(1.0, 2 * int(BITS["float64"] / np.log2(V)) + 1)
         single = {
             f"one {name}": Curve(
                 longest,
-                np.array([digits_copied(n, V, name, options.rows, options.seed) for n in longest.tolist()]),
+                np.array(
+                    [
+                        digits_copied(n, V, name, options.rows, options.seed)
+                        for n in range(1, len(longest) + 1)
+                    ]
+                ),
             )
             for name in BITS
         }
@@ -126,7 +131,7 @@ class LossyLab(Lab):
                 ),
                 draw_plot(
                     single,
-                    title=f"Not linear: h ← {V} h + x, read by remainders (D = 1)",
+                    title=f"Digits of one number: h ← {V} h + x",
                     x_name="n",
                     y_range=(0, 1),
                     height=120,

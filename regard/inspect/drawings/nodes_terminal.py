@@ -74,7 +74,7 @@ def _cell(diagram: NodeDiagram, place: int, ink: Ink) -> Text:
 def node_notes(shown: Sequence[NodeDiagram], width: int, ink: Ink) -> Iterator[Text]:
     """The legend."""
     parts = []
-    if any(diagram.nodes.weights is not None for diagram in shown):
+    if any(diagram.nodes.weights is not None and not diagram.nodes.labels for diagram in shown):
         parts.append("numbers: weight of each node")
     if any(diagram.wrong(place) for diagram in shown for place in range(len(diagram.words))):
         parts.append("2≠3: found 2, true 3")
