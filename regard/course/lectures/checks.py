@@ -25,6 +25,7 @@ import regard, regard.describe
 from regard import nn, zoo
 from regard.course.lab import run as lab
 from regard.structures import *
+from regard.course.lectures.by_hand import *
 from regard.course.lectures.instruments import *
 from regard.trace import Trace
 """
