@@ -224,11 +224,14 @@ def _summary(counts: Counter[str], seconds: float) -> Text:
 
 
 def _as_data(name: str, result: EntryResult) -> dict[str, Any]:
+    lines = session(name)
+    more = [line.text for line in lines if not line.first][1:]
     return {
         "entry": name,
         "claim": lectures.entry(name).claim,
-        "before": [line.text for line in session(name) if line.first],
+        "before": [line.text for line in lines if line.first],
         "command": command(name),
+        **({"also": more} if more else {}),
         "state": result.state,
         "findings": [vars(one) for one in result.findings],
     }

@@ -59,11 +59,13 @@ class LectureEntry(Settings):
     claim: str
     """The claim, in our words."""
     like: str = ""
-    """An entry with the same claim, whose command, checks, errata and figure are used here: "000.60"."""
+    """An entry with the same claim, whose commands, checks, errata and figure are used here: "000.60"."""
     command: str = ""
     """The command that shows it; default: that of its first check, or `regard lecture` with its number."""
+    also: tuple[str, ...] = ()
+    """Commands that show the rest of the claim, after `command`."""
     before: tuple[str, ...] = ()
-    """Commands to run once before it; default: `regard train NAME` for each runs/NAME of the command."""
+    """Commands to run once before these; default: `regard train NAME` for each runs/NAME of the commands."""
     checks: tuple[Check, ...] = ()
     """Computations that show the claim."""
     errata: tuple[Erratum, ...] = ()

@@ -1,4 +1,4 @@
-"""The commands that show an entry: the trainings it needs, then its own command, each with its duration."""
+"""The commands that show an entry: the trainings it needs, then its own commands, each with its duration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MINUTE = 60
 class SessionCommand:
     """A command.
 
-    first    whether it must run before the entry's own command
+    first    whether it must run before the entry's own commands
     remark   its duration and requirements; "" if it is quick
     """
 
@@ -33,14 +33,15 @@ class SessionCommand:
 
 def session(name: str) -> list[SessionCommand]:
     """All commands of an entry; an empty list if it has none."""
-    line = command(name)
+    line, own, source = command(name), entry(name), answered_by(name)
     if not line:
         return []
-    given = entry(name).before or answered_by(name).before
-    made = given or tuple(f"regard train {run}" for run in _runs(line))
+    lines = (line, *(own.also or source.also))
+    needed = dict.fromkeys(run for one in lines for run in _runs(one))
+    made = own.before or source.before or tuple(f"regard train {run}" for run in needed)
     return [
-        *(SessionCommand(one, True, remark(one)) for one in made),
-        SessionCommand(line, False, remark(line)),
+        *(SessionCommand(one, True, remark(one)) for one in made if one not in lines),
+        *(SessionCommand(one, False, remark(one)) for one in lines),
     ]
 
 
