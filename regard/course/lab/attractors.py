@@ -3,7 +3,8 @@
     f(x) = r x (1 − x), iterated once, twice, three times, many times
     h_{t+1} = tanh(W h_t + b) in the plane: the attractor each start ends at, and ‖∂h_T/∂h_1‖
 
-Inside a basin a small move of h_1 changes nothing at the end; across a boundary it changes everything.
+Inside a basin a small move of h_1 changes nothing at the end; across a boundary it changes everything. What was
+iterated often is flat where it ends at an attractor: each step there shrinks a difference by the same factor, below 1.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ REACH = 1.2
 SAME = 0.05
 """End points closer than this count as one attractor."""
 VANISHED = 0.01
-"""A median gradient below this counts as vanished."""
+"""A gradient below this counts as vanished: the end is flat in the start."""
+LONG = 60
+"""Steps over which the factor of each step is averaged at an attractor."""
 
 
 @register("lab", "attractors")
@@ -49,7 +52,9 @@ class AttractorsLab(Lab):
         grid: Annotated[int, Field(ge=10, le=400)] = 160
         """Starts along each side of the map."""
 
-    summary = "3.5 x (1 − x) iterated; basins of a small network, colored by ‖∂h_T/∂h_1‖"
+    summary = (
+        "3.5 x (1 − x) iterated; basins of a small network, ‖∂h_T/∂h_1‖ from each start, and where it is flat"
+    )
 
     @classmethod
     def run(cls, options: Any) -> LabResult:
@@ -68,6 +73,7 @@ class AttractorsLab(Lab):
         high = float(logs.max())
         low = max(float(logs.min()), min(-8.0, high - 8))
         inside, largest = float(np.median(slopes)), float(slopes.max())
+        flat, rates = slopes < VANISHED, contraction(weights, homes)
         blocks: list[Block] = [
             below([beside(panels[:2], gap=12), beside(panels[2:], gap=12)], gap=8),
             draw_raster(
@@ -94,6 +100,18 @@ class AttractorsLab(Lab):
                 size=230,
                 smooth=True,
             ),
+            draw_raster(
+                flat_after(weights, starts, options.steps) / options.steps,
+                title=f"T from which the gradient is below {VANISHED:g}",
+                name="",
+                ends=("1", f"not up to {options.steps}"),
+                x_name="h₁",
+                y_name="h₂",
+                x_range=(-REACH, REACH),
+                y_range=(-REACH, REACH),
+                size=230,
+                over={"_ends": Curve(homes[:, 0], homes[:, 1], "dots", "accent")},
+            ),
         ]
         fixed = 1 - 1 / options.rate if options.rate > 1 else 0.0
         rows = [
@@ -104,10 +122,16 @@ class AttractorsLab(Lab):
             ("attractors of the network", len(homes)),
             ("median ‖∂h_T/∂h_1‖", inside),
             ("largest ‖∂h_T/∂h_1‖", largest),
+            ("starts where it is flat, %", 100 * float(flat.mean())),
+            *((f"‖∂h_{{t+1}}/∂h_t‖ at attractor {i + 1}", float(rate)) for i, rate in enumerate(rates)),
+            *(
+                (f"x where f{told} is flat, %", 100 * flat_share(options.rate, x, count))
+                for count, told in ((1, ""), (options.many, f", {options.many} times,"))
+            ),
         ]
         return LabResult(
             title="Attractors and their basins",
-            see=f"{_of_curve(options, x)} {_of_network(len(homes), inside, largest)}",
+            see=f"{_of_curve(options, x)} {_of_network(len(homes), inside, largest)}{_of_flat(rates)}",
             blocks=blocks,
             table=(("", "value"), rows),
             numbers={
@@ -116,6 +140,9 @@ class AttractorsLab(Lab):
                 "attractors": homes,
                 "basins": names,
                 "gradient": slopes,
+                "flat": flat,
+                "contraction": rates,
+                "flat_x": {str(count): flat_share(options.rate, x, count) for count in times},
             },
         )
 
@@ -143,6 +170,14 @@ def _of_network(attractors: int, inside: float, largest: float) -> str:
     )
 
 
+def _of_flat(rates: Array) -> str:
+    if not len(rates) or rates.max() >= 1:
+        return ""
+    return (
+        f" At the attractors each step shrinks a difference to {written(float(rates.max()))} of it or less."
+    )
+
+
 def iterate(rate: float, x: Array, count: int) -> Array:
     """f(f(… f(x))) of f(x) = r x (1 − x)."""
     for _ in range(count):
@@ -151,11 +186,37 @@ def iterate(rate: float, x: Array, count: int) -> Array:
 
 
 def max_slope(rate: float, x: Array, count: int) -> float:
-    """The largest |d f∘…∘f / dx| on the points, by the chain rule."""
+    """The largest |d f∘…∘f / dx| on the points."""
+    return float(slope_at(rate, x, count).max())
+
+
+def slope_at(rate: float, x: Array, count: int) -> Array:
+    """|d f∘…∘f / dx| at each x, by the chain rule."""
     slope = np.ones_like(x)
     for _ in range(count):
         slope, x = slope * rate * (1 - 2 * x), rate * x * (1 - x)
-    return float(np.abs(slope).max())
+    return np.abs(slope)
+
+
+def flat_share(rate: float, x: Array, count: int) -> float:
+    """The share of x at which f, iterated, is flat."""
+    return float((slope_at(rate, x, count) < VANISHED).mean())
+
+
+def contraction(weights: Array, homes: Array) -> Array:
+    """(A,) the factor by which a difference shrinks or grows with each step at an attractor, a cycle's on average."""
+    return np.asarray(follow(weights, homes, LONG + 1)[1] ** (1 / LONG))
+
+
+def flat_after(weights: Array, starts: Array, steps: int) -> Array:
+    """The first T at which ‖∂h_T/∂h_1‖ has vanished, from every start (…, 2); `steps` if it has not by then."""
+    state, found = starts, np.full(starts.shape[:-1], steps)
+    jacobian = np.broadcast_to(np.eye(2), (*starts.shape[:-1], 2, 2))
+    for step in range(2, steps):
+        state = np.tanh(state @ weights.T)
+        jacobian = (1 - state**2)[..., None] * (weights @ jacobian)
+        found = np.where((found == steps) & (_spectral(jacobian) < VANISHED), step, found)
+    return found
 
 
 def follow(weights: Array, starts: Array, steps: int) -> tuple[Array, Array]:
@@ -201,9 +262,12 @@ def _painted(names: Array) -> Array:
 
 
 def _iterated(rate: float, x: Array, count: int) -> Block:
-    title = {1: "f(x)", 2: "f(f(x))", 3: "f(f(f(x)))"}.get(count, f"f, {count} times")
+    title = {1: "f(x)", 2: "f(f(x))", 3: "f(f(f(x)))"}.get(count, f"f, {count} times (red: flat)")
+    y, flat = iterate(rate, x, count), slope_at(rate, x, count) < VANISHED
+    flat[:-1] &= np.abs(np.diff(y)) < SAME  # no line from one flat piece to the next
+    flat &= np.roll(flat, 1) | np.roll(flat, -1)
     return draw_plot(
-        {"_f": Curve(x, iterate(rate, x, count))},
+        {"_f": Curve(x, y), "_flat": Curve(x, np.where(flat, y, np.nan), role="truth")},
         title=title,
         width=169,
         height=86,

@@ -81,6 +81,22 @@ def test_basins_and_their_gradient() -> None:
     assert found["gradient"].max() > 1 > np.median(found["gradient"])
 
 
+def test_attractors_are_flat() -> None:
+    """At a fixed point the factor of a step is the spectral radius of its Jacobian, and 100 steps leave its power."""
+    weights = np.array([[1.5, 0.0], [0.0, 2.0]])
+    found = run("attractors", grid=40, weights=weights.tolist(), steps=101).numbers
+    assert len(found["attractors"]) == 4
+    for home, rate in zip(found["attractors"], found["contraction"], strict=True):
+        jacobian = (1 - home**2)[:, None] * weights
+        assert rate == pytest.approx(np.abs(np.linalg.eigvals(jacobian)).max(), rel=1e-3) and rate < 1
+    assert found["flat"].mean() > 0.9 and (found["gradient"][found["flat"]] < 0.01).all()
+    # r = 2.5: every start ends at the fixed point 0.6, where |f'| = 0.5, so 40 iterations leave 0.5^40 of a difference.
+    calm, wild = (
+        run("attractors", grid=10, rate=rate, many=40).numbers["flat_x"]["40"] for rate in (2.5, 4.0)
+    )
+    assert calm > 0.97 and wild < 0.01  # r = 4 has no attractor that is flat
+
+
 def test_clipping_shortens_and_keeps_the_direction() -> None:
     gradient = np.array([3.0, -4.0])
     assert clipped(gradient, 1.0) == pytest.approx([0.6, -0.8])
@@ -288,7 +304,7 @@ def test_what_to_see_in_attractors_follows_what_was_computed() -> None:
         assert "its slopes grow" not in found
         assert f"largest slope is {once} after one iteration and {often} after 40" in found
     still = run("attractors", grid=24, weights=[[0, 0], [0, 0]])
-    assert still.see.endswith("all starts end at one attractor, and the gradient is at most 0 (median 0).")
+    assert "all starts end at one attractor, and the gradient is at most 0 (median 0)." in still.see
     slow = run("attractors", grid=24, weights=[[0, -2], [2, 0]]).see
     assert "boundaries" not in slow and "there are 4 attractors" in slow
 
