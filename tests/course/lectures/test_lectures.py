@@ -234,6 +234,14 @@ def test_a_training_that_an_entry_needs_is_told_with_its_time(regard: Command) -
     assert f"    $ {session('003.31')[0].text}\n" in out  # longer than a line, but can be copied
 
 
+def test_an_entry_may_have_several_commands(regard: Command) -> None:
+    found = ["regard lab gradient-flow", "regard lab gradient-flow --set gain=3"]
+    assert [str(line) for line in session("000.34")] == found
+    code, out, _ = regard("lecture", "000.34")
+    assert code == 0 and all(f"    $ {line}\n" in out for line in found)
+    assert all(f"    {line}\n" in pages()["000.md"] for line in found)
+
+
 def test_times_are_those_of_the_book() -> None:
     book = (DOCS / "results.md").read_text(encoding="utf-8")
     for name, time in yaml.safe_load((FOLDER / "times.yaml").read_text(encoding="utf-8")).items():
