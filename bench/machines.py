@@ -42,7 +42,7 @@ from tests.documents.sections import PAGE, SPEC, Block, sections
 
 ROOT = Path(__file__).resolve().parents[1]
 PORT = re.compile(r"(?:--port[ =]|http\.server |(?:127\.0\.0\.1|localhost):)(\d{4,5})\b")
-PATIENCE = 120.0
+PATIENCE = 300.0
 PROGRAMS = {
     "regard": "-m regard",
     "python": "",
@@ -104,12 +104,18 @@ class Place:
         return self._run(["bash", "-c", line], line)
 
     def _run(self, words: list[str], told: str) -> str:
-        done = subprocess.run(
-            words, cwd=self.folder, env=self.environment, text=True, capture_output=True, timeout=PATIENCE
-        )
-        if done.returncode:
-            raise Failed(f"{told}\nended with {done.returncode}\n{done.stdout}\n{done.stderr}")
-        return done.stdout
+        process = subprocess.Popen(
+            words, cwd=self.folder, env=self.environment, text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+        try:
+            printed, said = process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+        if process.returncode:
+            raise Failed(f"{told}\nended with {process.returncode}\n{printed}\n{said}")
+        return printed
 
     def with_free_ports(self, text: str) -> str:
         return PORT.sub(lambda found: found[0].replace(found[1], self._free(found[1])), text)

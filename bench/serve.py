@@ -13,6 +13,7 @@ generator of requests (bench/load_serve.py) are processes of their own. Exit sta
     clients            Triton's client gets the answers of `model.predict`; without the key it gets 401
     fuzz               thousands of mutated requests: no 500, no traceback, no hang
     workers            two processes answer as `model.predict`, count together, and end with 0 on a signal
+    ray-serve          two replicas in Ray Serve answer as `model.predict`, the first request too (needs ray[serve])
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ DEADLINE = 2.0
 KEY = "bench-key"
 BATCHING, SPREAD, GROWTH = 5.0, 5.0, 1.05
 """Bars: times the rate of one at a time, times the median, times the memory."""
-PARTS = ("load", "clients", "fuzz", "workers")
+PARTS = ("load", "clients", "fuzz", "workers", "ray-serve")
 LONGEST = 10.0
 """Seconds until a fuzzed request counts as hung."""
 
@@ -84,16 +85,6 @@ class Server:
             return connection.getresponse().status
         except OSError:
             return 0
-        finally:
-            connection.close()
-
-    def answer(self, content: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a POST of /predict, on a connection of its own."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        try:
-            connection.request("POST", "/predict", json.dumps(content), {"content-type": "application/json"})
-            found: dict[str, Any] = json.loads(connection.getresponse().read())
-            return found
         finally:
             connection.close()
 
@@ -281,7 +272,7 @@ def measure_workers(run: Path, place: Path, lines: list[str]) -> list[dict[str, 
     truth = regard.load(run, device="cpu").predict(asked, trace=False)
     with serving(run, place, "--workers", "2") as server:
         same = sum(
-            server.answer({"text": text})["answers"][0]["text"] == one.text
+            post(server.port, {"text": text})[1]["answers"][0]["text"] == one.text
             for text, one in zip(asked, truth, strict=True)
         )
         counted = f'regard_requests_total{{route="/predict",status="200"}} {len(asked)}.0' in server.counts()
@@ -296,6 +287,58 @@ def measure_workers(run: Path, place: Path, lines: list[str]) -> list[dict[str, 
             f"counted together: {counted}, exit {status}",
         )
     ]
+
+
+def measure_ray_serve(run: Path, lines: list[str]) -> list[dict[str, Any]]:
+    """Replicas in a cluster on this machine, asked over HTTP as soon as Ray says that they are ready."""
+    try:
+        import ray
+        from ray import serve
+    except ImportError as error:
+        print(f"ray-serve: skipped, {error}. Install it:  pip install 'ray[serve]'")
+        return []
+    import regard
+
+    asked = lines[:40]
+    truth = regard.load(run, device="cpu").predict(asked, trace=False)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+    with tempfile.TemporaryDirectory(prefix="ray-", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        ray.init(
+            address="local", num_cpus=2, include_dashboard=False, object_store_memory=100 << 20,
+            log_to_driver=False, logging_level="ERROR", _node_ip_address="127.0.0.1", _temp_dir=folder,
+        )  # fmt: skip
+        try:
+            began = time.monotonic()
+            serve.start(http_options={"host": "127.0.0.1", "port": port})
+            app = regard.serve.app(run, device="cpu", load_first=True)
+            served = serve.deployment(num_replicas=2)(serve.ingress(app)(type("Served", (), {})))
+            serve.run(served.bind())
+            seconds = time.monotonic() - began
+            statuses: Counter[int] = Counter()
+            same = 0
+            for text, one in zip(asked, truth, strict=True):
+                status, content = post(port, {"text": text})
+                statuses[status] += 1
+                same += status == 200 and content["answers"][0]["text"] == one.text
+        finally:
+            serve.shutdown()
+            ray.shutdown()
+    told = f"{dict(statuses)}, ready after {seconds:.0f} s"
+    return [row("ray-serve", same, f"{len(asked)} equal", same == len(asked), told)]
+
+
+def post(port: int, content: dict[str, Any]) -> tuple[int, Any]:
+    """The status of a POST of /predict and its answer, on a connection of its own."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request("POST", "/predict", json.dumps(content), {"content-type": "application/json"})
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+    finally:
+        connection.close()
 
 
 def row(name: str, value: float, bar: str, fine: bool, told: str) -> dict[str, Any]:
@@ -332,6 +375,8 @@ def main() -> int:
             found += measure_fuzz(options.run, place, lines, options.cases, options.seed)
         if "workers" in wanted:
             found += measure_workers(options.run, place, lines)
+        if "ray-serve" in wanted:
+            found += measure_ray_serve(options.run, lines)
         if "load" in wanted:
             found += measure_load(options.run, place, texts, options.minutes, options.seconds)
     write_json(options.json, {"minutes": options.minutes, "rows": found})

@@ -77,6 +77,8 @@ class ServeApp:
         @asynccontextmanager
         async def lifespan(_: Any) -> Any:
             self.batcher.start()
+            if self.options.load_first:
+                await asyncio.to_thread(self.batcher.prepared)
             yield
             await asyncio.to_thread(self.batcher.stop)
 

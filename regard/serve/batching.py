@@ -128,6 +128,7 @@ class Batcher:
         self._streams: deque[Stream] = deque()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
+        self._prepared = threading.Event()
         self._seconds, self._computing, self._stopped = 0.0, 0, False
         self.ready, self.failed = False, None  # type: bool, BaseException | None
 
@@ -137,6 +138,12 @@ class Batcher:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="regard serve", daemon=True)
                 self._thread.start()
+
+    def prepared(self) -> None:
+        """Wait until the models are loaded; raises what went wrong."""
+        self._prepared.wait()
+        if self.failed is not None:
+            raise self.failed
 
     def stop(self, patience: float = 10.0) -> None:
         """End the thread after what it computes now."""
@@ -199,6 +206,7 @@ class Batcher:
         except BaseException as error:
             self.failed = error
         self.ready = self.failed is None
+        self._prepared.set()
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._rows or self._streams or self._stopped)

@@ -31,6 +31,8 @@ class ServeOptions:
     keys         keys of clients; none: everybody is answered
     log          where each request is logged as a line of JSON: a file, "-" for standard error, or "" for nowhere
     log_inputs   whether the log holds the inputs too
+    load_first   whether the start of the server waits until the models are loaded, for one that sends requests as soon
+                 as it has started, such as Ray Serve; else requests are told 503 meanwhile
     """
 
     max_batch: int = 64
@@ -49,6 +51,7 @@ class ServeOptions:
     keys: tuple[str, ...] = field(default=(), repr=False)
     log: str = ""
     log_inputs: bool = False
+    load_first: bool = False
 
     def __post_init__(self) -> None:
         for one in fields(self):

@@ -7,6 +7,7 @@ import json
 import pickle
 import re
 import threading
+from contextlib import nullcontext
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,30 @@ def test_requests_wait_for_the_models(folders: dict[str, Path], monkeypatch: pyt
             return [*found, (await client.post("/predict", json={"text": "a dog"})).status_code]
 
     assert asyncio.run(main()) == [200, 503, 503, 200]
+    app.batcher.stop()
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_start_may_wait_for_the_models(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch, broken: bool
+) -> None:
+    """Ray Serve sends requests as soon as the application has started."""
+    if broken:
+        monkeypatch.setattr("regard.serve.models.ServedModels.load", lambda self: 1 / 0)
+    app = regard.serve.app(folders["translation"], device="cpu", load_first=True)
+    said, events = [], iter(("lifespan.startup", "lifespan.shutdown"))
+
+    async def receive() -> dict[str, Any]:
+        if said:
+            assert app.ready
+        return {"type": next(events)}
+
+    async def send(message: Any) -> None:
+        said.append(message["type"])
+
+    with pytest.raises(ZeroDivisionError) if broken else nullcontext():
+        asyncio.run(app({"type": "lifespan", "state": {}}, receive, send))
+    assert said[0] == ("lifespan.startup.failed" if broken else "lifespan.startup.complete")
     app.batcher.stop()
 
 
