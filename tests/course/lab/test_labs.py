@@ -21,7 +21,7 @@ LABS = names("lab")
 WANTED = {
     "bptt", "jacobian", "spectrum", "gradient-flow", "clipping", "error-surface", "attractors", "gates", "carousel",
     "ladder", "residual", "cells", "convolution", "lossy", "depth", "timing", "forward-backward", "inside-outside",
-    "eisner", "tree-gradient",
+    "eisner", "tree-gradient", "unrolled",
 }  # fmt: skip
 DOCS = Path(__file__).parents[3] / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -71,7 +71,8 @@ def test_the_page_of_a_lab_stands_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["bptt", "forward-backward", "inside-outside", "convolution", "eisner", "tree-gradient"]
+    "name",
+    ["bptt", "forward-backward", "inside-outside", "convolution", "eisner", "tree-gradient", "unrolled"],
 )
 def test_what_fills_has_a_slider(name: str) -> None:
     found = run(name)
@@ -166,6 +167,7 @@ def test_extreme_values_are_drawn(name: str, settings: dict[str, Any]) -> None:
         (["inside-outside", "--set", "spans.1-7=1"], "no span of these 6 words"),
         (["eisner", "--set", "arcs.2-2=1"], "no arc over these 6 words"),
         (["eisner", "--set", "of=1-0"], "no arc over these 6 words"),
+        (["unrolled", "--set", "frame=11"], "there are 10 frames"),
         (["tree-gradient", "--set", "tree=(1 2"], "a node needs two children"),
         (["tree-gradient", "--set", "tree=(1 x)"], "'x' is no number"),
         (["convolution", "--set", "window=4", "--set", "stride=4"], "too few for windows"),
@@ -235,6 +237,7 @@ CHECKED_ELSEWHERE = {
     "arcs",
     "of",
     "step",
+    "frame",
     "tree",
     "weights",
     "targets",
