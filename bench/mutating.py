@@ -6,7 +6,7 @@ answer is wrong in a certain way:
 severed    a constant: the same number everywhere (attention becomes uniform, states and rows become alike)
 negated    the sign flipped, a truth value inverted, a text read backwards
 permuted   the same numbers in other places; weights of a module in other places
-shifted    a number, or each of them, one larger
+shifted    a number, or each of them, one larger; a module with one weight too many
 
 A computation that passes although its subject is broken does not show anything.
 """
@@ -134,7 +134,7 @@ def broken(site: Site, way: str) -> Iterator[dict[str, int]]:
         count["changed"] += changed is not value or isinstance(value, torch.nn.Module)
         return changed
 
-    replaced = _replaced(original, wrong)
+    replaced = _made(original, way, count) if last == "__init__" else _replaced(original, wrong)
     places = [(holder, last)] if path else _importers(original, last)
     for place, name in places:
         _put(place, name, replaced)
@@ -162,6 +162,22 @@ def _replaced(original: Any, wrong: Callable[[Any], Any]) -> Any:
         return wrong(original(*arguments, **options))
 
     return answer
+
+
+def _made(original: Any, way: str, count: dict[str, int]) -> Any:
+    """A constructor of a module whose own weights are changed, or that has one weight too many."""
+
+    @functools.wraps(original)
+    def make(self: Any, *arguments: Any, **options: Any) -> None:
+        original(self, *arguments, **options)
+        if isinstance(self, torch.nn.Module):
+            count["changed"] += 1
+            if way == "shifted":
+                self.register_parameter("one_too_many", torch.nn.Parameter(torch.zeros(1)))
+            else:
+                _other_weights(self, way)
+
+    return make
 
 
 def _importers(original: Any, name: str) -> list[tuple[Any, str]]:
@@ -196,7 +212,7 @@ def corrupted(value: Any, way: str, depth: int = 0) -> Any:
     if isinstance(value, np.ndarray):
         return _array(value, way)
     if isinstance(value, str):
-        return _text(value, way)
+        return value if depth else _text(value, way)
     if depth >= DEEPEST:
         return value
     if isinstance(value, list | tuple) and type(value) in (list, tuple):
@@ -288,7 +304,8 @@ def _several(value: Any, way: str, depth: int) -> Any:
         return type(value)([sum(items) / len(items)] * len(items))
     if way == "severed" and len(items) > 1 and all(isinstance(one, Mapping | str) for one in items):
         return type(value)([items[0]] * len(items))
-    changed = [corrupted(one, way, depth + 1) for one in items]
+    texts = all(isinstance(one, str) for one in items)  # a text among numbers is the name of a row
+    changed = [corrupted(one, way, 0 if texts else depth + 1) for one in items]
     return type(value)(changed) if any(a is not b for a, b in zip(changed, items, strict=True)) else value
 
 
@@ -296,7 +313,8 @@ def _named(value: dict[Any, Any], way: str, depth: int) -> Any:
     items = list(value.values())
     if way == "permuted" and len(items) > 1 and all(type(one) is type(items[0]) for one in items):
         return dict(zip(value, [*items[1:], items[0]], strict=True))
-    changed = {key: corrupted(one, way, depth + 1) for key, one in value.items()}
+    texts = all(isinstance(one, str) for one in items)
+    changed = {key: corrupted(one, way, 0 if texts else depth + 1) for key, one in value.items()}
     return changed if any(changed[key] is not one for key, one in value.items()) else value
 
 

@@ -33,8 +33,8 @@ import torch
 from mutating import WAYS, Site, broken, idle, reached
 from written import parse, write_json
 
-SECONDS = 4.0
-FEWEST, MOST = 6, 36
+SECONDS = 2.0
+FEWEST, MOST = 6, 24
 PATIENCE = 3.0
 
 
@@ -99,7 +99,7 @@ def mutated(entry: str, check: Any, place: str, seconds: float = SECONDS) -> Out
     plans = list(planned(sites))
     found.outermost = [f"{site} {way}" for site, way in plans if site.depth == 0]
     with idle() as count:
-        told = outcome(check, PATIENCE + 10 * once)
+        told = outcome(check, PATIENCE + 3 * once)
     if count["changed"]:
         found.found["nothing is learned"] = (
             "survived" if told == "passed" else told.replace("failed", "killed")
@@ -109,7 +109,7 @@ def mutated(entry: str, check: Any, place: str, seconds: float = SECONDS) -> Out
             break
         try:
             with broken(site, way) as count:
-                told = outcome(check, PATIENCE + 10 * once)
+                told = outcome(check, PATIENCE + 3 * once)
         except (AttributeError, TypeError):  # a function inside another, or none that can be replaced
             continue
         if count["changed"]:
