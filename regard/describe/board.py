@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from regard import zoo
 from regard.describe.lettering import lettered
 from regard.describe.six_answers import NOTE, Answer, answers
 from regard.model.counting import parameter_counts
@@ -13,6 +14,9 @@ from regard.spec import Spec
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+NETWORK = ("inputs", "outputs", "encoder", "attention", "decoder", "data")
+"""The sections of a spec that a description is about."""
 
 
 def board(spec: Spec, what: str = "", *, letters: str | None = None) -> RenderableType:
@@ -40,8 +44,8 @@ def board(spec: Spec, what: str = "", *, letters: str | None = None) -> Renderab
         counted = found["parameters"]
         found, weights = _in_letters(spec, what, letters)
         found["counted"] = counted
-    if spec.description:
-        table.caption, table.caption_justify = spec.description, "left"
+    if caption := _caption(spec):
+        table.caption, table.caption_justify = caption, "left"
     for question, lines in found.items():
         answer = Text()
         for line in lines:
@@ -55,6 +59,28 @@ def board(spec: Spec, what: str = "", *, letters: str | None = None) -> Renderab
         answer.rstrip()
         table.add_row(question, _places(weights) if question == "parameters" and weights else answer)
     return table
+
+
+def _caption(spec: Spec) -> str:
+    """The description of a spec; of a system of the zoo with other settings, which these are, since the description
+    may no longer hold."""
+    if spec.name not in zoo.names():
+        return spec.description
+    now, before = spec.written(), zoo.find(spec.name).written()
+    changed = [
+        key for section in NETWORK for key in _differing(section, now.get(section), before.get(section))
+    ]
+    return f"{spec.name} with other settings: {', '.join(changed)}" if changed else spec.description
+
+
+def _differing(place: str, now: Any, before: Any) -> list[str]:
+    """The keys that differ, down to the second level."""
+    if now == before:
+        return []
+    if "." in place or not (isinstance(now, Mapping) and isinstance(before, Mapping)):
+        return [place]
+    keys = dict.fromkeys([*before, *now])
+    return [one for key in keys for one in _differing(f"{place}.{key}", now.get(key), before.get(key))]
 
 
 def described(spec: Spec, what: str = "") -> dict[str, Answer]:

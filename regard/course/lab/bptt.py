@@ -7,6 +7,7 @@ then backward from right to left; a page (-o bptt.html) has a slider for it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -126,8 +127,11 @@ class BpttLab(Lab):
                 "gradients": dict(found.gradients),
                 "autograd": automatic,
                 "largest_difference": largest,
+                **found.given,
             },
-            worked=_worked(options, found) if options.network == "scalar" else EQUATIONS[options.network],
+            worked=_worked(options, found)
+            if options.network == "scalar"
+            else (*EQUATIONS[options.network], *_outputs(found)),
             steps=[whole.card(step) for step in range(1, 2 * T + 1)],
         )
 
@@ -149,7 +153,9 @@ def _vectors(name: str, options: Any) -> tuple[Pass, dict[str, Array]]:
     generator = np.random.default_rng(options.seed)
     x, y = generator.standard_normal((T, inputs)), generator.integers(0, classes, T)
     parameters = random_parameters(name, inputs, options.size, classes, options.seed + 1)
-    found = BY_HAND[name](parameters, x, y)
+    found = replace(
+        BY_HAND[name](parameters, x, y), given={"inputs": x, "classes": y, "parameters": parameters}
+    )
     leaves = {key: torch.tensor(value, requires_grad=True) for key, value in parameters.items()}
     network_loss(name, leaves, torch.from_numpy(x), torch.from_numpy(y)).backward()
     return found, _gradients(leaves)
@@ -230,3 +236,19 @@ def _worked(options: Any, found: Pass) -> list[str]:
     for name, formula in (("u", "Σ z̄_t x_t"), ("v", "Σ r̄_t h_t"), ("w", "Σ z̄_{t+1} h_t")):
         lines.append(f"{name}̄ = {formula} = {float(gradients[name]):.6f}".replace("-", "−"))
     return lines
+
+
+def _outputs(found: Pass) -> list[str]:
+    """ŷ_t − 1 of each step, and ∇V = Σ (ŷ_t − 1) h_tᵀ row by row, with their numbers."""
+    lines = []
+    for t, (o_bar, label) in enumerate(
+        zip(found.backward["o"], found.given["classes"], strict=True), start=1
+    ):
+        one = np.eye(len(o_bar))[label]
+        lines.append(f"∇o_{t} = ŷ_{t} − 1 = {_numbers(o_bar + one)} − {_numbers(one, 0)} = {_numbers(o_bar)}")
+    by_hand = found.backward["o"].T @ found.forward["h"]
+    return [*lines, *(f"∇V, class {row}: {_numbers(values)}" for row, values in enumerate(by_hand))]
+
+
+def _numbers(values: Array, digits: int = 3) -> str:
+    return f"({', '.join(f'{value:.{digits}f}' for value in values)})".replace("-", "−")

@@ -16,7 +16,7 @@ The others read vectors and predict a class at each step: o_t = c + V h_t, ŷ_t 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -49,12 +49,14 @@ class Pass:
 
     forward, backward   (T, …) each, by name; `backward` holds the gradients of the loss, x̄ in the lecture
     gradients           of the parameters
+    given               what the pass was computed from, by name
     """
 
     loss: float
     forward: Mapping[str, Array]
     backward: Mapping[str, Array]
     gradients: Parameters
+    given: Mapping[str, Any] = field(default_factory=dict)
 
 
 def scalar(parameters: Parameters, inputs: Array, targets: Array, activation: str) -> Pass:

@@ -4,7 +4,9 @@
     convolution   y_t = Σ_k W_k x_{t−k}: all t at once
     attention     softmax(Q Kᵀ/√D) V: all t at once, but with t² products
 
-Measured on this machine, on the CPU; the fastest of several repetitions.
+Measured on this machine, on the CPU, forward and backward; the fastest of several repetitions. The steps are counted
+while a layer runs, and its longest chain of operations is read from the graph that autograd recorded: forward and
+backward both have to follow it, however many processors there are.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor, nn
 
@@ -45,19 +48,29 @@ class TimingLab(Lab):
     def run(cls, options: Any) -> LabResult:
         lengths = [2**k for k in range(4, int(np.log2(options.longest)) + 1)]
         layers = TimedLayers(options.size)
-        times = {name: np.array([_fastest(layers, name, t, options) for t in lengths]) for name in NAMES}
+        both = {name: np.array([_fastest(layers, name, t, options) for t in lengths]) for name in NAMES}
+        times, backward = ({name: found[:, side] for name, found in both.items()} for side in (0, 1))
         at = np.array(lengths)
-        slopes = {
-            name: float(np.polyfit(np.log(at[-3:]), np.log(found[-3:]), 1)[0])
-            if len(at) > 2
-            else float("nan")
-            for name, found in times.items()
-        }
-        steps = {"recurrence": lengths[-1], "convolution": 1, "attention": 1}
+        slopes, slopes_back = (
+            {name: _exponent(at, one) for name, one in of.items()} for of in (times, backward)
+        )
+        steps, chains = {}, {}
+        for name in NAMES:
+            chains[name] = [longest_chain(layers.run(name, _inputs(t, options.size))) for t in lengths]
+            steps[name] = layers.steps
         products = {"recurrence": "t", "convolution": "t", "attention": "t²"}
         rows = [
-            (name, steps[name], products[name], float(found[0]), float(found[-1]), slopes[name])
-            for name, found in times.items()
+            (
+                name,
+                steps[name],
+                chains[name][-1],
+                products[name],
+                float(times[name][-1]),
+                float(backward[name][-1]),
+                slopes[name],
+                slopes_back[name],
+            )
+            for name in NAMES
         ]
         last = lengths[-1]
         ratio = float(times["recurrence"][-1] / times["convolution"][-1])
@@ -65,10 +78,13 @@ class TimingLab(Lab):
             title="A recurrence is sequential",
             see=f"At length {last:,} the recurrence takes {written(float(times['recurrence'][-1]))} ms in "
             f"{last:,} sequential steps, "
-            f"{ratio:.0f} times as long as the convolution, which computes all positions at once.",
+            f"{ratio:.0f} times as long as the convolution, which computes all positions at once, and back through "
+            f"them {written(float(backward['recurrence'][-1]))} ms. Its longest chain of operations has "
+            f"{chains['recurrence'][-1]:,}, that of the convolution {chains['convolution'][-1]}.",
             blocks=[
                 draw_plot(
-                    {name: Curve(at, found) for name, found in times.items()},
+                    {name: Curve(at, found) for name, found in times.items()}
+                    | {"recurrence, backward": Curve(at, backward["recurrence"], "dashes")},
                     x_name="length t",
                     y_name="ms",
                     log_x=True,
@@ -77,14 +93,26 @@ class TimingLab(Lab):
                 ),
             ],
             table=(
-                ("", "sequential steps", "work", f"ms at {lengths[0]}", f"ms at {last:,}", "exponent of t"),
+                (
+                    "",
+                    f"steps, t = {last:,}",
+                    "longest chain",
+                    "work",
+                    "ms",
+                    "ms back",
+                    "~ t^…",
+                    "back ~ t^…",
+                ),
                 rows,
             ),
             numbers={
                 "lengths": lengths,
                 "milliseconds": times,
                 "exponents": slopes,
+                "backward_milliseconds": backward,
+                "backward_exponents": slopes_back,
                 "sequential_steps": steps,
+                "longest_chain": chains,
             },
         )
 
@@ -132,14 +160,43 @@ class TimedLayers:
         return torch.mm(scores.masked_fill(later, float("-inf")).softmax(-1), x @ self.value)
 
 
-def _fastest(layers: TimedLayers, name: str, length: int, options: Any) -> float:
-    """Milliseconds of the fastest repetition, after one warm-up run."""
-    x = torch.randn(length, options.size, generator=torch.Generator().manual_seed(1))
-    found = []
-    with torch.inference_mode():
-        layers.run(name, x)
-        for _ in range(options.repetitions):
-            begin = perf_counter()
-            layers.run(name, x)
-            found.append(1000 * (perf_counter() - begin))
-    return min(found)
+def longest_chain(output: Tensor) -> int:
+    """The number of operations on the longest way through the graph that autograd recorded, each of which waits for the
+    one before; those that only move numbers count too."""
+    depth: dict[Any, int] = {None: 0}
+    stack = [(output.grad_fn, False)]
+    while stack:
+        node, followed = stack.pop()
+        if node in depth:
+            continue
+        after = [one for one, _ in node.next_functions]  # type: ignore[union-attr]
+        if followed:
+            depth[node] = 1 + max((depth[one] for one in after), default=0)
+        else:
+            stack += [(node, True), *((one, False) for one in after)]
+    return depth[output.grad_fn]
+
+
+def _inputs(length: int, size: int) -> Tensor:
+    return torch.randn(length, size, generator=torch.Generator().manual_seed(1)).requires_grad_()
+
+
+def _exponent(at: NDArray[Any], found: NDArray[Any]) -> float:
+    """The exponent of t in the times of the longer half of the sequences."""
+    at, found = at[len(at) // 2 :], found[len(found) // 2 :]
+    return float(np.polyfit(np.log(at), np.log(found), 1)[0]) if len(at) > 1 else float("nan")
+
+
+def _fastest(layers: TimedLayers, name: str, length: int, options: Any) -> tuple[float, float]:
+    """Milliseconds of the fastest forward and of the fastest backward pass, after one warm-up run."""
+    x = _inputs(length, options.size)
+    forward, backward = [], []
+    layers.run(name, x).sum().backward()
+    for _ in range(options.repetitions):
+        begin = perf_counter()
+        loss = layers.run(name, x).sum()
+        between = perf_counter()
+        loss.backward()
+        forward.append(1000 * (between - begin))
+        backward.append(1000 * (perf_counter() - between))
+    return min(forward), min(backward)

@@ -8,8 +8,11 @@ from regard import zoo
 
 
 @cache
-def board(name: str, *settings: str) -> list[str]:
-    """All lines that `regard describe` prints for a system, except the parameters."""
-    from regard.describe import answers
+def board(name: str, *settings: str, letters: str = "") -> list[str]:
+    """All lines that `regard describe` prints for a system, except the parameters; in the letters of a lecture, if one
+    is named."""
+    from regard.describe import answers, lettered
 
-    return [line for lines in answers(zoo.find(name, settings)).values() for line in lines]
+    spec = zoo.find(name, settings)
+    found = lettered(spec, letters).answers if letters else answers(spec)
+    return [line for lines in found.values() for line in lines]

@@ -109,22 +109,27 @@ class BoardCheck(Settings):
     """The system to describe."""
     set: tuple[str, ...] = ()
     """Its settings, as for --set."""
+    letters: str = ""
+    """The lecture whose letters are used, as for --as."""
     shows: tuple[str, ...] = Field(min_length=1)
     """Substrings that the printed lines must contain."""
 
     @property
     def command(self) -> str:
-        return " ".join(["regard describe", self.describe, *(f"--set {_quoted(one)}" for one in self.set)])
+        named = [f"--as {self.letters}"] if self.letters else []
+        return " ".join(
+            ["regard describe", self.describe, *named, *(f"--set {_quoted(one)}" for one in self.set)]
+        )
 
     def value(self) -> Any:
-        lines = board(self.describe, *self.set)
+        lines = board(self.describe, *self.set, letters=self.letters)
         return [piece for piece in self.shows if any(piece in line for line in lines)]
 
     def told(self) -> str:
+        named = f" in the letters of {self.letters}" if self.letters else ""
         settings = "".join(f", --set {_quoted(one)}" for one in self.set)
-        return (
-            f"on the board of {self.describe}{settings}: {'; '.join(piece.strip() for piece in self.shows)}"
-        )
+        pieces = "; ".join(piece.strip() for piece in self.shows)
+        return f"on the board of {self.describe}{named}{settings}: {pieces}"
 
     def said(self, found: Any) -> str:
         return _missing(self.shows, found)

@@ -204,6 +204,13 @@ def test_timing_counts_steps_that_wait() -> None:
         assert torch.allclose(layers.run(name, x[:25]), whole[:25], atol=1e-5)
     assert waited == {"recurrence": 40, "convolution": 1, "attention": 1}
     found = run("timing", longest=512, repetitions=3, size=16).numbers
+    assert found["sequential_steps"] == {"recurrence": 512, "convolution": 1, "attention": 1}
+    chains = found["longest_chain"]  # each step multiplies and squashes
+    assert np.diff(chains["recurrence"]).tolist() == [2 * t for t in found["lengths"][:-1]]
+    assert len(set(chains["convolution"])) == len(set(chains["attention"])) == 1
+    assert (
+        found["backward_milliseconds"]["recurrence"][-1] > 4 * found["backward_milliseconds"]["recurrence"][0]
+    )
     assert (
         found["milliseconds"]["recurrence"][-1] > 4 * found["milliseconds"]["recurrence"][0]
     )  # 32 times as long

@@ -54,6 +54,7 @@ def test_gates_do_what_the_table_says(memory: float, new: float) -> None:
     for name, value in wanted.items():
         assert found[name]["after"] == pytest.approx(value)
         assert found[name]["cell"] == pytest.approx(value, abs=1e-14)  # regard's own LSTM cell
+        assert found[name]["shown"] == pytest.approx(np.tanh(value), abs=1e-14) and found[name]["hidden"] == 0
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
