@@ -25,9 +25,10 @@ demo: $(STAMP)
 # browser, a process or a kernel that another worker compiles.
 # Write bytecode caches even if the environment forbids it: the tests start about a hundred processes.
 # Hypothesis draws the same examples in every `make test`, so a passing commit keeps passing; plain `pytest` draws new ones.
+# `make test THOROUGH=1` also runs the long tests, and all cases of those that have very many.
 test: style
 	@export PYTHONDONTWRITEBYTECODE=; $(BIN)/mypy > $(VENV)/types 2>&1 & types=$$!; \
-	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal --hypothesis-profile=repeatable; tests=$$?; \
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal --hypothesis-profile=repeatable $(if $(THOROUGH),--thorough); tests=$$?; \
 	wait $$types; found=$$?; cat $(VENV)/types; exit $$((tests | found))
 
 lint: style

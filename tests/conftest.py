@@ -1,11 +1,12 @@
-"""Fixtures and settings for all tests: a private cache per test, one thread per worker, no oneDNN on ARM, the order
-of the tests, a command-line runner, and a browser."""
+"""Fixtures and settings for all tests: a private cache per test, one thread per worker, no oneDNN on ARM, which tests
+run and in which order, a command-line runner, and a browser."""
 
 from __future__ import annotations
 
 import gc
 import os
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -22,6 +23,12 @@ torch.set_num_threads(1)
 os.environ.setdefault("REGARD_COMPILE", "first")  # else the bits of the first runs depend on time
 if ARM:  # as in training and prediction; networks called directly would be far slower with it
     torch.backends.mkldnn.enabled = False  # type: ignore[assignment]
+if (
+    not torch.accelerator.is_available()
+):  # each would keep a traceback for the day when one is, a millisecond a seed
+    for devices in (torch.cuda, torch.xpu, torch.mtia):
+        devices.manual_seed_all = lambda seed: None  # type: ignore[assignment]
+os.fsync = lambda file: None  # no test cuts the power, and each waits 5 ms for the disk
 settings.register_profile("busy", deadline=None)  # an example that waits for a busy core must not fail
 settings.register_profile("repeatable", settings.get_profile("busy"), derandomize=True)
 settings.load_profile("busy")
@@ -61,10 +68,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=0,
         help="added to the seeds of the tests that train a model and measure what it learned (-m learning)",
     )
+    parser.addoption(
+        "--thorough",
+        action="store_true",
+        help="also run the long tests (thorough) and every case of the tests with very many (thinned)",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "learning: depends on what a model learned with --learning-seed")
+    config.addinivalue_line("markers", "thorough: takes long, and runs with --thorough alone")
+    config.addinivalue_line(
+        "markers",
+        "thinned(n): has very many cases; about one in n runs, the same ones each time, or all with --thorough",
+    )
 
 
 @pytest.fixture(scope="session")
@@ -75,15 +92,40 @@ def learning_seed(request: pytest.FixtureRequest) -> int:
     return seed
 
 
+@pytest.fixture(scope="session")
+def thorough(request: pytest.FixtureRequest) -> bool:
+    """Whether to try everything, however long it takes."""
+    found: bool = request.config.getoption("--thorough")
+    return found
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the learning tests, and deal all to the workers."""
+    """Mark the learning tests, leave out what only a thorough run has, and deal the rest to the workers."""
     for item in items:
         if "learning_seed" in getattr(item, "fixturenames", ()):
             item.add_marker("learning")
+    if not config.getoption("--thorough"):
+        kept = list(quick(items))
+        config.hook.pytest_deselected(items=list(dict.fromkeys(items).keys() - set(kept)))
+        items[:] = kept
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     if workers > 1:
         items[:] = dealt(items, workers)
+
+
+def quick(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    """Everything but what is marked `thorough`, and of each test marked `thinned` its first case and one in n by the
+    digest of its name: a rule of places would leave out whole values where the number of values divides n."""
+    begun: set[str] = set()
+    for item in items:
+        if item.get_closest_marker("thorough"):
+            continue
+        thinned = item.get_closest_marker("thinned")
+        name = item.nodeid.partition("[")[0]
+        if thinned is None or name not in begun or zlib.crc32(item.nodeid.encode()) % thinned.args[0] == 0:
+            begun.add(name)
+            yield item
 
 
 def dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:

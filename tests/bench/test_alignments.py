@@ -198,6 +198,7 @@ def test_the_attention_of_a_run_is_read_word_by_word(tmp_path: Path, bench: Any)
     assert len(alignments.attended(tmp_path / "model", blank, False)[0]) == 2
 
 
+@pytest.mark.thorough
 def test_pairs_are_written_with_the_golds_and_with_links_both_ways(tmp_path: Path) -> None:
     """The pairs and links of `--write --links`: the HMM has learned these few words from each other."""
     examples = tmp_path / "gold_alignments" / "examples"

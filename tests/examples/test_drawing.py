@@ -85,6 +85,7 @@ def test_statements_about_edges_are_true_of_the_pixels(nlvr: Any) -> None:
             checked[truth] += 1
 
 
+@pytest.mark.thorough
 def test_each_statement_has_a_true_and_a_false_picture(nlvr: Any) -> None:
     rng = random.Random(5)
     for _ in range(60):

@@ -57,6 +57,7 @@ def test_a_training_in_another_process_is_named_and_frees_the_run_when_killed(
     assert train("--resume", "run", "--set", "training.steps=1") == 0
 
 
+@pytest.mark.thorough
 def test_two_processes_overwrite_a_run_together(run: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -78,6 +78,7 @@ def run(package: Path, cache: Path, processes: int = 1) -> list[tuple[float, Pat
     return found
 
 
+@pytest.mark.thorough
 def test_a_change_in_what_a_kernel_inlines_is_compiled_anew(tmp_path):
     """`best` calls `exponential`, which is in another file and folder. Of two processes, one compiles while the other
     waits and then loads from the cache. A copy of the same sources elsewhere loads it too."""

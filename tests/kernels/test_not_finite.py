@@ -16,6 +16,8 @@ from regard.nn.packing import Packing
 from regard.nn.recurrence import RecurrentLayer
 from regard.structures import LinearChain, ProjectiveTree, Segmentation, SpanningTree, kernels
 
+pytestmark = pytest.mark.thinned(3)
+
 NOT_FINITE = [math.nan, math.inf, -math.inf]
 INPUTS = ["memory.values", "memory.summary"]
 

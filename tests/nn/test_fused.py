@@ -25,6 +25,8 @@ from regard.structures.kernels.cpu.segments import room_back_for, room_for
 
 from .conftest import SOURCE, TARGET, VOCABULARY, model, tokens
 
+pytestmark = pytest.mark.thinned(3)
+
 TOLERANCES = [(torch.float64, 1e-10), (torch.float32, 1e-5)]
 
 

@@ -18,6 +18,8 @@ from regard.nn.stepping import Step
 
 from .conftest import SOURCE, model, tokens
 
+pytestmark = pytest.mark.thinned(2)
+
 KINDS = [
     {},
     {"state": "current"},

@@ -52,7 +52,7 @@ def settings_inside() -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+def bench(tmp_path_factory: pytest.TempPathFactory, thorough: bool) -> Bench:
     """A bench with a file of vectors for the words of the rows."""
     file = tmp_path_factory.mktemp("vectors") / "vectors.txt"
     words = sorted({word for text in (*TEXTS, "Ann Bob went home is where a b A") for word in text.split()})
@@ -61,7 +61,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         for place, word in enumerate(words)
     ]
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return Bench(str(file))
+    return Bench(str(file), varied=2 if thorough else 1)
 
 
 def without_effect(settings: type[Settings], tried: Tried, prefix: str = "") -> list[str]:

@@ -13,9 +13,6 @@ from regard.testing.specs import ABOVE, BESIDE, INSIDE, TOGETHER, Context, conte
 from tests.parts.effects import Refused, effects
 from tests.parts.others import held, other_values
 
-VARIED = 2
-"""Number of specs in which a part is also tried with each other choice of each option."""
-
 
 @dataclass
 class Tried:
@@ -33,10 +30,14 @@ class Tried:
 
 
 class Bench:
-    """Tries options; caches the effects of each spec."""
+    """Tries options; caches the effects of each spec.
 
-    def __init__(self, vectors: str) -> None:
+    varied   number of specs in which a part is also tried with each other choice of each option
+    """
+
+    def __init__(self, vectors: str, varied: int = 1) -> None:
         self.vectors = vectors
+        self.varied = varied
         self._known: dict[str, list[tuple[str, Any]]] = {}
         self._running: dict[str, Iterator[tuple[str, Any]]] = {}
 
@@ -44,7 +45,7 @@ class Bench:
         """Try the part's own options."""
         tried = Tried()
         for place, context in enumerate(contexts(kind, name)):
-            self._try(name, options_of(kind, name), context, "", tried, variants=place < VARIED)
+            self._try(name, options_of(kind, name), context, "", tried, variants=place < self.varied)
         return tried
 
     def try_nested(self, kind: str, name: str, option: str, settings: type[Settings]) -> Tried:

@@ -14,6 +14,8 @@ from regard.structures.alignment import MonotoneAlignment
 from tests.structures.suite import StructureSuite, close, seeded
 from tests.structures.truth import Case, Support, total
 
+pytestmark = pytest.mark.thinned(3)
+
 S, T = 3, 4
 MATCH = torch.randn(4, S, T, dtype=torch.float64, generator=seeded(0))
 SKIP_SOURCE = torch.randn(4, S, dtype=torch.float64, generator=seeded(1))

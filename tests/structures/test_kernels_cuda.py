@@ -19,6 +19,11 @@ from packaging.version import Version
 from regard.structures import kernels
 
 INTERPRETED = Path(__file__).with_name("interpreted_kernels.py")
+KERNELS = (
+    "test_chain and (5-3 or 4-34 or 1-2) or test_segments and True-4-0.3 or test_projective and 3-False"
+    " or test_spanning and lengths2 or its_chain and 3"
+)
+"""Every kernel once."""
 
 
 @pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
@@ -30,7 +35,7 @@ INTERPRETED = Path(__file__).with_name("interpreted_kernels.py")
     find_spec("triton") is not None and version("triton").startswith("3.9."),
     reason="Triton 3.9 interprets `block & scalar` of two masks as int32, and then refuses it as a mask",
 )
-def test_interpreted_kernels_equal_those_of_the_processor() -> None:
+def test_interpreted_kernels_equal_those_of_the_processor(thorough: bool) -> None:
     environment = {**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
     command = [
         sys.executable,
@@ -42,6 +47,7 @@ def test_interpreted_kernels_equal_those_of_the_processor() -> None:
         "-W",
         "ignore",
         str(INTERPRETED),
+        *([] if thorough else ["-k", KERNELS]),
     ]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]

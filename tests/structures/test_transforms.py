@@ -29,6 +29,8 @@ from regard.structures import (
     Structure,
 )
 
+pytestmark = pytest.mark.thinned(2)
+
 DEVICES = [
     "cpu",
     pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")),

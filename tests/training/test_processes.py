@@ -75,6 +75,7 @@ def launch(run: Path, options: dict[str, object]) -> list[tuple[int, str]]:
             process.kill()
 
 
+@pytest.mark.thorough
 def test_two_processes_train_the_model_one_trains(tmp_path: Path) -> None:
     ended = launch(tmp_path / "two", OPTIONS)
     assert [code for code, _ in ended] == [0, 0], ended

@@ -41,6 +41,7 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "tiny.yaml"
 
 
+@pytest.mark.thorough
 def test_a_killed_training_resumes_to_the_same_bits(spec: Path) -> None:
     whole, killed = spec.parent / "whole", spec.parent / "killed"
     Experiment.start(str(spec), run=whole, device="cpu", quiet=True).train()
