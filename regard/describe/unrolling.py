@@ -138,6 +138,18 @@ class _Unrolling:
             return ""
         return "one" if targets else at
 
+    def _step(self, arrow: Arrow, steps: list[str]) -> str:
+        """The step that a unit which occurs once takes from a row, as its equation says; default: the last."""
+        whole = [
+            equation.body
+            for equation in self.units[arrow.source].equations
+            if not equation.targets[0].items and node_text(equation.targets[0]) == arrow.symbol
+        ]  # h = h_1: the state that has read everything, under a name without a step
+        named = [node_text(item) for body in whole if isinstance(body, Symbol) for item in body.items]
+        return next(
+            (step for step in (self._taken(arrow), arrow.at, *named[-1:]) if step in steps), steps[-1]
+        )
+
     def _reads_all(self, arrow: Arrow) -> bool:
         """Whether every step uses all steps of another unit."""
         if arrow.delayed or arrow.start or not self.letters[arrow.source]:
@@ -175,9 +187,7 @@ class _Unrolling:
                     if one != MORE:
                         yield f"{source}|{one}", f"{target}|{other}", False
             elif here:
-                taken = self._taken(arrow)
-                last = taken if taken in here else here[-1]
-                yield f"{source}|{last}", f"{target}|", False
+                yield f"{source}|{self._step(arrow, here)}", f"{target}|", False
             else:
                 for step in there or [""]:
                     if step != MORE:

@@ -288,6 +288,32 @@ def test_every_box_of_the_unrolled_drawing_has_a_name_of_its_own(name: str) -> N
         assert {text for text, times in said.items() if times > 1} <= {"⋯"}
 
 
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [
+        ("translation-no-attention", "h_1"),  # read backwards: h = h_1, m_1
+        ("copy-vector", "h_1"),
+        ("parity", "h_S"),
+        ("translation", "→h_S ←h_1"),
+        ("speech", "→h_{l,S_l} ←h_l1"),  # the ends of a layer of the pyramid
+        ("parser-crf", "→h_lS ←h_l1"),
+    ],
+)
+def test_what_has_read_everything_comes_from_the_end_of_the_reading(name: str, last: str) -> None:
+    """The equations say which step: h = h_1, h = [→h_S; ←h_1]."""
+    (group,) = panel(drawn(name), "unrolled")
+    lines = [dict(one.tags) for one, _, _ in inside(group) if isinstance(one, Line) and dict(one.tags)]
+    once = {tags["to"] for tags in lines if tags["to"].endswith("|")}
+    found = {
+        tags["from"] for tags in lines if tags["to"] in once and not tags["from"].endswith(("|", "|all"))
+    }
+    said = {
+        key: next(one.text for one in box.marks if isinstance(one, Text))
+        for key, box in units_drawn(group).items()
+    }
+    assert {said[key] for key in found} == set(last.split()), {said[key] for key in found}
+
+
 def test_hops_end_after_the_last_look() -> None:
     """u_1 = h′, and hop k computes u_{k+1}: three hops end with u_4, which gives the answer."""
     (group,) = panel(drawn("facts"), "unrolled")
