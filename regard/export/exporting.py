@@ -129,7 +129,7 @@ def _readme(model: Any, to: str, lines: list[str]) -> str:
             *lines,
             "",
             f"- the model: sha256 {digest(model.folder) or 'unknown'} of its spec, vocabularies and weights",
-            "- license: that of the model and its data; `run.py` is part of regard, under its license",
+            "- license: that of the model and its data; what is written of regard itself is under its license",
             "",
         ]
     )

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from regard import Model
 from regard.errors import RegardError
-from regard.export import Exporter, compare, export, programs
+from regard.export import Exporter, compare, export, programs, runner
 from regard.parts import names, registry
-from tests.export.small import TRANSFORMER, saved, trained
+from tests.export.small import TRANSFORMER, UNSEEN, saved, trained
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -64,8 +65,6 @@ def test_a_difference_is_found(model: Model) -> None:
     graphs = programs(model, "target")
 
     def run(name: str, given: Mapping[str, np.ndarray], moved: float = 0.0) -> dict[str, np.ndarray]:
-        import torch
-
         graph = graphs.named(name)
         found = graph.module(*(torch.from_numpy(np.array(given[one])) for one in graph.inputs))
         outputs = {one: part.numpy().copy() for one, part in zip(graph.outputs, found, strict=True)}
@@ -89,6 +88,35 @@ def test_a_failed_export_leaves_nothing(
     with pytest.raises(RegardError, match=r"torch cannot record this\. Nothing was written"):
         export(model, tmp_path / "out", to="torch")
     assert list(tmp_path.iterdir()) == []
+
+
+LABEL = {
+    "outputs": {"topic": {"type": "label"}},
+    "encoder": {"type": "mean", "embedding": 6},
+    "decoder": {"type": "label"},
+    "attention": None,
+}
+
+
+class Opened(runner.Exported):
+    """The runner, with programs of `torch.export` in the place of ONNX graphs."""
+
+    def run(self, name: str, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        told = self.description["graphs"][name]
+        program = torch.export.load(str(self.folder / told["file"])).module()
+        found = program(*(torch.from_numpy(np.array(given[one])) for one in told["inputs"]))
+        return {one: part.detach().numpy() for one, part in zip(told["outputs"], found, strict=True)}
+
+
+def test_programs_of_torch_answer_alike(tmp_path: Path) -> None:
+    """The cheapest model; bench/export.py tries those with an encoder and steps."""
+    model = trained(30, **LABEL)
+    out = export(model, tmp_path / "out", to="torch")
+    assert {path.name for path in out.iterdir()} == {"model.pt2", "model.json", "README.md", "manifest.json"}
+    ours, theirs = model.predict(UNSEEN), Opened(out).predict(UNSEEN)
+    assert [one.text for one in theirs] == [one.text for one in ours]
+    assert len({one.text for one in ours}) == 2
+    assert [one.score for one in theirs] == pytest.approx([one.score for one in ours], abs=1e-5)
 
 
 CRF = {"outputs": {"tags": {"type": "tags", "of": "source"}}, "decoder": {"type": "crf"}, "attention": None}
