@@ -368,8 +368,14 @@ def main() -> int:
     parser.add_argument(
         "--write", type=Path, metavar="FILE.tsv", help="write the pairs to learn from and stop; with --only"
     )
+    parser.add_argument(
+        "--scores",
+        type=Path,
+        metavar="FILE.json",
+        help="write the error rate of --run as a score of test, for bench/evidence.py",
+    )
     parser.add_argument("--links", action="store_true", help="with --write: and what the HMM says of them")
-    given = parse(parser, "write")
+    given = parse(parser, "write", "scores")
     if given.only is None and any(one is not None for one in (given.run, given.back, given.write)):
         parser.error("--run, --back and --write need --only: a model has one pair of languages")
     if given.links and given.write is None:
@@ -383,6 +389,9 @@ def main() -> int:
         for name in [given.only] if given.only else GOLDS:
             rows += measured(name, given.data, given.pairs, given.passes, given.run, given.back)
         write_json(given.json, rows)
+        if given.run is not None:
+            rate = {"value": rows[-1]["forth"], "n": len(gold_of(given.only, given.data).pairs)}
+            write_json(given.scores, {"test": {"aer": rate}})
     except RegardError as error:
         print(error, file=sys.stderr)
         return 2

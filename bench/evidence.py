@@ -5,9 +5,11 @@
     python bench/evidence.py --minutes 9 --workers 15                 what fits into nine minutes; goes on next time
 
 Each training is the command that the file names, in a process of its own with one thread, the longest first. One that
-was interrupted goes on where it stopped. A file holds the command, the commit, the machine, the versions, the scores of
-all splits with their sizes, the digests of the spec and of the weights, and a seal over all of it. `regard lecture
---check` reads these files, and nothing else, for figures of longer trainings. Exit status 1 if a training failed.
+was interrupted goes on where it stopped. What another script measured of a run lies beside it as NAME.further.json,
+{split: {metric: {value, n}}}, and joins its scores (`bench/alignments.py --scores`). A file holds the command, the
+commit, the machine, the versions, the scores of all splits with their sizes, the digests of the spec and of the
+weights, and a seal over all of it. `regard lecture --check` reads these files, and nothing else, for figures of longer
+trainings. Exit status 1 if a training failed.
 """
 
 from __future__ import annotations
@@ -119,7 +121,7 @@ def evidence(one: Training, place: Path, commit: str) -> dict[str, Any]:
                 "torch": str(torch.__version__),
             },
             "seconds": metrics.get("training", {}).get("seconds"),
-            "scores": _plain_scores(metrics["scores"]),
+            "scores": _joined(_plain_scores(metrics["scores"]), _beside(place, "further")),
             "by_length": _by_length(place, one.device)
             if "translation" in one.name or "multi30k" in one.name
             else [],
@@ -145,9 +147,18 @@ def _plain_scores(scores: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _beside(place: Path, what: str) -> Path:
+    return place.with_name(f"{place.name}.{what}.json")
+
+
+def _joined(scores: dict[str, Any], further: Path) -> dict[str, Any]:
+    more = json.loads(further.read_text()) if further.is_file() else {}
+    return {split: {**scores.get(split, {}), **more.get(split, {})} for split in {**scores, **more}}
+
+
 def _by_length(place: Path, device: str) -> list[Any]:
     """[length, rows, BLEU, low, high] of the test rows of each length."""
-    told = place.with_suffix(".by-length.json")
+    told = _beside(place, "by-length")
     line = [sys.executable, "-m", "regard", "evaluate", str(place), "--by-length", "--split", "test"]
     line += ["--device", device, f"--json={told}", "--overwrite"]
     subprocess.run(line, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
@@ -157,7 +168,7 @@ def _by_length(place: Path, device: str) -> list[Any]:
 
 def _by(name: str, place: Path, device: str) -> list[Any]:
     """[value of the column, rows, the first metric, low, high] of the test rows with each value of a column."""
-    told = place.with_suffix(f".by-{name}.json")
+    told = _beside(place, f"by-{name}")
     line = [sys.executable, "-m", "regard", "evaluate", str(place), "--by", name, "--split", "test"]
     line += ["--device", device, f"--json={told}", "--overwrite"]
     subprocess.run(line, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
