@@ -14,6 +14,7 @@ from regard.spec import Spec
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
 NETWORK = ("inputs", "outputs", "encoder", "attention", "decoder", "data")
 """The sections of a spec that a description is about."""
@@ -57,7 +58,8 @@ def board(spec: Spec, what: str = "", *, letters: str | None = None) -> Renderab
                 heading = note.strip() in {*spec.inputs, *spec.outputs}
                 answer.append(note.strip() + "\n", style="bold" if heading else "dim")
         answer.rstrip()
-        table.add_row(question, _places(weights) if question == "parameters" and weights else answer)
+        whole = question == "parameters" and weights
+        table.add_row(question, _with_places(answer, weights) if whole else answer)
     return table
 
 
@@ -88,6 +90,12 @@ def described(spec: Spec, what: str = "") -> dict[str, Answer]:
     return answers(spec) | {"parameters": _parameters(spec, what)}
 
 
+def _with_places(said: Text, weights: Sequence[tuple[str, str, str]]) -> RenderableType:
+    from rich.console import Group
+
+    return Group(said, _places(weights)) if said else _places(weights)
+
+
 def _places(weights: Sequence[tuple[str, str, str]]) -> RenderableType:
     """Letter, shape and location of each weight; on a narrow screen, the location wraps."""
     from rich.table import Table
@@ -107,7 +115,8 @@ def _in_letters(spec: Spec, what: str, deck: str) -> tuple[dict[str, Answer], li
     found = lettered(spec, deck, known if known.is_file() else None)
     weights = [(one.letter, " × ".join(one.sides), one.place) for one in found.weights]
     remarks = [f"{NOTE} {remark}" for remark in found.remarks]
-    return {**found.answers, "parameters": [], **({"departs": remarks} if remarks else {})}, weights
+    printed = [f"{found.parameters}     {NOTE} as the slide prints them"] if found.parameters else []
+    return {**found.answers, "parameters": printed, **({"departs": remarks} if remarks else {})}, weights
 
 
 def _parameters(spec: Spec, what: str) -> Answer:

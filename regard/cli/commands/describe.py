@@ -40,7 +40,7 @@ class DescribeCommand(Command):
             typer.Option(
                 "--as",
                 metavar="DECK",
-                help="Use the symbols of a lecture (003, 004), and show which parameter and rows hold each weight.",
+                help="Use the symbols of a lecture (000 to 004), and show which parameter and rows hold each weight.",
             ),
         ] = None,
         output: Annotated[
