@@ -5,17 +5,19 @@
     β_t(i) = log Σ_j exp(edge(i, j) + node_{t+1}(j) + β_{t+1}(j))      from right to left
     log Z = log Σ_j exp α_T(j)        p(z_t = j) = exp(α_t(j) + β_t(j) − log Z)
 
-`regard.structures.LinearChain` computes the same, for batches and with gradients.
+`--set space=product` shows exp α and exp β, the tables without logarithms, and `--set of=3-V` how p(z_3 = V) depends
+on every potential. `regard.structures.LinearChain` computes the same, for batches and with gradients.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
+from regard.course.lab.chain_gradient import chain_gradient, chosen_state, gradient_blocks
 from regard.course.lab.dynamic import checked_step, draw_log_table, log_sum, words_of
 from regard.course.lab.lab import Lab, LabResult, written
 from regard.errors import RegardError
@@ -55,6 +57,10 @@ class ForwardBackwardLab(Lab):
         """Potentials of words, or of positions counted from 1: `--set nodes.saw.N=3`, `--set nodes.3.N=3`."""
         edges: dict[str, dict[str, Potential]] = {}
         """Potentials of one state followed by another: `--set edges.D.N=2`."""
+        space: Literal["log", "product"] = "log"
+        """Whether α and β are logarithms, or the sums of products themselves."""
+        of: Annotated[str, Field(max_length=40)] = ""
+        """A word and a state whose probability is differentiated: `--set of=3-V`. Default: none."""
         step: Annotated[int | None, Field(ge=0)] = None
         """Show the tables after this many steps: α of each word, then β of each, then p. Default: all."""
 
@@ -72,7 +78,10 @@ class ForwardBackwardLab(Lab):
         marginals = np.exp(alpha + beta - log_z)  # (T, C)
         T = len(words)
         step = checked_step(options.step, 2 * T + 1)
-        drawing = _Drawing(words, states, alpha, beta, marginals)
+        product = options.space == "product"
+        drawing = _Drawing(words, states, alpha, beta, marginals, product=product)
+        of = chosen_state(options.of, words, states) if options.of else None
+        gradient = chain_gradient(nodes, edges, alpha, beta, log_z, of) if of else None
         best = best_states(nodes, edges)
         rows = [
             (
@@ -87,9 +96,16 @@ class ForwardBackwardLab(Lab):
         sums = marginals.sum(1)
         return LabResult(
             title="Forward and backward",
-            see="α fills from left to right and β from right to left; their sum, less log Z = "
-            f"{log_z:.3f}, is the log probability of each state at each word, and every column of p adds up to 1.",
-            blocks=drawing.blocks(step),
+            see=_seen(log_z, product=product)
+            + (
+                f" Through the chosen state go {marginals[of]:.3f} of all: ∂p/∂θ = p (α̂/α + β̂/β − that)."
+                if of
+                else ""
+            ),
+            blocks=[
+                *drawing.blocks(step),
+                *(gradient_blocks(gradient, words, states, of) if gradient and of else ()),
+            ],
             table=(("word", "best path", "p", "most probable", "p"), rows),
             numbers={
                 "words": words,
@@ -102,8 +118,14 @@ class ForwardBackwardLab(Lab):
                 "marginals": marginals,
                 "column_sums": sums,
                 "best": [states[i] for i in best],
+                **({"forward": np.exp(alpha), "backward": np.exp(beta)} if product else {}),
+                **({"gradient": gradient._asdict()} if gradient else {}),
             },
-            worked=_worked(words, states, nodes, edges, alpha, marginals),
+            worked=(
+                _worked_products(words, states, nodes, edges, alpha, beta, marginals)
+                if product
+                else _worked(words, states, nodes, edges, alpha, marginals)
+            ),
             steps=[drawing.card(one) for one in range(1, 2 * T + 2)],
         )
 
@@ -172,9 +194,16 @@ class _Drawing:
     """Draws α, β and p below each other as they fill: T steps of α, T of β, then p."""
 
     def __init__(
-        self, words: tuple[str, ...], states: tuple[str, ...], alpha: Array, beta: Array, marginals: Array
+        self,
+        words: tuple[str, ...],
+        states: tuple[str, ...],
+        alpha: Array,
+        beta: Array,
+        marginals: Array,
+        *,
+        product: bool,
     ) -> None:
-        self.words, self.states = words, states
+        self.words, self.states, self.product = words, states, product
         self.tables = (alpha.T, beta.T, marginals.T)  # (C, T) each
 
     def blocks(self, step: int) -> list[Block]:
@@ -182,11 +211,16 @@ class _Drawing:
         at = np.arange(T)
         filled = (at < step, at >= 2 * T - step, np.full(T, step > 2 * T))
         newest = (at == step - 1, at == 2 * T - step, np.zeros(T, bool))
-        titles = ("forward α (log)", "backward β (log)", "marginal p")
+        space = "" if self.product else " (log)"
+        titles = (f"forward α{space}", f"backward β{space}", "marginal p")
         blocks = []
         for place, (title, values) in enumerate(zip(titles, self.tables, strict=True)):
             shown = np.where(filled[place][None], values, np.nan)
             shades = values if place == 2 else _column_shares(values)
+            digits = "{:.2f}" if place == 2 else "{:.1f}"
+            if self.product and place < 2:
+                shown = np.exp(shown)
+                digits = "{:.0f}" if np.exp(values.max()) > 1000 else "{:.3g}"
             outlined = (
                 np.broadcast_to(newest[place][None], values.shape).astype(float) if step <= 2 * T else None
             )
@@ -198,7 +232,7 @@ class _Drawing:
                     shown,
                     shades,
                     outlined=outlined,
-                    digits="{:.2f}" if place == 2 else "{:.1f}",
+                    digits=digits,
                 )
             )
         return blocks
@@ -215,6 +249,17 @@ class _Drawing:
         return Card(
             frame(below(self.blocks(step), gap=16), description=f"The three tables: {told}."), heading=told
         )
+
+
+def _seen(log_z: float, *, product: bool) -> str:
+    how, whole = (
+        ("product, over Z", written(float(np.exp(log_z)))) if product else ("sum, less log Z", f"{log_z:.3f}")
+    )
+    what = "the probability" if product else "the log probability"
+    return (
+        f"α fills from left to right and β from right to left; their {how} = {whole}, is {what} of each state at each "
+        "word, and every column of p adds up to 1."
+    )
 
 
 def _column_shares(values: Array) -> Array:
@@ -244,3 +289,32 @@ def _worked(
     return [line.replace("-", "−") for line in lines] + [
         f"log Z = log Σ e^α_{len(words)} = {written(log_sum(alpha[-1]))}"
     ]
+
+
+def _worked_products(
+    words: tuple[str, ...],
+    states: tuple[str, ...],
+    nodes: Array,
+    edges: Array,
+    alpha: Array,
+    beta: Array,
+    marginals: Array,
+) -> list[str]:
+    """For each word, α and then β of its most probable state as a sum of products."""
+    a, b, T = np.exp(alpha), np.exp(beta), len(words)
+    best = [int(row.argmax()) for row in marginals]
+    lines = [f"α_1({states[best[0]]}) = e^{nodes[0, best[0]]:g} = {a[0, best[0]]:.4g}"]
+    for t in range(1, T):
+        j = best[t]
+        inside = " + ".join(
+            f"{a[t - 1, i]:.4g} · e^{edges[i, j] + nodes[t, j]:g}" for i in range(len(states))
+        )
+        lines.append(f"α_{t + 1}({states[j]}) = {inside} = {a[t, j]:.4g}")
+    lines.append(f"β_{T}({states[best[-1]]}) = 1")
+    for t in reversed(range(T - 1)):
+        i = best[t]
+        inside = " + ".join(
+            f"e^{edges[i, j] + nodes[t + 1, j]:g} · {b[t + 1, j]:.4g}" for j in range(len(states))
+        )
+        lines.append(f"β_{t + 1}({states[i]}) = {inside} = {b[t, i]:.4g}")
+    return [line.replace("-", "−") for line in lines] + [f"Z = Σ α_{T} = {written(float(a[-1].sum()))}"]

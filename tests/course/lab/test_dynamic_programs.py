@@ -11,7 +11,9 @@ import pytest
 import torch
 
 from regard.course.lab import run
+from regard.course.lab.forward_backward import tables
 from regard.structures import BinaryTree, LinearChain
+from regard.trace import Array
 
 SENTENCE = "the dog can saw"
 
@@ -44,6 +46,46 @@ def test_forward_backward_is_enumeration() -> None:
             assert found["marginals"][t, state] == pytest.approx(share)
     assert found["column_sums"] == pytest.approx(np.ones(4))
     assert found["best"] == [found["states"][z] for z in paths[int(scores.argmax())]]
+
+
+def test_products_are_sums_over_beginnings_and_ends() -> None:
+    """exp α_t(j): all beginnings that end in j at t; exp β_t(i): all ends that follow i."""
+    found = run("forward-backward", space="product").numbers
+    nodes, edges = found["nodes"], found["edges"]
+    T, C = nodes.shape
+
+    def weight(path: tuple[int, ...], first: int, *, begin: bool) -> float:
+        total = sum(nodes[first + k, z] for k, z in enumerate(path) if k or begin)
+        return float(np.exp(total + sum(edges[a, b] for a, b in itertools.pairwise(path))))
+
+    for t in range(T):
+        for j in range(C):
+            starts = [weight((*path, j), 0, begin=True) for path in itertools.product(range(C), repeat=t)]
+            ends = [
+                weight((j, *path), t, begin=False) for path in itertools.product(range(C), repeat=T - 1 - t)
+            ]
+            assert found["forward"][t, j] == pytest.approx(sum(starts))
+            assert found["backward"][t, j] == pytest.approx(sum(ends))
+
+
+@pytest.mark.parametrize(("of", "t", "j"), [("3-V", 2, 2), ("1-D", 0, 0), ("5-V", 4, 2)])
+def test_the_gradient_of_a_marginal_is_that_of_small_changes(of: str, t: int, j: int) -> None:
+    found = run("forward-backward", of=of).numbers
+    nodes, edges, gradient, step = found["nodes"], found["edges"], found["gradient"], 1e-5
+
+    def p(nodes: Array, edges: Array) -> float:
+        alpha, beta, log_z = tables(nodes, edges)
+        return float(np.exp(alpha[t, j] + beta[t, j] - log_z))
+
+    for where, values in (("nodes", nodes), ("edges", edges)):
+        for place in np.ndindex(values.shape):
+            change = np.zeros_like(values)
+            change[place] = step
+            above, below = (
+                p(nodes + sign * change, edges) if where == "nodes" else p(nodes, edges + sign * change)
+                for sign in (1, -1)
+            )
+            assert gradient[where][place] == pytest.approx((above - below) / (2 * step), abs=1e-9)
 
 
 def test_forward_backward_is_the_structure() -> None:

@@ -163,6 +163,7 @@ def test_extreme_values_are_drawn(name: str, settings: dict[str, Any]) -> None:
         (["forward-backward", "--set", "edges.D.X=1"], "'X' is not one of D, N, V"),
         (["forward-backward", "--set", "states=[A, A]"], "named twice"),
         (["forward-backward", "--set", "step=99"], "there are 11 steps"),
+        (["forward-backward", "--set", "of=6-V"], "--set of=1-D"),
         (["inside-outside", "--set", "spans.3-2=1"], "no span of these 6 words"),
         (["inside-outside", "--set", "spans.1-7=1"], "no span of these 6 words"),
         (["eisner", "--set", "arcs.2-2=1"], "no arc over these 6 words"),
