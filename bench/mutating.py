@@ -232,7 +232,7 @@ def _number(value: Any, way: str) -> Any:
     if way == "negated":
         return -value if value else value - 1
     if way == "severed":
-        return type(value)(0 if value else 1)
+        return type(value)(1 if abs(value) < 0.5 else 0)
     return value + 1 if way == "shifted" else value * 2 + 3
 
 
