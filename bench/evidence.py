@@ -31,6 +31,8 @@ from typing import Any
 from written import parse, write_json
 
 ROOT = Path(__file__).parents[1]
+LONGEST = 100
+"""Characters of the name of a training; more are replaced by a digest, because file names have an end."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,10 @@ def _checks() -> list[Any]:
 def training(words: str, seed: int | None = None, device: str = "cpu") -> Training:
     given = [*shlex.split(words), *(["--seed", str(seed)] if seed is not None else [])]
     name = "-".join(given).replace("--set-", "").replace("--seed-", "seed-").replace("/", "_")
-    return Training(
-        "".join(sign if sign.isalnum() or sign in "-_.=" else "_" for sign in name), tuple(given), device
-    )
+    name = "".join(sign if sign.isalnum() or sign in "-_.=" else "_" for sign in name)
+    if len(name) > LONGEST:
+        name = f"{name[:LONGEST]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return Training(name, tuple(given), device)
 
 
 def evidence(one: Training, place: Path, commit: str) -> dict[str, Any]:
