@@ -128,10 +128,16 @@ def mutated(
 def planned(sites: list[Site]) -> Iterator[tuple[Site, str]]:
     """Which function is broken in which way, the most telling first."""
     nearest = sites[0].depth if sites else 0
-    for site in (one for one in sites if one.depth == nearest):
-        yield from ((site, way) for way in WAYS)
+    outermost = sorted((one for one in sites if one.depth == nearest), key=lambda one: _builds(one.name))
+    for way in WAYS:
+        yield from ((site, way) for site in outermost)
     for way in WAYS[:3]:
         yield from ((site, way) for site in sites if site.depth > nearest)
+
+
+def _builds(name: str) -> bool:
+    """Whether a function builds something, rather than computing with it."""
+    return any(word in name for word in ("build", "make", "__init__"))
 
 
 OTHER = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.Pow: ast.Mult}
