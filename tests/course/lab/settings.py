@@ -11,6 +11,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "convolution": {"window": 3},
     "depth": {"leaves": 8, "size": 4},
     "error-surface": {"grid": 20, "steps": 20},
+    "glimpses": {"updates": 3, "batch": 8, "size": 5, "glimpses": 4},
     "gradient-flow": {"steps": 6, "size": 4},
     "ladder": {"updates": 3, "steps": 6, "size": 4, "rates": [0.01]},
     "lossy": {"lengths": [1, 2, 3], "sizes": [2, 4, 8], "rows": 20},
