@@ -3,7 +3,8 @@
     python bench/export.py runs/g2p runs/translation        ONNX of these runs
     python bench/export.py runs/* --rows 500 --json export.json
     python bench/export.py runs/g2p --time                  only the time, which wants an idle machine
-    python bench/export.py --systems                        every system of the zoo: exported, or the reason
+    python bench/export.py --systems [NAME...]              every system of the zoo, or these: exported, or the reason
+    python bench/export.py --formats torch aoti             small models in other formats: written, or the reason
 
 Answers and attention are those of the runner `run.py` in the export, against `model.predict`. Answers that differ are
 counted as ties if both have the same probability to 1e-4. The time of a step is that of a greedy search of 20 tokens
@@ -49,9 +50,12 @@ def main() -> int:
     parser.add_argument("--no-time", action="store_true", help="leave out the time")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep exports here, and use those there")
     parser.add_argument("--systems", action="store_true", help="try every system of the zoo, untrained")
+    parser.add_argument("--formats", nargs="+", metavar="FORMAT", help="write small models in these formats")
     given = parse(parser)
+    if given.formats:
+        return formats(given.json, given.formats)
     if given.systems:
-        return systems(given.json)
+        return systems(given.json, [str(run) for run in given.runs])
     found, missed = [], False
     for run in given.runs:
         with tempfile.TemporaryDirectory() as temporary:
@@ -213,30 +217,56 @@ def their_steps(runner: Any, exported: Any, inputs: Sequence[Any]) -> Callable[[
     return lambda: runner.greedy(runner.Steps(exported, dict(shared), dict(state), last))
 
 
-def systems(file: Path | None) -> int:
+def systems(file: Path | None, chosen: Sequence[str]) -> int:
     """Whether each system of the zoo can be exported."""
     from regard.export.checking import possible
     from regard.zoo.systems import names as zoo
 
     found = {}
-    for name in zoo():
+    for name in chosen or zoo():
         try:
             found[name] = dict(possible(untrained(name)))
-        except RegardError as error:
+        except (RegardError, OSError) as error:  # such as data that are not on this machine
             found[name] = {"onnx": str(error)}
         print(f"{name:<36} {found[name].get('onnx') or 'yes'}", flush=True)
     write_json(file, found)
     return 0
 
 
+def formats(file: Path | None, wanted: Sequence[str]) -> int:
+    """Small models in each format; one that is written was compared with the model."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from tests.export.small import LABEL, TRANSFORMER, trained
+
+    kinds: dict[str, dict[str, Any]] = {
+        "a label from a mean": LABEL,
+        "a Transformer": {"encoder": TRANSFORMER, "decoder": TRANSFORMER, "attention": None},
+        "a recurrent model": {},
+    }
+    found: dict[str, dict[str, str]] = {}
+    for to in wanted:
+        for kind, parts in kinds.items():
+            began = time.perf_counter()
+            with tempfile.TemporaryDirectory() as folder:
+                try:
+                    export(trained(0, **parts), Path(folder) / "out", to=to)
+                    told = f"yes, {time.perf_counter() - began:.0f} s"
+                except RegardError as error:
+                    told = str(error)
+            found.setdefault(to, {})[kind] = told
+            print(f"{to:<12} {kind:<24} {told}", flush=True)
+    write_json(file, found)
+    return 0
+
+
 def untrained(name: str) -> Any:
     """A small model of a system of the zoo, with new weights."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
     from regard.model import build
-    from regard.zoo.systems import find
+    from tests.studio.small_runs import small_spec
 
-    spec = find(name)
-    rows = list(islice(open_splits(spec)["train"], 60))
-    return build(spec, rows=rows)
+    spec = small_spec(name)
+    return build(spec, rows=list(islice(open_splits(spec)["train"], 60)))
 
 
 if __name__ == "__main__":

@@ -300,12 +300,15 @@ def pipeline(run: str, field: str, words: list[str], folder: Path) -> tuple[int,
     from regard.errors import RegardError
     from regard.shards import BatchPredictor, predict_files
 
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     some = words[:200]
     rows = ray.data.from_items([{field: word, "place": place} for place, word in enumerate(some)])
     answered = rows.map_batches(
         BatchPredictor, fn_constructor_args=[run], fn_constructor_kwargs={"device": "cpu"}, concurrency=1
     )
     found = sorted(answered.take_all(), key=lambda row: row["place"])
+    ray.shutdown()
     truth = BatchPredictor(run, device="cpu")({field: some})
     differ = sum(one["text"] != text for one, text in zip(found, truth["text"], strict=True))
     bad = folder / "bad.parquet"

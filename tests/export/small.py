@@ -14,6 +14,14 @@ UNSEEN = [*words(12, seed=5), "a", "abcdefghabcdefghabcdefgh", "hxh"]
 """Inputs of lengths from 1 to 24, one with an unknown letter."""
 TRANSFORMER = {"type": "transformer", "size": 16, "embedding": 16, "layers": 2, "heads": 2}
 
+LABEL: dict[str, Any] = {
+    "outputs": {"topic": {"type": "label"}},
+    "encoder": {"type": "mean", "embedding": 6},
+    "decoder": {"type": "label"},
+    "attention": None,
+}
+"""A label from the mean of the letters: the cheapest model to export."""
+
 
 def trained(steps: int = 60, **parts: Any) -> Model:
     """A model after some steps of Adam on 40 rows."""

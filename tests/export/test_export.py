@@ -16,7 +16,7 @@ from regard import Model
 from regard.errors import RegardError
 from regard.export import Exporter, compare, export, programs, runner
 from regard.parts import names, registry
-from tests.export.small import TRANSFORMER, UNSEEN, saved, trained
+from tests.export.small import LABEL, TRANSFORMER, UNSEEN, saved, trained
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -88,14 +88,6 @@ def test_a_failed_export_leaves_nothing(
     with pytest.raises(RegardError, match=r"torch cannot record this\. Nothing was written"):
         export(model, tmp_path / "out", to="torch")
     assert list(tmp_path.iterdir()) == []
-
-
-LABEL = {
-    "outputs": {"topic": {"type": "label"}},
-    "encoder": {"type": "mean", "embedding": 6},
-    "decoder": {"type": "label"},
-    "attention": None,
-}
 
 
 class Opened(runner.Exported):

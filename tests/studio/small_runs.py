@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from regard import zoo
+from regard import Spec, zoo
 from regard.data.sources import open_splits
 from regard.model import build
 
@@ -59,8 +59,8 @@ SIZES: dict[str, list[str]] = {
 ENLARGED = 3.0
 
 
-def small_run(name: str, folder: Path, *, enlarged: float = ENLARGED, changes: tuple[str, ...] = ()) -> Path:
-    """The folder of a small model of a zoo system."""
+def small_spec(name: str, changes: tuple[str, ...] = ()) -> Spec:
+    """A zoo system with few rows of data, and with small layers if it is one of `SIZES`."""
     spec = zoo.find(name)
     provider = spec.data.provider
     sizes = {} if provider.type in WHOLE else {"train": 24, **SMALL, **DATA.get(provider.type, {})}
@@ -70,7 +70,12 @@ def small_run(name: str, folder: Path, *, enlarged: float = ENLARGED, changes: t
     found += SIZES.get(name, [])
     if spec.inputs and provider.type != "points":
         found.append("search.max_length=8")
-    spec = zoo.find(name, [*found, *changes])
+    return zoo.find(name, [*found, *changes])
+
+
+def small_run(name: str, folder: Path, *, enlarged: float = ENLARGED, changes: tuple[str, ...] = ()) -> Path:
+    """The folder of a small model of a zoo system."""
+    spec = small_spec(name, changes)
     torch.manual_seed(3)
     model = build(spec, rows=open_splits(spec)["train"])
     with torch.no_grad():
