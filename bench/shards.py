@@ -347,13 +347,10 @@ def main() -> None:
         if {"memory", "kill", "resume"} & set(what):
             seconds, growth = plain(given.run, folder / "words.txt", truth, given.set)
             found |= {"plain_rate": given.rows / seconds, "plain_growth": growth}
-            bar("predict: rows/s, with its start", found["plain_rate"])
-            bar(
-                "predict: MB for a million rows",
-                growth,
-                growth is not None and growth <= GROWTH,
-                f"≤ {GROWTH:g}",
-            )
+            if "memory" in what:
+                bar("predict: rows/s, with its start", found["plain_rate"])
+                fine = growth is not None and growth <= GROWTH
+                bar("predict: MB for a million rows", growth, fine, f"≤ {GROWTH:g}")
         if "resume" in what:
             halves, before = resumed(given.run, folder / "words.txt", folder / "again", given.set, given.rows)
             found |= {"halves": halves, "before": before}
