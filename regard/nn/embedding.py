@@ -157,3 +157,10 @@ def build_embedding(options: Any, column: Any, *, read_files: bool) -> Embedding
     return Embedding(
         column.size, options.embedding, dropout=dropout, vectors=vectors, freeze=options.freeze_vectors
     )
+
+
+def vectors_note(options: EmbeddingOptions) -> str:
+    """Where pretrained vectors come from, and whether they stay as they are; "" for vectors that are learned anew."""
+    if not options.vectors:
+        return ""
+    return f" from {options.vectors}{', which stay as they are' if options.freeze_vectors else ''}"

@@ -15,7 +15,7 @@ from regard.nn.adaptive import CUTOFFS, NARROWER, AdaptiveOutput, probabilities
 from regard.nn.decoders.decoder import BatchView, Decoder
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.stepwise import likelihood
-from regard.nn.embedding import Embedding, EmbeddingOptions
+from regard.nn.embedding import Embedding, EmbeddingOptions, vectors_note
 from regard.nn.letters import Letters, linear
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
@@ -130,7 +130,7 @@ class ContinuingDecoder(Decoder):
     def board_sizes(cls, options: Any) -> str:
         dropout = f", dropout {options.dropout}" if options.dropout else ""
         tied = "; output weights tied to the embedding" if options.tie != "none" else ""
-        return f"— {options.size} units, vectors of {options.embedding}{dropout}{tied}"
+        return f"— {options.size} units, vectors of {options.embedding}{vectors_note(options)}{dropout}{tied}"
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

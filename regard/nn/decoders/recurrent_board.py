@@ -17,6 +17,7 @@ from regard.nn.decoders.stack_board import (
     step_lines,
 )
 from regard.nn.decoders.stepwise import likelihood
+from regard.nn.embedding import vectors_note
 from regard.nn.letters import Letters, linear, under
 from regard.nn.scores import History
 from regard.nn.symbols import LookSymbols, MemorySymbols, factor, side_by_side
@@ -83,7 +84,7 @@ def loss_lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]
 def _sizes(options: Any) -> str:
     dropout = f", dropout {options.dropout}" if options.dropout else ""
     tied = "; output weights tied to the embedding" if options.tie != "none" else ""
-    return f"— {options.size} units, vectors of {options.embedding}{dropout}{tied}"
+    return f"— {options.size} units, vectors of {options.embedding}{vectors_note(options)}{dropout}{tied}"
 
 
 def readout_lines(

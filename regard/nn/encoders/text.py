@@ -12,7 +12,7 @@ from torch import Tensor
 from regard import parts
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
+from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding, vectors_note
 from regard.nn.encoders.encoder import Encoder, LastStates, owner_of, refuse_unread
 from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory
@@ -148,7 +148,6 @@ def word_vector(options: Any) -> str:
 
 def embedding_note(options: Any) -> str:
     """A note on the sizes of the vectors of a text's units, and their dropout."""
-    vectors = f" from {options.vectors}" if options.vectors else ""
     dropout = f", dropout {options.dropout}" if options.dropout else ""
     characters = getattr(options, "characters", None)
     spelled = ""
@@ -159,7 +158,7 @@ def embedding_note(options: Any) -> str:
             else "a bidirectional LSTM"
         )
         spelled = f", χ_j: {characters.size} features of the characters, by {way}"
-    return f"vectors of {options.embedding}{vectors}{spelled}{dropout}"
+    return f"vectors of {options.embedding}{vectors_note(options)}{spelled}{dropout}"
 
 
 def embedding_letters(options: Any) -> Letters:
