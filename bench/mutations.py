@@ -55,7 +55,7 @@ class Outcome:
     @property
     def severed(self) -> bool | None:
         """Whether it fails when all that it asks about is constant; None if nothing could be severed."""
-        outermost = [name for name in self.outermost if "__init__" not in name]
+        outermost = [name for name in self.outermost if not _builds(name)]
         tried = [self.found[name] for name in outermost if name.endswith(" severed") and name in self.found]
         return any(one != "survived" for one in tried) if tried else None
 
