@@ -107,6 +107,14 @@ class SpectrumLab(Lab):
                 "power_method": quotients,
                 "matrix": unit,
             },
+            worked=(
+                "h(t) = Wᵀ h(t−1) = (W^t)ᵀ h(0)",
+                *(["W = QΛQᵀ:  h(t) = QΛ^tQᵀ h(0)"] if options.symmetric else []),
+                *(
+                    f"|λ| = {radius:g}:  |λ|^{options.steps} = {written(float(factor))}"
+                    for radius, (_, factor, _) in zip(options.radii, rows, strict=True)
+                ),
+            ),
         )
 
 
