@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field
 
 from regard.course.lab.dynamic import checked_step, draw_log_table, words_of
-from regard.course.lab.eisner_chart import Chart, best_heads, fill, gradients
+from regard.course.lab.eisner_chart import EisnerChart, best_heads, fill, gradients
 from regard.course.lab.eisner_key import draw_key
 from regard.course.lab.forward_backward import Potential
 from regard.course.lab.lab import Lab, LabResult, written
@@ -148,7 +148,7 @@ class _Drawing:
     """Draws the tables as they fill, and the best tree."""
 
     def __init__(
-        self, words: tuple[str, ...], chart: Chart, heads: list[int], of: tuple[int, int], second: Array
+        self, words: tuple[str, ...], chart: EisnerChart, heads: list[int], of: tuple[int, int], second: Array
     ) -> None:
         self.words, self.chart, self.heads, self.of, self.second = words, chart, heads, of, second
         self.named = (ROOT, *words)
@@ -227,7 +227,7 @@ class _Drawing:
         return [*blocks, tree.block()] if known else blocks
 
 
-def _worked(n: int, arcs: Array, chart: Chart) -> list[str]:
+def _worked(n: int, arcs: Array, chart: EisnerChart) -> list[str]:
     """Spans that start at the first word, as equations with numbers."""
     complete, incomplete = chart.inside["C"], chart.inside["I"]
     lines = []

@@ -23,7 +23,7 @@ Span = tuple[Literal["C", "I"], int, int]
 
 
 @dataclass(frozen=True)
-class Rule:
+class SpanRule:
     """One way to make a span of two smaller ones; an incomplete span adds the arc from its head to its other end."""
 
     makes: Span
@@ -31,24 +31,24 @@ class Rule:
     right: Span
 
 
-def rules(words: int, *, single_root: bool) -> Iterator[Rule]:
+def rules(words: int, *, single_root: bool) -> Iterator[SpanRule]:
     """Every rule, from short spans to long; with `single_root`, one word depends on the root."""
     for width in range(1, words + 1):
         for a in range(words + 1 - width):
             b = a + width
             for k in range(a, b):
                 if not (single_root and a == 0 and k > 0):
-                    yield Rule(("I", a, b), ("C", a, k), ("C", b, k + 1))
+                    yield SpanRule(("I", a, b), ("C", a, k), ("C", b, k + 1))
                 if a > 0:  # nothing is the head of the root
-                    yield Rule(("I", b, a), ("C", a, k), ("C", b, k + 1))
+                    yield SpanRule(("I", b, a), ("C", a, k), ("C", b, k + 1))
             for m in range(a + 1, b + 1):
-                yield Rule(("C", a, b), ("I", a, m), ("C", m, b))
+                yield SpanRule(("C", a, b), ("I", a, m), ("C", m, b))
             for m in range(a, b) if a > 0 else ():
-                yield Rule(("C", b, a), ("C", m, a), ("I", b, m))
+                yield SpanRule(("C", b, a), ("C", m, a), ("I", b, m))
 
 
 @dataclass(frozen=True, eq=False)
-class Chart:
+class EisnerChart:
     """inside and outside of all spans, −inf for those in no tree.
 
     The arrays are (n + 1, n + 1) at [head, other end], NaN where there is no such span."""
@@ -64,7 +64,7 @@ class Chart:
         return np.nan_to_num(found)
 
 
-def fill(arcs: Array, *, single_root: bool) -> Chart:
+def fill(arcs: Array, *, single_root: bool) -> EisnerChart:
     """The chart of potentials `arcs`, (n + 1, n + 1) at [head, word]."""
     n = len(arcs) - 1
     made = list(rules(n, single_root=single_root))
@@ -81,12 +81,12 @@ def fill(arcs: Array, *, single_root: bool) -> Chart:
             uses.setdefault(one.left, []).append(above + inside[one.right])
             uses.setdefault(one.right, []).append(above + inside[one.left])
     outside |= {("C", h, h): log_sum(np.array(uses.get(("C", h, h), []))) for h in range(n + 1)}
-    return Chart(_tables(inside, n), _tables(outside, n), inside["C", 0, n])
+    return EisnerChart(_tables(inside, n), _tables(outside, n), inside["C", 0, n])
 
 
-def grouped(made: Sequence[Rule]) -> Iterator[tuple[Span, list[Rule]]]:
+def grouped(made: Sequence[SpanRule]) -> Iterator[tuple[Span, list[SpanRule]]]:
     """Each span with the rules that make it; the spans from short to long, incomplete ones first."""
-    ways: dict[Span, list[Rule]] = {}
+    ways: dict[Span, list[SpanRule]] = {}
     for one in made:
         ways.setdefault(one.makes, []).append(one)
     yield from sorted(ways.items(), key=lambda item: (abs(item[0][1] - item[0][2]), item[0][0] == "C"))
@@ -102,7 +102,7 @@ def _tables(values: dict[Span, float], n: int) -> dict[str, Array]:
 def best_heads(arcs: Array, *, single_root: bool) -> tuple[list[int], float]:
     """The head of each word in the best tree, and the score of that tree (Viterbi in the same chart)."""
     n = len(arcs) - 1
-    best: dict[Span, tuple[float, Rule | None]] = {("C", h, h): (0.0, None) for h in range(n + 1)}
+    best: dict[Span, tuple[float, SpanRule | None]] = {("C", h, h): (0.0, None) for h in range(n + 1)}
     for span, ways in grouped(list(rules(n, single_root=single_root))):
         score, way = max(
             ((best[one.left][0] + best[one.right][0], one) for one in ways), key=lambda item: item[0]
