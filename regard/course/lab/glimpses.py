@@ -209,9 +209,9 @@ def _picture(title: str, given: Scenes, seen: Looks, place: int) -> Block:
         y_range=(0, N),
         scale=False,
         over={
-            "_way": Curve(*way, "line", "series-2"),
-            "_places": Curve(*way, "dots", "series-2"),
-            "_target": Curve(*target, "dots", "truth"),
+            "_way": Curve(way[0], way[1], "line", "series-2"),
+            "_places": Curve(way[0], way[1], "dots", "series-2"),
+            "_target": Curve(target[0], target[1], "dots", "truth"),
         },
         terminal=False,
     )
