@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,18 @@ def test_every_extra_has_a_row() -> None:
     assert {extra for extra, *_ in ROWS} | set(ELSEWHERE) | OF_DEVELOPERS == set(EXTRAS)
 
 
+@pytest.fixture
+def forgotten() -> Iterator[None]:
+    """Afterwards, forget packages that were imported for the first time, because they found others hidden."""
+    before = set(sys.modules)
+    yield
+    names = {package for _, hidden, _ in ROWS for package in hidden} & EXTRAS.keys()
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] in names - before:
+            del sys.modules[name]
+
+
+@pytest.mark.usefixtures("forgotten")
 @pytest.mark.parametrize(
     ("extra", "hidden", "asked"), ROWS, ids=[f"{extra}-{hidden[0]}" for extra, hidden, _ in ROWS]
 )

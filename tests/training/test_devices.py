@@ -36,6 +36,7 @@ def figures(run: Path) -> dict[tuple[str, str], float]:
     }
 
 
+@pytest.mark.thorough
 def test_two_processes_make_the_losses_of_one_also_after_a_kill(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "bench" / "devices.py"), "--small", "--steps", "20"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
