@@ -19,6 +19,8 @@ from regard.nn.packing import forced
 from regard.testing.board import Board, Family
 from tests.describe.small import made, one_row
 
+pytestmark = pytest.mark.thinned(2)
+
 NAMES = ["enc", "dec", "attn", "init", "out", "w", "s", "q"]
 TEXTS = ("translation", "translation-no-attention", "tagger")
 FEW = {

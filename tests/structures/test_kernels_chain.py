@@ -250,6 +250,7 @@ print(float(value.exp()))
 """
 
 
+@pytest.mark.thorough
 def test_works_where_nothing_can_be_cached():
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment)
