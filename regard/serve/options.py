@@ -32,7 +32,7 @@ class ServeOptions:
     log          where each request is logged as a line of JSON: a file, "-" for standard error, or "" for nowhere
     log_inputs   whether the log holds the inputs too
     load_first   whether the start of the server waits until the models are loaded, for one that sends requests as soon
-                 as it has started, such as Ray Serve; else requests are told 503 meanwhile
+                 as it has started, such as Ray Serve; otherwise requests get 503 until then
     """
 
     max_batch: int = 64

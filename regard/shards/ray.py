@@ -50,7 +50,7 @@ def on_ray(job: ShardJob, left: Sequence[FileWork], workers: int) -> Iterator[Ev
         context.print_on_execution_start = False
         context.target_max_block_size = BLOCK
         for name in ("ray", "ray.data"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)  # a failure is told by us
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # we report a failure ourselves
         cpus = float(ray.cluster_resources().get("CPU", 0))
         if workers > cpus:
             raise RegardError(

@@ -12,7 +12,7 @@ from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.layout import Block, below, flowing
 from regard.inspect.palette import Over, Shade
 from regard.inspect.plot import WIDTH
-from regard.inspect.scene import Circle, Group, Mark, Shape, Text
+from regard.inspect.scene import Circle, Group, Mark, Shape, Step, Text
 from regard.inspect.wiring import arrow
 from regard.trace import Array
 
@@ -172,8 +172,8 @@ def _edge(x1: float, y1: float, x2: float, y2: float, sizes: _Sizes, letter: str
     ]
     color = "truth" if new else "muted"
     if not letter:
-        steps = (("M", ends[0]), ("L", ends[1]))
-        return [Shape(steps, stroke=color, width=1.5 if new else 1.0)]  # type: ignore[arg-type]
+        line: tuple[Step, ...] = (("M", ends[0]), ("L", ends[1]))
+        return [Shape(line, stroke=color, width=1.5 if new else 1.0)]
     middle = ((x1 + x2) / 2, (y1 + y2) / 2)
     at = (middle[0] + 6, middle[1] + 4) if dx == 0 else (middle[0] - 4, middle[1] - 6)
     return [*arrow(ends, False, color), Text(*at, letter, size=11, color=color, italic=True)]
@@ -212,17 +212,17 @@ def _bow(x: float, y: float, radius: float, reach: float) -> list[Mark]:
     """An arrow from a node to itself, on its right."""
     side = radius * 0.6
     high = reach * 0.6
-    steps = (
+    steps: tuple[Step, ...] = (
         ("M", (x + radius * 0.8, y - side)),
         ("C", (x + reach, y - high, x + reach, y + high, x + radius * 0.8 + 2, y + side)),
     )
-    tip = (
+    tip: tuple[Step, ...] = (
         ("M", (x + radius * 0.8 + 1, y + side)),
         ("L", (x + radius * 0.8 + 7, y + side - 1)),
         ("L", (x + radius * 0.8 + 5, y + side + 5)),
         ("Z", ()),
     )
     return [
-        Shape(steps, stroke="truth", width=1.6),  # type: ignore[arg-type]
-        Shape(tip, stroke=None, fill="truth"),  # type: ignore[arg-type]
+        Shape(steps, stroke="truth", width=1.6),
+        Shape(tip, stroke=None, fill="truth"),
     ]
