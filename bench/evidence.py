@@ -129,6 +129,7 @@ def evidence(one: Training, place: Path, commit: str) -> dict[str, Any]:
             if "translation" in one.name or "multi30k" in one.name
             else [],
             "by": {name: _by(name, place, one.device) for name in asked(one)},
+            **_answers(place, questions(one)),
             "digests": {name: _digest(place / name) for name in ("spec.yaml", "model.safetensors")},
             "spec": spec_digest(split_words(one.words)[0]),
         }
@@ -181,11 +182,30 @@ def _by(name: str, place: Path, device: str) -> list[Any]:
 
 def asked(one: Training) -> list[str]:
     """The columns by which the lectures ask for the scores of a training, as in `score: by.things.1`."""
+    paths = [check.score.split(".") for check in _checks_of(one)]
+    return sorted({path[1] for path in paths if path[0] == "by"})
+
+
+def questions(one: Training) -> list[str]:
+    """The inputs whose answers the lectures cite."""
+    return list(dict.fromkeys(given for check in _checks_of(one) for given in check.answers))
+
+
+def _checks_of(one: Training) -> list[Any]:
     from regard.course.lectures.evidence import split_words
 
     wanted = split_words(one.words)[0]
-    paths = [check.score.split(".") for check in _checks() if split_words(check.trained)[0] == wanted]
-    return sorted({path[1] for path in paths if path[0] == "by"})
+    return [check for check in _checks() if split_words(check.trained)[0] == wanted]
+
+
+def _answers(place: Path, inputs: list[str]) -> dict[str, Any]:
+    """{"answers": {input: what the model writes}}, or nothing where nothing is asked."""
+    from regard import load
+
+    if not inputs:
+        return {}
+    model = load(place, device="cpu")
+    return {"answers": {given: model.predict(given).text for given in inputs}}
 
 
 def _digest(path: Path) -> str:

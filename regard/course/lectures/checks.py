@@ -169,12 +169,20 @@ class TrainedCheck(Truth):
 
     trained: str
     """What `regard train` was given: a system of the zoo with settings, or a recipe; with --seed N, that seed alone."""
-    score: str
+    score: str = ""
     """Split and metric, as test.bleu; BLEU of inputs of some length, as by_length.5–6; by a column, as by.things.1."""
+    answers: tuple[str, ...] = ()
+    """Or inputs: the value is what the model of the first seed wrote for each."""
     best: str = ""
     """Take the seed with the highest score of this name, as dev.accuracy, instead of the mean over the seeds."""
     percent: bool = False
     """Whether the figure is told in percent."""
+
+    @model_validator(mode="after")
+    def _one_figure(self) -> TrainedCheck:
+        if bool(self.score) == bool(self.answers):
+            raise ValueError("expected either score or answers")
+        return self
 
     @property
     def command(self) -> str:
@@ -182,6 +190,8 @@ class TrainedCheck(Truth):
 
     def value(self) -> Any:
         found = evidence_for(self.trained)
+        if self.answers:
+            return [found[0].answer(one) for one in self.answers]
         if self.best:
             found = [max(found, key=lambda one: one.score(self.best))]
         values = [one.score(self.score) for one in found]
@@ -192,7 +202,7 @@ class TrainedCheck(Truth):
         found = evidence_for(self.trained)
         how = f"best of {len(found)} seeds by {self.best}" if self.best else f"mean of {len(found)} seeds"
         seeds = f", {how}" if len(found) > 1 else ""
-        return f"{self.score} of {found[0].source}{seeds}"
+        return f"{self.score or 'answers'} of {found[0].source}{'' if self.answers else seeds}"
 
 
 def _missing(wanted: tuple[str, ...], found: Any) -> str:

@@ -57,6 +57,13 @@ class StoredResult:
         except KeyError:
             raise NoEvidence(f"the result has no {path}") from None
 
+    def answer(self, given: str) -> str:
+        """What the trained model wrote for an input."""
+        answers = self.content.get("answers", {})
+        if given not in answers:
+            raise NoEvidence(f"the result has no answer to {given!r}")
+        return str(answers[given])
+
     @property
     def source(self) -> str:
         """Where it comes from, in one line."""

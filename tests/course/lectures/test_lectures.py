@@ -152,6 +152,24 @@ def test_stored_results_are_evidence_and_nothing_else_is(
     evidence._stored.cache_clear()
 
 
+def test_stored_answers_are_evidence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = {
+        "command": "regard train no-zoo.yaml",
+        "commit": "0" * 40,
+        "machine": {"device": "cpu"},
+        "spec": "",
+    }
+    content["answers"] = {"print(3).": "3.", "print(4).": "5."}
+    (tmp_path / "one.json").write_text(json.dumps({**content, "seal": evidence.sealed(content)}))
+    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
+    asked = {"trained": "no-zoo.yaml", "answers": ["print(3).", "print(4)."], "of": "answers"}
+    assert examine(entry(checks=[{**asked, "expected": ["3.", "5."]}])).state == "trained"
+    assert examine(entry(checks=[{**asked, "expected": ["3.", "4."]}])).state == "fail"
+    assert examine(entry(checks=[{**asked, "answers": ["print(5)."], "expected": ["5."]}])).state == "unknown"
+    with pytest.raises(ValueError, match="either score or answers"):
+        entry(checks=[{**asked, "score": "test.bleu", "expected": ["3."]}])
+
+
 def test_an_unknown_figure_hides_no_failure() -> None:
     unknown = {**TRAINED, "trained": "invented"}
     assert examine(entry(checks=[unknown, {"python": "1", "expected": 2}])).state == "fail"
