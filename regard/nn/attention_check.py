@@ -131,9 +131,10 @@ def check_over(attention: Any, decoder: Any, plan: Plan, mistakes: Mistakes) -> 
     """Require that the attended input exists, and is named if there are several."""
     read = decoder.over or tuple(plan.encoder)
     if attention.over is None and len(read) > 1:
+        listed = ", ".join(f"{{over: {name}}}" for name in read)
         mistakes.add(
-            f"a {decoder.type} decoder attends to one input, and there are several: {', '.join(read)}.",
-            fix=f"Name it:  attention: {{over: {read[0]}}}",
+            f"this attention does not name its input, and there are several: {', '.join(read)}.",
+            fix=f"Name each:  attention: [{listed}], or one:  attention: {{over: {read[0]}}}",
         )
     elif attention.over is not None and attention.over not in read:
         mistakes.add(

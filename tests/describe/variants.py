@@ -69,6 +69,7 @@ image-qa-attention decoder.caption={"type":"transformer","size":6,"embedding":6,
 translation-luong attention.feed=false
 summary-hierarchical attention.level=words attention.score=general decoder.copy=false metrics=["exact"]
 summary-hierarchical encoder.words.values=inputs encoder.sentences.values=inputs encoder.sentences.bidirectional=false
+image-qa-attention decoder.caption={"type":"feed-forward","order":2,"size":6,"embedding":4}
 headline decoder.order=3 encoder.window=1 attention={"guide":0.5} decoder.label_smoothing=0.1
 translation-no-attention encoder={"type":"smoothed","embedding":5,"parents":{"size":3}}
     decoder={"type":"feed-forward","order":2,"size":6,"embedding":4,"attention":{"score":"additive","select":"sparsemax"}}

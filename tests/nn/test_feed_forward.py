@@ -22,9 +22,7 @@ def model(order: int = 3, window: int = 2) -> tuple[SmoothedEncoder, FeedForward
     torch.manual_seed(0)
     encoder = SmoothedEncoder(Embedding(VOCABULARY, 5), window=window)
     attention = Attention(order * 4, 5, score="general")
-    decoder = FeedForwardDecoder(
-        Embedding(VOCABULARY, 4), "source", encoder, attention=attention, order=order, size=6
-    )
+    decoder = FeedForwardDecoder(Embedding(VOCABULARY, 4), {"source": attention}, order=order, size=6)
     for parameter in [*encoder.parameters(), *decoder.parameters()]:
         torch.nn.init.normal_(parameter, std=0.6)
     return encoder.double().eval(), decoder.double().eval()
@@ -104,3 +102,27 @@ def test_what_does_not_fit_is_refused() -> None:
         Spec.parse({**document, "decoder": {"type": "feed-forward", "over": "source"}})
     with pytest.raises(RegardError, match="the attention weights of the previous step"):
         Spec.parse({**document, "decoder": {"type": "feed-forward", "attention": {"score": "history"}}})
+
+
+@torch.no_grad()
+def test_the_contexts_of_several_inputs_are_side_by_side() -> None:
+    """Each input is attended to as if it were the only one; the output layer reads both contexts."""
+    encoder, _ = model()
+    other = SmoothedEncoder(Embedding(VOCABULARY, 3), window=1).double().eval()
+    attentions = {"source": Attention(12, 5, score="general"), "second": Attention(12, 3, score="general")}
+    decoder = FeedForwardDecoder(Embedding(VOCABULARY, 4), attentions, order=3, size=6).double().eval()
+    memories = {"source": encoder(SOURCE), "second": other(tokens([6, 5], [4], [7, 8, 9]))}
+    step = decoder.step(torch.full((3, 1), BEGIN), decoder.start(memories), memories)
+    assert step.looks["source"].shape == (3, 1, 5) and step.looks["second"].shape == (3, 1, 3)
+    query = decoder.asking.weight[BEGIN].repeat(3)  # three begin markers
+    contexts = []
+    for name, memory in memories.items():
+        keys = memory.values if memory.keys is None else memory.keys
+        energies = keys @ attentions[name].score.key.weight.mT @ query  # type: ignore[union-attr]
+        weights = torch.softmax(energies.masked_fill(~memory.mask, -torch.inf), -1)
+        torch.testing.assert_close(step.looks[name][:, 0], weights)
+        contexts.append((weights.unsqueeze(-1) * memory.values).sum(1))
+    hidden = torch.tanh(decoder.hidden(decoder.embedding.weight[BEGIN].repeat(3))).expand(3, -1)
+    torch.testing.assert_close(step.logits[:, 0], decoder.output(torch.cat([hidden, *contexts], -1)))
+    scored = score(Stepper(decoder, memories), TARGET)
+    assert float(decoder.loss(memories, TARGET).total) == pytest.approx(-float(scored.scores.sum()), abs=1e-9)

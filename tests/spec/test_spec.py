@@ -299,9 +299,41 @@ def test_an_attention_by_name_is_checked() -> None:
         TWO_INPUTS + "attention: {left: {scor: dot}, right: {}}"
     )
     assert "attention.left: expected a mapping" in message(TWO_INPUTS + "attention: {left: dot, right: {}}")
-    one = TWO_INPUTS + "decoder: {type: feed-forward, attention: "
-    assert "attends to one input; received left, right" in message(one + "{left: {}, right: {}}}")
-    assert "attention: {over: left}" in message(one + "{score: general}}")
+    assert "Did you mean left?" in message(TWO_INPUTS + "attention: [lft, right]")
+    assert "For example  attention: {over: left}" in message(TWO_INPUTS + "attention: left")
+    listed = "Name each:  attention: [{over: left}, {over: right}], or one:  attention: {over: left}"
+    assert listed in message(TWO_INPUTS + "attention: [{score: general}, {over: right}]")
+    pointing = TWO_INPUTS.replace("target: {type: text}", "target: {type: pointers, of: left}")
+    assert "a pointer decoder attends to one input; received left, right" in message(
+        pointing + "attention: {left: {}, right: {}}"
+    )
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "attention: {score: general}",
+        "attention: [{score: general}]",
+        "attention: {over: [left, right], score: general}",
+        "attention: [{over: left, score: general}, {over: right, score: general}]",
+        "decoder: {type: feed-forward, attention: {score: general}}",
+        "decoder: {type: feed-forward, attention: {over: [left, right], score: general}}",
+    ],
+)
+def test_several_inputs_are_attended_at_once(written: str) -> None:
+    spec = Spec.parse(parse(TWO_INPUTS + written, "my.yaml"))
+    assert attended(spec) == [("left", "general"), ("right", "general")]
+    assert Spec.parse(parse(spec.to_yaml(), "again.yaml")) == spec
+
+
+def test_inputs_to_attend_to_are_listed_by_name() -> None:
+    spec = Spec.parse(parse(TWO_INPUTS + "attention: [left, right]", "my.yaml"))
+    assert attended(spec) == [("left", "additive"), ("right", "additive")]
+    assert attended(Spec.parse(parse(TWO_INPUTS + "attention: [right]", "my.yaml"))) == [
+        ("right", "additive")
+    ]
+    default = Spec.parse(parse(TWO_INPUTS + "decoder: feed-forward", "my.yaml")).decoder["target"]
+    assert default.part.reads_positions(default, "target", spec) == ("left", "right")
 
 
 def test_the_query_is_not_attended_to() -> None:

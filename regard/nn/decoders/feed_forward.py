@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from pydantic import field_validator
 from torch import Tensor, nn
 
 from regard.data.batch import BEGIN, Tokens
 from regard.nn.attention import Attention, Constants, Reading
-from regard.nn.attention_check import check_attention, check_over, truths_about
-from regard.nn.decoders.decoder import Source, Truth, truth_by_name
+from regard.nn.attention_check import check_attention, truths_about
+from regard.nn.decoders.decoder import Truth, truth_by_name
 from regard.nn.decoders.glimpsing_board import guide_term
 from regard.nn.decoders.output import Output, TextObjective, Unrolled
 from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, likelihood, previous_tokens
@@ -23,7 +24,7 @@ from regard.nn.packing import Packing, forced
 from regard.nn.search import Hypotheses
 from regard.nn.stepping import Step
 from regard.nn.symbols import LookSymbols, MemorySymbols, factor, side_by_side
-from regard.parts import Depth, Dropout, Mistakes, Plan, Size, register
+from regard.parts import Depth, Dropout, Mistakes, Plan, Settings, Size, nearest, register
 
 GIVES = ("query", "step", "truth")
 """The fields of `Given` that the attention of this decoder receives."""
@@ -58,7 +59,7 @@ class FeedForwardDecoder(StepwiseDecoder):
 
         h_t = tanh(U [e(y_{t−C}); …; e(y_{t−1})] + b)                the last words
         c_t = attend([g(y_{t−C}); …; g(y_{t−1})])                    attention, with separate embeddings g
-        p(y_t) = softmax(V [h_t; c_t] + b)
+        p(y_t) = softmax(V [h_t; c_t] + b)                           the contexts of several inputs are concatenated
 
     Rush et al. use the encoder `smoothed` and the score `general`: p ∝ exp(x̃ P ỹ). C begin markers precede
     the first word. In training, all steps are computed at once.
@@ -72,56 +73,79 @@ class FeedForwardDecoder(StepwiseDecoder):
         """Number of previous words to read."""
         size: Size = 256
         """Units of the hidden layer."""
-        attention: Attention.Options = Attention.Options(score="general")
-        """Attention to the input, with the window of words as the query."""
+        attention: tuple[Attention.Options, ...] = (Attention.Options(score="general"),)
+        """Attention with the window of words as the query: to every input, `{score: general}`; to one of them,
+        `{over: question}`; or to some, each with its own options, `{question: {score: general}, passage: {}}`."""
         label_smoothing: Dropout = 0.0
         """Share of the target distribution that is spread evenly over the vocabulary."""
+
+        @field_validator("attention", mode="before")
+        @classmethod
+        def _one_attention(cls, value: Any) -> Any:
+            return (value,) if isinstance(value, dict | Settings) else value
 
     @classmethod
     def build(
         cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
     ) -> FeedForwardDecoder:
-        name = options.attention.over or next(iter(sources))
+        looks = _looks(options, tuple(sources))
+        query = options.order * options.embedding
         return cls(
             build_embedding(options, column, read_files=read_files),
-            name,
-            sources[name],
-            attention=Attention.build(options.attention, options.order * options.embedding, sources[name]),
+            {name: Attention.build(one, query, sources[name]) for name, one in looks.items()},
             order=options.order,
             size=options.size,
             dropout=options.dropout,
-            objective=TextObjective(smoothing=options.label_smoothing, guide={name: options.attention.guide}),
+            objective=TextObjective(
+                smoothing=options.label_smoothing, guide={name: one.guide for name, one in looks.items()}
+            ),
         )
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-        here, look = mistakes.at("attention"), options.attention
-        check_over(look, options, plan, here)
-        source = look.over or next(iter(options.over or plan.encoder))
-        check_attention(
-            look,
-            here,
-            user="a feed-forward decoder",
-            gives=GIVES,
-            together=False,
-            truths=truths_about(plan, source, name, ("alignment", "places")),
-        )
-        if look.score.part.one_size:
+        here = mistakes.at("attention")
+        if not options.attention:
             here.add(
-                f"score: {look.score.type} needs queries and keys of one size; a query is {options.order} embeddings.",
-                "score",
-                fix="Use score: general.",
+                "a feed-forward decoder sees its input by attention alone, and this one has none.",
+                fix="Leave attention out: it then attends to every input.",
             )
+        for source, look in _looks(options, tuple(plan.encoder)).items():
+            if source not in plan.encoder:
+                here.add(f"no input is named {source!r}.", "over", fix=nearest(source, list(plan.encoder)))
+            check_attention(
+                look,
+                here,
+                user="a feed-forward decoder",
+                gives=GIVES,
+                together=False,
+                truths=truths_about(plan, source, name, ("alignment", "places")),
+            )
+            if look.score.part.one_size:
+                here.add(
+                    f"score: {look.score.type} needs queries and keys of one size; a query is {options.order} "
+                    "embeddings.",
+                    "score",
+                    fix="Use score: general.",
+                )
+        named = [one.over for one in options.attention]
+        if len(set(named)) < len(named) or (None in named and len(named) > 1):
+            here.add("two attentions attend to the same input.", fix="Keep one of them.")
         if options.over is not None:
             mistakes.add(
-                "over has no effect: a feed-forward decoder reads only the input that it attends to.",
+                "over has no effect: a feed-forward decoder reads only the inputs that it attends to.",
                 "over",
                 fix="Leave it out, or name that input:  attention: {over: …}.",
             )
 
     @classmethod
+    def attends_to(
+        cls, options: Mapping[str, Any], column: Mapping[str, Any], read: Sequence[str]
+    ) -> Sequence[str]:
+        return read
+
+    @classmethod
     def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
-        return (options.attention.over or next(iter(options.over or plan.encoder)),)
+        return tuple(_looks(options, tuple(plan.encoder)))
 
     @classmethod
     def reads_summaries(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
@@ -129,7 +153,7 @@ class FeedForwardDecoder(StepwiseDecoder):
 
     @classmethod
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
-        look = cls._look(options, memories)
+        looks = cls._symbols(options, memories)
         words = [f"E_y[y_{{t−{back}}}]" for back in range(options.order, 0, -1)]
         asked = [word.replace("E", "G", 1) for word in words]
         dropout = f", dropout {options.dropout}" if options.dropout else ""
@@ -137,36 +161,45 @@ class FeedForwardDecoder(StepwiseDecoder):
             "t = 1 … T     — y_T: the end token; y_s for s < 1: the begin token",
             f"s_t = tanh(U_y {side_by_side(words)} + b_u)",
             f"q_t = {side_by_side(asked)}     — the query",
-            *Attention.equations(options.attention, look),
-            f"p(y_t) = softmax(V_y [s_t; {look.context}] + b_y)",
+            *(line for one, look in looks.values() for line in Attention.equations(one, look)),
+            f"p(y_t) = softmax(V_y {side_by_side(['s_t', *(look.context for _, look in looks.values())])} + b_y)",
             f"— {options.size} units, vectors of {options.embedding}{dropout}",
         ]
 
     @classmethod
-    def _look(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> LookSymbols:
-        return LookSymbols("q_t", memories[options.attention.over or next(iter(memories))])
+    def _symbols(
+        cls, options: Any, memories: Mapping[str, MemorySymbols]
+    ) -> dict[str, tuple[Any, LookSymbols]]:
+        """The options and the symbols of each look, by input."""
+        found = {}
+        for number, (name, one) in enumerate(_looks(options, tuple(memories)).items()):
+            primes = "′" * number
+            found[name] = (one, LookSymbols("q_t", memories[name], mark=f"a{primes}", prime=primes))
+        return found
 
     @classmethod
     def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
-        name = options.attention.over or next(iter(memories))
+        looks: Letters = {}
+        for name, (one, look) in cls._symbols(options, memories).items():
+            looks = {**looks, **under(f"reading.attentions.{name}", Attention.letters(one, look))}
         return {
             "embedding.weight": "E_y",
             "asking.weight": "G_y",
             **linear("hidden", "U_y", "b_u"),
-            **under(
-                f"reading.attentions.{name}",
-                Attention.letters(options.attention, cls._look(options, memories)),
-            ),
+            **looks,
             **linear("output", "V_y", "b_y"),
         }
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
-        costs, notes, look = likelihood(options.label_smoothing), list[str](), cls._look(options, memories)
-        if options.attention.guide:
-            costs = f"({costs} − {factor(options.attention.guide)}Σ_t {guide_term(look)})"
-            notes.append(f"— {look.sub('a', 't', look.index)}: the true alignment")
-        notes += options.attention.select.part.loss_lines(options.attention.select, look, lasting=False)
+        costs, notes = likelihood(options.label_smoothing), list[str]()
+        looks = cls._symbols(options, memories).values()
+        for one, look in looks:
+            if one.guide:
+                costs = f"{costs} − {factor(one.guide)}Σ_t {guide_term(look)}"
+                notes.append(f"— {look.sub('a', 't', look.index)}: the true alignment")
+            notes += one.select.part.loss_lines(one.select, look, lasting=False)
+        costs = f"({costs})" if any(one.guide for one, _ in looks) else costs
         return [f"loss = {costs} / T     — mean over the target tokens", *notes]
 
     @classmethod
@@ -176,22 +209,20 @@ class FeedForwardDecoder(StepwiseDecoder):
     def __init__(
         self,
         embedding: Embedding,
-        name: str,
-        source: Source,
+        attention: Mapping[str, Attention],
         *,
-        attention: Attention,
         order: int = 5,
         size: int = 256,
         dropout: float = 0.0,
         objective: TextObjective | None = None,
     ) -> None:
         super().__init__()
-        self.embedding, self.name, self.order = embedding, name, order
+        self.embedding, self.order = embedding, order
         self.objective = objective or TextObjective()
         self.asking = Embedding(embedding.vocabulary, embedding.size, dropout=embedding.dropout.p)
-        self.reading = Reading({name: attention})
+        self.reading = Reading(attention)
         self.hidden = nn.Linear(order * embedding.size, size)
-        self.output = Output(size + attention.value_size, embedding.vocabulary)
+        self.output = Output(size + self.reading.context_size, embedding.vocabulary)
         self.dropout = nn.Dropout(dropout)
 
     def _readout(
@@ -205,12 +236,12 @@ class FeedForwardDecoder(StepwiseDecoder):
 
     def _constants(self, memories: Mapping[str, Memory], truth: Truth) -> Constants:
         assert self.reading is not None
-        return Constants(self.reading.keys(memories), truth=truth_by_name(truth, (self.name,)))
+        return Constants(self.reading.keys(memories), truth=truth_by_name(truth, self.attended))
 
     # One step, for every search.
 
     def start(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> WindowState:
-        rows = memories[self.name].mask
+        rows = memories[self.attended[0]].mask
         words = torch.full((len(rows), 1, self.order), BEGIN, device=rows.device)
         return WindowState(words, self._constants(memories, truth))
 
@@ -242,7 +273,7 @@ class FeedForwardDecoder(StepwiseDecoder):
             readouts, packing.pack(following), smoothing=self.objective.smoothing
         )
         looked, parts = self.objective.of_looks(
-            unrolled, memories, packing, truth_by_name(truth, (self.name,))
+            unrolled, memories, packing, truth_by_name(truth, self.attended)
         )
         return ForcedCost(
             total, likelihood, lambda theirs: self.output.distilled(readouts, theirs), looked, parts
@@ -256,3 +287,8 @@ class FeedForwardDecoder(StepwiseDecoder):
     def repeat(self, found: Hypotheses, memories: Mapping[str, Memory]) -> None:
         previous, packing = previous_tokens(found)
         self.unroll(memories, previous, packing)
+
+
+def _looks(options: Any, inputs: Sequence[str]) -> dict[str, Any]:
+    """The options of the attention to each input; one that names no input is for all of them."""
+    return {name: one for one in options.attention for name in (inputs if one.over is None else (one.over,))}

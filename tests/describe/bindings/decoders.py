@@ -201,10 +201,12 @@ def of_feed_forward(
     found: Binding = {"T": len(ids) - m.order, "y": Family(ids, (1 - m.order,)), "b_y": m.output.bias}
     found |= {"E_y": m.embedding.weight, "G_y": m.asking.weight, "V_y": m.output.weight}
     found |= {"U_y": m.hidden.weight, "b_u": m.hidden.bias}
-    attention = m.reading.attention(m.name)  # type: ignore[union-attr]
-    if m.objective.guide.get(m.name):
-        found[f"a_t{symbols[m.name].index}"] = truth[m.name][0]
-    return found | of_attention(attention)
+    for place, name in enumerate(m.attended):
+        primes = "′" * place
+        if m.objective.guide.get(name):
+            found[f"a{primes}_t{symbols[name].index}"] = truth[name][0]
+        found |= of_attention(m.reading.attention(name), f"a{primes}")  # type: ignore[union-attr]
+    return found
 
 
 def of_copying(
