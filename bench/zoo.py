@@ -124,6 +124,7 @@ BARS: dict[str, list[Bar]] = {
     "tagger": [Bar("test.tag_accuracy", 0.97)],
     "tagger-crf": [Bar("test.tag_accuracy", 0.97), Bar("test.tag_accuracy", 0.0, behind="tagger")],
     "parser-crf": [Bar("test.uas", 0.90)],
+    "parser-constituents": [Bar("test.bracket_f1", 0.95)],
     "facts": [Bar("test.accuracy", 0.95)],
     "facts-structured": [
         Bar("test.accuracy", 0.95),

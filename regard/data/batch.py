@@ -198,6 +198,28 @@ class Trees:
 
 @tensor_node()
 @dataclass(frozen=True)
+class SpanLabels:
+    """A batch of constituency trees: the label of every span of words.
+
+    labels   (B, N, N) int64, the label of the words from i to j inclusive; UNLABELED for a span that is no constituent,
+             and for padding; UNSEEN for a label that the training data lack
+    lengths  (B,)      int64, number of words
+    """
+
+    labels: Tensor
+    lengths: Tensor
+
+    @property
+    def mask(self) -> Tensor:
+        """(B, N) bool, True where there is a word."""
+        return torch.arange(self.labels.shape[1], device=self.labels.device) < self.lengths[:, None]
+
+    def to(self, device: torch.device | str) -> SpanLabels:
+        return SpanLabels(moved(self.labels, device), moved(self.lengths, device))
+
+
+@tensor_node()
+@dataclass(frozen=True)
 class Span:
     """Consecutive tokens of B texts that are read in parallel.
 
@@ -253,8 +275,8 @@ class Batch:
     """Collated rows: one value per column, by the column's name.
 
     The value depends on the type of the column. Text and tags: `Tokens`. Stream: `Span`. Document and story:
-    `Sentences`. Tree: `Trees`. Brackets: `Forest`. Label: a (B,) int64 tensor. Alignment: a (B, T, S) float tensor
-    whose rows sum to 1, or to 0 if a target word is unaligned.
+    `Sentences`. Tree: `Trees`. Brackets: `Forest`. Constituents: `SpanLabels`. Label: a (B,) int64 tensor.
+    Alignment: a (B, T, S) float tensor whose rows sum to 1, or to 0 if a target word is unaligned.
 
     rows   (B,) the indices of the rows in their dataset, to restore the order of predictions
     cost   the padded cost of the batch, in the unit of its columns (tokens, pixels, frames)

@@ -100,7 +100,7 @@ class Equation:
 
 @dataclass(frozen=True)
 class Range:
-    """`j = 1 … S`, `d ∈ {→, ←}`, or for structures `z ∈ {0, 1}^S`, `y ∈ projective(N)`.
+    """`j = 1 … S`, `d ∈ {→, ←}`, or for structures `z ∈ {0, 1}^S`, `y ∈ projective(N)`, `y ∈ binary(N)`.
 
     values   the first and the last number, or all values
     power    the length of sequences of such values

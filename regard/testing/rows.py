@@ -46,6 +46,14 @@ BRACKETS = (
     "(x (y the) (x Cat saw) the)",
     "(y (x the dog) (z a saw the cat))",
 )
+PHRASES = (
+    "(x (y The cat) (z saw (y (x Ann))))",
+    "(x (y a dog) (z (x saw) (y the (x cafe\u0301 cat))))",
+    "(y (x ﬁne dogs) saw (z the é))",
+    "(x (x Ann) (z saw (y a cat) ,) (y the dog))",
+    "(x (y the Cat) (z saw (y the dog)))",
+    "(z (y the dog a) (x saw (y the cat)))",
+)
 TARGETS = ("b A", "a, ﬁ B", "é a", "cafe\u0301, b a", "a A", "c C b a")
 LINKS = ("0-0 1-1", "0-0 1-1", "1-0", "3-1", "0-0 0-1", "2-1 3-2")
 STORIES = (
@@ -126,6 +134,7 @@ def _row(number: int) -> dict[str, str]:
         "tags": TAGS[number],
         "spans": TAGS[number].replace("I-X B-X", "B-X I-X").replace("O I-", "O B-").replace("X I-Y", "X B-Y"),
         "tree": TREES[number],
+        "phrases": PHRASES[number],
         "alignment": LINKS[number],
         "links": "1-0",
         "hints": "0",

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from regard.trace.potentials import Potentials
     from regard.trace.seen import Seen, SeenImage, SeenPoints, SeenSeries, SeenVideo
     from regard.trace.structure import TracedStructure
-    from regard.trace.structures import Arcs, Hops, Nodes, Segments, SentenceWords
+    from regard.trace.structures import Arcs, Constituents, Hops, Nodes, Segments, SentenceWords
     from regard.trace.tape import Tape
     from regard.trace.trace import Trace
     from regard.trace.traced import Array, Traced
@@ -47,6 +47,7 @@ __all__ = [
     "Array",
     "BeamNode",
     "BeamTree",
+    "Constituents",
     "Glimpses",
     "Hops",
     "LayerHeads",

@@ -4,6 +4,7 @@
     Segments   for each output piece, the positions of an input that are inside its segments
     Hops       the positions of an input that were read one after another: the supporting facts of an answer
     Nodes      the tree whose nodes are the positions of an input, with the weight and the label of each
+    Constituents   a constituency tree over the tokens of an input: spans with their labels
     SentenceWords  the words of the sentences that are the positions of an input, with the weight of each
 
 A structure can have marginals p(part is in z), the best structure, samples, and the true structure; unknown
@@ -191,6 +192,54 @@ class Nodes(TracedStructure):
     @property
     def holds_output(self) -> bool:
         return bool(self.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Constituents(TracedStructure):
+    """A constituency tree over the N tokens of an input: M spans, of which no two cross, children before parents.
+
+    spans          (M, 2) the first and the last token of each, from 0, both inclusive; equal spans are nodes over the
+                   same words, inner ones first
+    labels         M names; empty for a token without a tag and for a root without a label
+    probabilities  (M,) p(these tokens have this label)
+    marginals      (N, N) p(tokens i to j are a constituent)
+    true_spans     (K, 2) and `true_labels`: the true tree, as `spans` and `labels`; none if not known
+    samples        (K, N, N) 0 or 1: the constituents of K samples
+    """
+
+    kind: ClassVar[str] = "constituents"
+    arrays: ClassVar[Mapping[str, type]] = {
+        "spans": np.int64, "probabilities": np.float64, "marginals": np.float64, "true_spans": np.int64,
+        "samples": np.int64,
+    }  # fmt: skip
+
+    spans: Places
+    labels: Sequence[str]
+    probabilities: Numbers | None = None
+    marginals: Numbers | None = None
+    true_spans: Places | None = None
+    true_labels: Sequence[str] = ()
+    samples: Places | None = None
+
+    def check(self) -> None:
+        count = int(self.spans[:, 1].max(initial=-1)) + 1 if self.spans.ndim == 2 else 0
+        for spans, labels in (("spans", "labels"), ("true_spans", "true_labels")):
+            self.expect_shape(spans, (None, 2), "the first and the last token of each span")
+            self.expect_range(spans, 0, count - 1, f"one of {count} tokens")
+            known = getattr(self, spans)
+            if known is not None and len(known) != len(getattr(self, labels)):
+                raise RegardError(f"constituents: {len(known)} {spans}, expected a label for each.")
+        self.expect_shape("probabilities", (len(self.spans),), "a probability for each span")
+        self.expect_shape("marginals", (count, count), "first tokens by last tokens")
+        self.expect_shape("samples", (None, count, count), "samples by first tokens by last tokens")
+
+    def check_against(self, name: str, outputs: int, positions: int) -> None:
+        found = int(self.spans[:, 1].max(initial=-1)) + 1
+        self.expect_count(name, found, "tokens", positions, "that input has")
+
+    @property
+    def holds_output(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True, eq=False)

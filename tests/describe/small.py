@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from regard import zoo
-from regard.data.batch import BEGIN, Batch, Forest, Sentences, Span, Tokens, Trees
+from regard.data.batch import BEGIN, UNLABELED, Batch, Forest, Sentences, Span, SpanLabels, Tokens, Trees
 from regard.data.columns.stream import span as as_span
 from regard.data.columns.verbatim import verbatim
 from regard.data.media import Images, Series, Videos
@@ -121,6 +121,12 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
             heads = torch.tensor([[2, 0, *[2] * (words - 2)]])
             relations = torch.arange(words)[None] % max(column.size, 1)
             found[name] = Trees(heads, relations, torch.tensor([words]))
+        elif part.type == "constituents":
+            words = found[part.of].ids.shape[1]
+            labels = torch.full((1, words, words), UNLABELED)
+            labels[0, range(words), range(words)] = torch.arange(words) % column.size
+            labels[0, 0, -1], labels[0, 0, 0], labels[0, 1, 2] = 1, UNLABELED, 0
+            found[name] = SpanLabels(labels, torch.tensor([words]))
         elif part.type == "brackets":
             found[name] = small_forest(column)
         elif part.type in ("label", "candidate"):

@@ -13,6 +13,7 @@ from regard.describe import answers
 from regard.describe.six_answers import memory_symbols, read_by
 from regard.nn.adaptive import probabilities
 from regard.nn.decoders import (
+    ConstituentsDecoder,
     ContinuingDecoder,
     CRFDecoder,
     DecomposableDecoder,
@@ -29,6 +30,7 @@ from regard.nn.decoders import (
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.packing import forced
 from regard.spec import Spec
+from regard.structures import BinaryTree
 from regard.testing.board import Board
 from regard.testing.board.listing import Configuration, sequences, trees
 from tests.describe.boards import SECTIONS, Evaluated, evaluated, stacked
@@ -75,6 +77,8 @@ def check_decoder(
         for tags in sequences(range(1, len(decoder.start) + 1), target.ids.shape[1])[::7]:
             value = chain.value_of(torch.tensor([[tag - 1 for tag in tags]]))
             same(board(f"p({y})", **{y: tags}), chain.log_prob(value)[0].exp(), f"p({tags})")
+    elif isinstance(decoder, ConstituentsDecoder):
+        check_constituents(board, decoder, memories[decoder.of])
     elif isinstance(decoder, TreeDecoder):
         check_trees(board, decoder, memories[decoder.of])
     elif isinstance(decoder, PointerDecoder):
@@ -142,6 +146,17 @@ def check_trees(board: Board, decoder: Any, memory: Any) -> None:
         relations = decoder.relation_scores(vectors, value)[0].exp()
         for word, head in enumerate(heads, start=1):
             same(board(f"ρ_{{{head},{word}}}"), relations[word - 1], "ρ")
+
+
+def check_constituents(board: Board, decoder: Any, memory: Any) -> None:
+    (scores,) = decoder.distribution(memory).potentials
+    words = memory.values.shape[1]
+    distribution = BinaryTree(scores.logsumexp(-1))
+    for y in trees("binary", words):
+        same(board("p(y)", y=y), distribution.log_prob(torch.tensor([y]))[0].exp(), f"p({y})")
+    for i in range(words):
+        for j in range(i, words):
+            same(board(f"ρ_{{{i + 1},{j + 1}}}"), scores[0, i, j].softmax(-1), "ρ")
 
 
 def check_looks(board: Board, place: int, decoder: Any, memories: Any, answer: Any, spec: Any) -> None:
@@ -219,6 +234,7 @@ def test_so_do_the_boards_of_other_options(variant: list[str]) -> None:
         ("tagger-crf", "a_y[y_1] + ", ""),
         ("tagger-crf", " + z_y[y_S]", ""),
         ("parser-crf", " + g_y·u_yp", ""),
+        ("parser-constituents", "[κ(y) = 0] ", ""),
         ("facts", "u_k = H_y u_{k−1}", "u_k = u_{k−1}"),
         ("facts-structured", "+ 0.3 ℓ", "+ 99 ℓ"),
         ("facts-structured", "+ Σ_ℓ (d_ℓ − c_ℓ)²", ""),

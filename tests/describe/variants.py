@@ -148,6 +148,7 @@ lie-access decoder.store={"type":"lie","width":3,"move":"rotate","reach":0.7}
 lie-access decoder.store={"type":"lie","width":3,"reach":1.5}
 tagger-crf decoder.decode=marginal encoder.cell=gru
 parser-crf decoder.structure=spanning
+parser-constituents decoder.decode=marginal encoder.cell=gru
 lm-word decoder.layers=2 decoder.tie=none
 lm-word decoder.layers=2 decoder.activity=2 decoder.change=1
 lm-word decoder.layers=3 decoder.cell=gru decoder.tie=none decoder.output=adaptive

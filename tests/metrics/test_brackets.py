@@ -41,6 +41,16 @@ def test_bracket_f1(found: str, true: str, value: float) -> None:
     assert float(metric("malformed")([found], [true])) == float(value == 0)
 
 
+def test_brackets_without_labels() -> None:
+    other = "(A (B (DT the) (NN dog)) (C (VBD saw) (NP (NNP Ann))))"
+    assert float(metric("unlabeled_bracket_f1")([other], [GOLD])) == 1.0
+    assert float(metric("bracket_f1")([other], [GOLD])) == pytest.approx(2 / 8)
+    # the two nodes over one word are two brackets: one of them is missing
+    assert float(
+        metric("unlabeled_bracket_f1")(["(S (A (X a)) b)"], ["(S (B (A (X a))) b)"])
+    ) == pytest.approx(4 / 5)
+
+
 def test_brackets_are_summed_over_sentences() -> None:
     score = metric("bracket_f1")([LINEAR, "(S XX"], [LINEAR, "(S (NP XX )NP )S"])
     assert float(score) == pytest.approx(2 * 4 / (4 + 4 + 2))

@@ -19,6 +19,7 @@ SYSTEMS = {
     "translation-segments-word": {"forward-backward", "beam"},
     "tagger-crf": {"forward-backward", "pairs", "states: encoder"},
     "parser-crf": {"inside-outside", "marginals", "states: encoder.2.forward"},
+    "parser-constituents": {"states: encoder.2.forward"},
     "nli-syntax": {"inside-outside over premise"},
     "facts-structured": {"hops", "forward-backward", "pairs"},
     "ntm-copy": {"tape", "states: decoder"},

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from regard.data.columns.bits import BitsColumn
     from regard.data.columns.brackets import BracketsColumn
     from regard.data.columns.column import Column
+    from regard.data.columns.constituents import ConstituentsColumn
     from regard.data.columns.dialog import DialogColumn
     from regard.data.columns.document import DocumentColumn
     from regard.data.columns.evidence import EvidenceColumn
@@ -40,6 +41,7 @@ __all__ = [
     "BitsColumn",
     "BracketsColumn",
     "Column",
+    "ConstituentsColumn",
     "DialogColumn",
     "DocumentColumn",
     "EvidenceColumn",

@@ -12,7 +12,7 @@ from pydantic import field_validator
 from torch import Tensor
 
 from regard import parts
-from regard.data.batch import Evidence, Forest, Sentences, Span, Tokens, Trees
+from regard.data.batch import Evidence, Forest, Sentences, Span, SpanLabels, Tokens, Trees
 from regard.data.media import Images, Places, Series, Videos
 from regard.data.ragged import Array, Ragged
 from regard.data.readers.row import LISTED
@@ -21,7 +21,20 @@ from regard.parts import Mistakes, Plan, Settings
 from regard.parts.contract import base, declared, optional, required
 from regard.trace import Seen
 
-Collated = Tensor | Tokens | Span | Sentences | Trees | Forest | Images | Videos | Series | Places | Evidence
+Collated = (
+    Tensor
+    | Tokens
+    | Span
+    | Sentences
+    | Trees
+    | Forest
+    | SpanLabels
+    | Images
+    | Videos
+    | Series
+    | Places
+    | Evidence
+)
 
 
 ROLES = ("inputs", "outputs", "truth")

@@ -16,7 +16,7 @@ from regard.inspect.drawings.nodes_terminal import node_notes
 from regard.inspect.layout import WIDEST, Block, below, flowing
 from regard.inspect.writing import visible
 from regard.parts import register
-from regard.trace import Nodes, Trace
+from regard.trace import Nodes, Trace, Traced
 
 if TYPE_CHECKING:
     from regard.inspect.terminal.ink import Ink
@@ -28,7 +28,7 @@ class NodeDiagram(TracedDrawing):
     """A tree over words: `phrases` holds the text of each node, which is the word for a leaf."""
 
     rank: ClassVar[int] = 70
-    traced = Nodes
+    traced: ClassVar[type[Traced] | None] = Nodes
     lacking: ClassVar[str] = "has no tree over"
     links: ClassVar[bool] = True
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from regard.lazy import at_first_use
 
 if TYPE_CHECKING:
+    from regard.nn.decoders.constituents import ConstituentsDecoder, ParsedSpans
     from regard.nn.decoders.continuing import Carried, ContinuingDecoder
     from regard.nn.decoders.crf import ChainTags, CRFDecoder
     from regard.nn.decoders.decoder import BatchView, Decoder, Source
@@ -36,6 +37,7 @@ __all__ = [
     "CRFDecoder",
     "Carried",
     "ChainTags",
+    "ConstituentsDecoder",
     "ContinuingDecoder",
     "Decoder",
     "DecomposableDecoder",
@@ -50,6 +52,7 @@ __all__ = [
     "NodesDecoder",
     "NumberDecoder",
     "Numbers",
+    "ParsedSpans",
     "ParsedTrees",
     "PointerDecoder",
     "PointerState",

@@ -26,6 +26,7 @@ of the name: the symbol of a weight names one tensor.
     d ∈ {→, ←}                      an index over labels: W_rd is W_r→ or W_r←
     z ∈ {0, 1}^S                    a sequence with elements z_j; Σ_z is over all of them
     y ∈ projective(N), spanning(N)  a tree with one root; y_j is the head of word j, 0 the root symbol
+    y ∈ binary(N)                   a binary tree; y_ij is 1 if the words from i to j are one of its nodes, else 0
     s_t = …                         defines s_t for all t of its range; `for t = 2 … T` or `for j > S` narrows
                                     or widens the range
     f_d(x, h) = …                   a function; the indented lines below it are local to it

@@ -30,15 +30,35 @@ def trees(kind: str, words: int) -> list[Configuration]:
 
     spanning     every word is a descendant of the root symbol, and exactly one is its child
     projective   in addition, no two arcs cross
+    binary       over spans instead: entry i, j is 1 if the words from i to j are a node of a binary tree, else 0
     """
+    if kind == "binary":
+        return [_chart(spans, words) for spans in _bracketings(1, words)]
     if kind not in ("spanning", "projective"):
-        raise NotationError(f"there are no {kind} trees; there are spanning and projective ones")
+        raise NotationError(f"there are no {kind} trees; there are spanning, projective and binary ones")
     if (words + 1) ** words > MOST:
         raise NotationError(f"trees of {words} words are too many to list: take a smaller case")
     found = product(range(words + 1), repeat=words)
     return [
         Configuration(heads) for heads in found if _is_tree(heads) and (kind == "spanning" or _is_flat(heads))
     ]
+
+
+def _bracketings(first: int, last: int) -> list[list[tuple[int, int]]]:
+    """The spans of every binary tree over the words from `first` to `last`."""
+    if first == last:
+        return [[(first, last)]]
+    return [
+        [(first, last), *left, *right]
+        for end in range(first, last)
+        for left in _bracketings(first, end)
+        for right in _bracketings(end + 1, last)
+    ]
+
+
+def _chart(spans: Sequence[tuple[int, int]], words: int) -> Configuration:
+    every = range(1, words + 1)
+    return Configuration(Configuration(int((i, j) in spans) for j in every) for i in every)
 
 
 def _is_tree(heads: Sequence[int]) -> bool:

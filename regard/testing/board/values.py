@@ -213,7 +213,9 @@ def join(parts: Sequence[Value]) -> Tensor:
 def entry(value: Value, indices: Sequence[int]) -> Value:
     """`A[i, j]`, from 1 unless a Family says otherwise; of a map, the vector at a position."""
     if isinstance(value, Configuration):
-        return _within(value, indices[0], 1)
+        for index in indices:
+            value = _within(value, index, 1)
+        return value
     family = value if isinstance(value, Family) else Family(tensor(value))
     if family.tensor.ndim == 3 and family is not value:
         features = family.tensor.movedim(0, -1)

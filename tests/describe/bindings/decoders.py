@@ -9,10 +9,11 @@ from typing import Any
 
 import torch
 
-from regard.data.batch import BEGIN, END
+from regard.data.batch import BEGIN, END, UNLABELED
 from regard.nn.adaptive import AdaptiveOutput
 from regard.nn.combining import Beside, Gated
 from regard.nn.decoders import (
+    ConstituentsDecoder,
     CRFDecoder,
     DecomposableDecoder,
     FeedForwardDecoder,
@@ -66,6 +67,8 @@ def of_decoder(
         return of_pointer(decoder, options, target)
     if isinstance(decoder, TransformerDecoder):
         return of_words(decoder, options, target) | of_decoder_layers(decoder)
+    if isinstance(decoder, ConstituentsDecoder):
+        return of_constituents(decoder, target, j)
     if isinstance(decoder, TreeDecoder):
         return of_tree(decoder, target, j)
     if isinstance(decoder, NumberDecoder):
@@ -251,6 +254,29 @@ def of_crf(m: CRFDecoder, target: Any) -> Binding:
         moves = moves.masked_fill(~m.allowed[:-1, :-1], -torch.inf)
     true = Configuration(int(tag) + 1 for tag in target.ids[0])
     return {"C": len(m.start), "a_y": start, "A_y": moves, "z_y": end, "ŷ": true}
+
+
+def of_constituents(m: ConstituentsDecoder, target: Any, j: str) -> Binding:
+    spans, words = target.labels[0] != UNLABELED, target.labels.shape[1]
+    known = {(i, k) for i in range(words) for k in range(words) if spans[i, k]}
+    crossed = torch.zeros(words, words, dtype=torch.int64)
+    for i in range(words):
+        for k in range(i, words):
+            crossed[i, k] = any(a < i <= b < k or i < a <= k < b for a, b in known)
+    found: Binding = {
+        "N": len(m.spans.weight),
+        f"ŷ_p{j}": torch.where(spans, target.labels[0] + 2, 1),
+        f"κ_p{j}": crossed,
+    }
+    for letter, side in (("u", m.spans.heads), ("v", m.spans.dependents)):
+        found |= {f"W_{letter}y": side.weight, f"b_{letter}y": side.bias}
+    weight = m.spans.weight
+    return found | {
+        "B_yν": weight[..., :-1, :-1],
+        "g_yν": weight[..., :-1, -1],
+        "d_yν": weight[..., -1, :-1],
+        "b_yν": weight[..., -1, -1],
+    }
 
 
 def of_tree(m: TreeDecoder, target: Any, j: str) -> Binding:
