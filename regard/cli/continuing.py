@@ -106,6 +106,27 @@ def show_surprise(model: LanguageModel, text: str, output: Path | None) -> None:
     say(str(output))
 
 
+def show_self_attention(
+    model: LanguageModel,
+    text: str,
+    output: Path | None,
+    *,
+    heads: bool = False,
+    layers: Sequence[str] | None = None,
+) -> None:
+    """Show where each token of a text looked, in the last layer or in each head, in the terminal or as a file."""
+    trace, unknown = model.trace(text), UnknownCount("token")
+    for one in model.surprises([text]):
+        unknown.add([] if one.known else [one.token])
+    unknown.tell()
+    if output is None:
+        trace.print(heads=heads, layers=layers)
+        safe_console().print(f"log p {trace.scores.sum():.3f}", highlight=False)
+        return
+    trace.save(output, heads=heads, layers=layers)
+    say(str(output))
+
+
 def surprise_figure(found: Sequence[Surprise]) -> Scene:
     nats = np.array([one.nats for one in found])
     title = f"How surprising each token is: −log p, mean {nats.mean():.2f} nats, at most {nats.max():.2f}"

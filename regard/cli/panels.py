@@ -33,10 +33,15 @@ def show_panels(
     run: Path, request: ShowRequest, panel: str | None, *, of: str | None, output: Path | None, how: Loading
 ) -> None:
     """Show the panels of a name for each output, or write whole traces."""
-    from regard.cli.loading import load
-    from regard.model import Model
+    from regard.cli.loading import load_any
+    from regard.model import LanguageModel
 
-    model = load(run, how, Model)
+    model = load_any(run, how)
+    if isinstance(model, LanguageModel):
+        write_panels(model.trace(request.line), panel, output)
+        if output is not None:
+            say(str(output))
+        return
     request = replace(request.on_split_of(model), record=RECORD)
     names = list(model.spec.outputs) if of is None else [model.output_name(of, HOW_OF)]
     for name in names:

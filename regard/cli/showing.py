@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from regard.cli.command import HOW_OF, Loading
-from regard.cli.loading import load, load_any
+from regard.cli.loading import load_any
 from regard.cli.outputs import file_of
 from regard.cli.show_request import ShowRequest
 from regard.errors import RegardError
 from regard.inspect.drawings.drawing import Style, drawing_for
-from regard.model import LanguageModel, Model
+from regard.model import LanguageModel
 from regard.model.override import check_sampled
 from regard.reporting.console import safe_console
 from regard.reporting.terminal import say
@@ -35,10 +35,13 @@ def show_trace(
 
     model = load_any(run, how)
     if isinstance(model, LanguageModel):
-        from regard.cli.continuing import show_surprise
+        from regard.cli.continuing import show_self_attention, show_surprise
 
         _check_text_alone(request, grid=grid)
-        show_surprise(model, request.line, output)
+        if model.decoder.looks_at_itself and request.line:
+            show_self_attention(model, request.line, output)
+        else:
+            show_surprise(model, request.line, output)
         return
     request = request.on_split_of(model)
     style: Style = "grid" if grid else "smooth"
@@ -123,7 +126,13 @@ def show_heads(
             where="--heads",
             fix="Leave out --look.",
         )
-    model = load(run, how, Model)
+    model = load_any(run, how)
+    if isinstance(model, LanguageModel):
+        from regard.cli.continuing import show_self_attention
+
+        _check_text_alone(request, grid=False)
+        show_self_attention(model, request.line, output, heads=True, layers=layers)
+        return
     request = request.on_split_of(model)
     names = list(model.spec.outputs) if of is None else [model.output_name(of, HOW_OF)]
     found = {name: request.by(model, name) for name in names}

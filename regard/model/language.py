@@ -13,11 +13,13 @@ from regard.data.columns import StreamColumn
 from regard.errors import Message, RegardError, ShellCommand
 from regard.model.base import AnyModel
 from regard.model.continuing import Growing, Piece, Sampling, Surprise, continued, expect, surprises
+from regard.model.self_attention import looked, no_self_attention
 from regard.nn.network import answering
 from regard.nn.search import Sample
 from regard.parts import faults_named
 from regard.spec import Spec
 from regard.spec.sections import SPAN, STREAMS, TrainingSpec
+from regard.trace import Trace
 from regard.trace.prediction import Prediction
 
 GENERATED = 200
@@ -106,6 +108,17 @@ class LanguageModel(AnyModel):
         """As `surprise`, token by token, for a text of any length that is given in pieces."""
         with answering(self), faults_named(lambda: self.spec):
             yield from surprises(self.decoder, self.column, texts, self.network.device)
+
+    def trace(self, text: str) -> Trace:
+        """Where a model with self-attention looked while it read a text: for each token, the shares of the tokens
+        before it, with each head of each layer; `.plot()`, `.print()` and `.html()` draw them."""
+        check_text(text, "text")
+        if not text:
+            raise RegardError("the text is empty.", where="text", fix="Pass a text.")
+        if not self.decoder.looks_at_itself:
+            raise no_self_attention()
+        with answering(self), faults_named(lambda: self.spec):
+            return looked(self.decoder, self.column, self._output, text, self.network.device)
 
     def pieces(self, prompt: str = "", length: int | None = None, **options: Any) -> Iterator[Piece]:
         """The tokens that `generate` draws, one by one; the same options."""

@@ -21,6 +21,7 @@ class HeadsSymbols:
     mark         the subscript of the parameters, before the indices of layer and head
     where        the condition on positions, if not all are allowed: `υ ≤ t`
     itself       whether this is self-attention
+    turn         the rotations of rotary positions; empty without them
     """
 
     options: Any
@@ -34,6 +35,7 @@ class HeadsSymbols:
     mark: str = ""
     where: str = ""
     itself: bool = False
+    turn: str = ""
 
     @property
     def energy(self) -> str:
@@ -56,6 +58,8 @@ class HeadsSymbols:
     def energy_line(self) -> str:
         scale = self.options.size // self.options.heads
         asked, found = self.projected("Q", self.query), self.projected("K", self.key)
+        if self.turn:
+            asked, found = (f"({self.turn}_{at} {one})" for at, one in ((self.at, asked), (self.over, found)))
         return f"{self.energy} = {asked}·{found} / √{scale}{self.distance()}"
 
     @property
@@ -90,9 +94,14 @@ class HeadsSymbols:
         return f"O_{below} {whole} + b_O{below}"
 
 
+def scaled_vector(word: str, width: int, options: Any, mark: str) -> str:
+    """The vector of a unit at the size of the layers."""
+    return f"√{width} {word}" if width == options.size else f"√{width} W_{mark} {word} + b_{mark}"
+
+
 def first_line(symbol: str, word: str, width: int, options: Any, mark: str, place: str) -> str:
     """The input of the first layer: the vector of the unit plus that of its position."""
-    vector = f"√{width} {word}" if width == options.size else f"√{width} W_{mark} {word} + b_{mark}"
+    vector = scaled_vector(word, width, options, mark)
     if options.positions == "learned":
         return f"{symbol} = {vector} + P_{mark}[min({place}, {LEARNED_POSITIONS})]     — P_{mark}: learned"
     waves = "sines and cosines of several frequencies"

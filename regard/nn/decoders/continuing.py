@@ -34,6 +34,7 @@ class ContinuingDecoder(Decoder):
 
     To add one, derive from this class and write `build`, `board`, `start` and `forward`.
 
+    looks_at_itself   whether it has self-attention for a trace: `self_looks`
     carried   in training, the state after the last span, without a gradient. The next span continues from it
               unless it is `fresh`. Part of the training state, not of the model
     """
@@ -57,6 +58,7 @@ class ContinuingDecoder(Decoder):
             return (value,) if isinstance(value, int) else value
 
     writes: ClassVar[tuple[str, ...]] = ("stream",)
+    looks_at_itself: ClassVar[bool] = False
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
@@ -232,6 +234,11 @@ class ContinuingDecoder(Decoder):
         rows, state = self.read(before, state)
         last = rows.unflatten(0, before.shape)[:, -1]
         return probabilities(self.output, last), state
+
+    def self_looks(self, before: Tensor) -> dict[str, Tensor]:
+        """{layer: (B, H, T, T)}: where each of the previous tokens (B, T) of a whole text looked; if
+        `looks_at_itself`."""
+        return {}
 
     def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Any:
         raise RegardError(

@@ -9,6 +9,8 @@
 Each memory has its own keys and values, and one softmax goes over the positions of all memories. A search
 keeps the keys and values of the tokens written so far and of the memories, so that a step computes one
 position.
+
+A stream has no memories: `regard.nn.decoders.stream_transformer` writes it.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from regard.errors import RegardError
 from regard.nn.decoders.decoder import Source, Truth
 from regard.nn.decoders.output import Output, check_tie
 from regard.nn.decoders.stepwise import ForcedCost, StepwiseDecoder, likelihood, previous_tokens
+from regard.nn.decoders.stream_transformer import StreamTransformer
 from regard.nn.decoders.transformer_layer import DecoderLayer, TransformerState
 from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding
 from regard.nn.imposed import Imposed, joined
@@ -58,7 +61,7 @@ from regard.nn.transformer_layers import (
     check_heads,
 )
 from regard.nn.watching import heads_kept
-from regard.parts import Dropout, Mistakes, Plan, register
+from regard.parts import Count, Dropout, Mistakes, Plan, is_stream, register
 from regard.trace import LayerHeads
 from regard.trace.prediction import Prediction
 
@@ -67,6 +70,7 @@ from regard.trace.prediction import Prediction
 class TransformerDecoder(StepwiseDecoder):
     """p(y_t | y_<t, x) = softmax(V x_t + b); with `tied`, V is the embedding."""
 
+    writes = ("text", "stream")
     recordable_steps = True
     layers_as_published = True
     """Other programs can compute the layers from the weights."""
@@ -80,11 +84,19 @@ class TransformerDecoder(StepwiseDecoder):
         """output: use the target embeddings as output weights; all: also use them as source embeddings."""
         label_smoothing: Dropout = 0.0
         """Share of the target distribution that is spread evenly over the vocabulary."""
+        reach: Count | None = None
+        """For a stream: number of tokens, itself included, that a token attends to in each layer; default: 256."""
+        attention_dropout: Dropout | None = None
+        """For a stream: dropout of attention weights; default: the same as `dropout`."""
+        word_dropout: Dropout = 0.0
+        """For a stream: probability that a token is read as unknown in training."""
 
     @classmethod
     def build(
         cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
-    ) -> TransformerDecoder:
+    ) -> TransformerDecoder | StreamTransformer:  # type: ignore[override]
+        if column.alone:
+            return StreamTransformer.build(options, column, sources, read_files=read_files)
         if options.tie == "all":
             embedding = next(iter(sources.values())).embedding
         else:
@@ -106,6 +118,12 @@ class TransformerDecoder(StepwiseDecoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
+        if is_stream(plan):
+            StreamTransformer.check(options, name, plan, mistakes)
+            return
+        for key in ("reach", "attention_dropout", "word_dropout"):
+            if key in options.model_fields_set:
+                mistakes.add(f"{key} has no effect: it applies to a stream.", key, fix=f"Leave {key} out.")
         check_heads(options, mistakes)
         check_tie(options, name, plan, mistakes)
         if options.tie != "none" and options.embedding != options.size:
@@ -122,6 +140,8 @@ class TransformerDecoder(StepwiseDecoder):
 
     @classmethod
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        if not memories:
+            return StreamTransformer.board(options, memories)
         norm, last = options.norm, options.layers
         before = norm == "pre"
         itself = HeadsSymbols(
@@ -170,6 +190,8 @@ class TransformerDecoder(StepwiseDecoder):
 
     @classmethod
     def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
+        if not memories:
+            return StreamTransformer.letters(options, memories)
         layers = {
             **heads_letters("itself", "y", "ℓ", "k"),
             **heads_letters("over", "a", "ℓ", "k"),
@@ -188,6 +210,8 @@ class TransformerDecoder(StepwiseDecoder):
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        if not memories:
+            return StreamTransformer.board_loss(options, memories)
         return [f"loss = {likelihood(options.label_smoothing)} / T     — mean over the target tokens"]
 
     @classmethod

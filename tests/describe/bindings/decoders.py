@@ -14,11 +14,11 @@ from regard.nn.adaptive import AdaptiveOutput
 from regard.nn.combining import Beside, Gated
 from regard.nn.decoders import (
     ConstituentsDecoder,
+    ContinuingDecoder,
     CRFDecoder,
     DecomposableDecoder,
     FeedForwardDecoder,
     LabelDecoder,
-    LanguageDecoder,
     MachineDecoder,
     MemoryNetworkDecoder,
     MemoryRetrievalDecoder,
@@ -32,6 +32,7 @@ from regard.nn.decoders import (
     WindowDecoder,
     WordByWordDecoder,
 )
+from regard.nn.decoders.stream_transformer import StreamTransformer
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.mean_position import _places
 from regard.nn.memory import Memory
@@ -41,7 +42,7 @@ from regard.nn.symbols import MemorySymbols
 from regard.testing.board import Family
 from regard.testing.board.listing import Configuration
 from tests.describe.bindings.cells import Binding, of_attention, of_cell
-from tests.describe.bindings.transformers import of_decoder_layers
+from tests.describe.bindings.transformers import of_decoder_layers, of_stream_layers
 
 
 def of_decoder(
@@ -53,7 +54,7 @@ def of_decoder(
     truth: Mapping[str, Any],
 ) -> Binding:
     """given, symbols: the memories and their symbols; truth: true attention by memory, (1, T, S)."""
-    if isinstance(decoder, LanguageDecoder | WindowDecoder):
+    if isinstance(decoder, ContinuingDecoder):
         return of_stream(decoder, options, target)
     j = next(iter(symbols.values())).index
     if isinstance(decoder, MachineDecoder):
@@ -121,7 +122,7 @@ def of_words(m: RecurrentDecoder | TransformerDecoder, options: Any, target: Any
     return found
 
 
-def of_stream(m: LanguageDecoder | WindowDecoder, options: Any, target: Any) -> Binding:
+def of_stream(m: Any, options: Any, target: Any) -> Binding:
     """A text from its beginning, preceded by as many BEGIN as the decoder reads."""
     order = getattr(options, "order", 1)
     ids = torch.tensor([BEGIN] * order + target.ids[0].tolist()) + 1
@@ -143,6 +144,8 @@ def of_stream(m: LanguageDecoder | WindowDecoder, options: Any, target: Any) -> 
         found["N_y"] = m.narrow.weight
     if isinstance(m, WindowDecoder):
         return found | {"W_h": m.hidden.weight, "b_h": m.hidden.bias}
+    if isinstance(m, StreamTransformer):
+        return found | of_stream_layers(m)
     layers = len(m.cells)
     for number in range(layers):
         found |= of_cell(m.cell(number), "s" if layers == 1 else f"s,{number + 1}")

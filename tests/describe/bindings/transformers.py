@@ -7,8 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.nn.decoders.stream_transformer import StreamTransformer
 from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.transformer_layers import FeedForward, MultiHead
+from regard.testing.board import Family
 from tests.describe.bindings.cells import Binding
 
 PLACES = 64
@@ -51,6 +53,31 @@ def of_feed(feed: FeedForward, mark: str, number: int) -> Binding:
     below = f"{mark},{number}".lstrip(",")
     for letter, layer in (("A", feed[0]), ("B", feed[3])):
         found |= {f"{letter}_{{{below}}}": layer.weight, f"b_{{{letter},{below}}}": layer.bias}
+    return found
+
+
+def rotations(size: int) -> Tensor:
+    """(PLACES, d, d): from position 1 on, the matrices that turn pairs of features."""
+    found = torch.eye(size).double().repeat(PLACES, 1, 1)
+    for pair in range(size // 2):
+        angles = torch.arange(1, PLACES + 1).double() / 10000 ** (2 * pair / size)
+        low, high = 2 * pair, 2 * pair + 1
+        found[:, low, low], found[:, high, high] = angles.cos(), angles.cos()
+        found[:, high, low], found[:, low, high] = angles.sin(), -angles.sin()
+    return found
+
+
+def of_stream_layers(decoder: StreamTransformer) -> Binding:
+    layers: list[Any] = list(decoder.layers)
+    found: Binding = {"R": Family(rotations(decoder.size // decoder.heads), (1,))}
+    if decoder.widen is not None:
+        found |= {"W_s": decoder.widen.weight, "b_s": decoder.widen.bias}
+    for number, layer in enumerate(layers, start=1):
+        found |= of_heads(layer.itself, "y", number) | of_feed(layer.feed, "y", number)
+        for step, residual in enumerate((layer.first, layer.second), start=1):
+            found |= of_layer_norm(residual.norm, f"y,{step},{number}")
+    if decoder.norm is not None:
+        found |= {"g_y": decoder.norm.weight, "c_y": decoder.norm.bias}
     return found
 
 
