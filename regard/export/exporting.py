@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,23 +24,33 @@ WHERE = "export"
 
 
 def export(
-    model: Any, folder: str | Path, *, to: str = "onnx", output: str | None = None, overwrite: bool = False
+    model: Any,
+    folder: str | Path,
+    *,
+    to: str = "onnx",
+    output: str | None = None,
+    double: bool = False,
+    overwrite: bool = False,
 ) -> Path:
     """Write a model for other programs, and return the folder.
 
     to          the format: a part of kind `exporter`
     output      the name of the output, if the model has several
+    double      compute in double precision: for models whose large scores single precision rounds too much
     overwrite   replace a folder with an export that was changed since
     """
     exporter, target = found_exporter(to), Path(folder).expanduser()
     name = checked(model, to, output)
+    if double and not exporter.records:
+        raise RegardError(f"{to} has no double precision.", where=Option("double"), fix="Leave it out.")
     check_free(target, overwrite=overwrite)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as temporary:
         new = Path(temporary) / "new"
         new.mkdir()
         try:
-            lines = exporter.write(model.to("cpu"), name, new)
+            with _doubled(model.to("cpu")) if double else nullcontext():
+                lines = exporter.write(model, name, new)
         except RegardError:
             raise
         except Exception as error:  # torch's recorder fails in many ways
@@ -52,6 +65,17 @@ def export(
             os.rename(target, Path(temporary) / "old")
         os.rename(new, target)
     return target
+
+
+@contextmanager
+def _doubled(model: Any) -> Iterator[None]:
+    """A model whose network computes in double precision meanwhile."""
+    before = model.network
+    model.network = copy.deepcopy(before).double()
+    try:
+        yield
+    finally:
+        model.network = before
 
 
 def found_exporter(name: str) -> type[Exporter]:

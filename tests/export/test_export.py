@@ -111,6 +111,22 @@ def test_programs_of_torch_answer_alike(tmp_path: Path) -> None:
     assert [one.score for one in theirs] == pytest.approx([one.score for one in ours], abs=1e-5)
 
 
+def test_double_precision_is_that_of_the_weights(model: Model, tmp_path: Path) -> None:
+    label = trained(30, **LABEL)
+    out = export(label, tmp_path / "out", to="torch", double=True)
+    assert {one.dtype for one in label.network.parameters()} == {torch.float32}, "the model stays as it was"
+    exact = [one.score for one in Opened(out).predict(UNSEEN)]
+    label.network.double()
+    assert exact == pytest.approx([one.score for one in label.predict(UNSEEN)], abs=1e-12)
+    with pytest.raises(RegardError, match="no double precision"):
+        export(
+            trained(0, encoder=TRANSFORMER, decoder=TRANSFORMER, attention=None),
+            tmp_path,
+            to="ctranslate2",
+            double=True,
+        )
+
+
 CRF = {"outputs": {"tags": {"type": "tags", "of": "source"}}, "decoder": {"type": "crf"}, "attention": None}
 LETTERS = {"outputs": {"target": {"type": "text", "unit": "char"}}, "decoder": {"size": 10, "copy": True}}
 

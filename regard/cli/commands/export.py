@@ -41,6 +41,14 @@ class ExportCommand(Command):
         check: Annotated[
             bool, typer.Option("--check", help="Write nothing: say for each format whether it is possible.")
         ] = False,
+        double: Annotated[
+            bool,
+            typer.Option(
+                "--double",
+                help="Compute in double precision, with files twice as large: for large scores, which single "
+                "precision rounds.",
+            ),
+        ] = False,
         of: Of = None,
         beam: Beam = None,
         overrides: Overrides = None,
@@ -55,7 +63,7 @@ class ExportCommand(Command):
             cls._check(model, of)
             return
         target = output or Path(f"{run.absolute().name}-{to}")
-        say(str(export(model, target, to=to, output=of, overwrite=overwrite)))
+        say(str(export(model, target, to=to, output=of, double=double, overwrite=overwrite)))
 
     @classmethod
     def _check(cls, model: object, of: str | None) -> None:
