@@ -7,10 +7,10 @@
     python bench/export.py --formats torch aoti             small models in other formats: written, or the reason
 
 Answers and attention are those of the runner `run.py` in the export, against `model.predict`. Answers that differ are
-counted as ties if both have the same probability to 1e-4. Large scores make single precision round the attention by more
-than 1e-5: then the model is also exported in double precision and compared with itself in double precision, and all
-answers in single precision are measured from there. The time of a step is that of a greedy search of 20 tokens after the
-encoder, of the runner and of ours with its fast paths, in turns, on the same number of threads.
+counted as ties if both have the same probability to 1e-4. Large scores make single precision round the attention
+by more than 1e-5: then the model is also exported in double precision and compared with itself in double precision,
+and all answers in single precision are measured from there. The time of a step is that of a greedy search of 20 tokens
+after the encoder, of the runner and of ours with its fast paths, in turns, on the same number of threads.
 
 Exit status 1 if an answer differs without a tie; or the attention by more than 1e-5, unless the export in double
 precision is right to 1e-9, and in single precision at most twice as far from there as the plain model.
