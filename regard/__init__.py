@@ -17,6 +17,7 @@ from regard.version import __version__
 
 if TYPE_CHECKING:
     from regard.errors import RegardError
+    from regard.fitting.cross_validation import cross_validate
     from regard.fitting.fitting import fit
     from regard.model import LanguageModel, Model, load
     from regard.parts import register
@@ -35,6 +36,7 @@ _HOMES = {
     "RegardError": "regard.errors",
     "Spec": "regard.spec",
     "Trace": "regard.trace",
+    "cross_validate": "regard.fitting.cross_validation",
     "diverging": "regard.questions.diverging",
     "faithful": "regard.questions.faithfulness",
     "fit": "regard.fitting.fitting",
@@ -51,6 +53,7 @@ __all__ = [
     "Spec",
     "Trace",
     "__version__",
+    "cross_validate",
     "diverging",
     "faithful",
     "fit",

@@ -40,7 +40,8 @@ def measure(
                 remarks.append(
                     "the data have no test split: measured on dev, on which the weights were chosen"
                 )
-        held_out = not model.spec.data.dev and "dev" in splits
+        data = model.spec.data
+        held_out = (not data.dev and "dev" in splits) or (data.fold is not None and "test" in splits)
         remarks += changes(model.spec, model.metrics.get("data", {}), ["train"] if held_out else splits)
     opened = partial(open_dataset, files=files, splits=splits, data=model.spec, rows=rows)
     is_dev = not files and not rows and list(splits) == ["dev"]

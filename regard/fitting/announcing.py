@@ -28,6 +28,10 @@ class Announcer:
         self.spec, self.run, self.front = spec, run, front
         self.console = safe_console(quiet=silent)
 
+    def heading(self, text: str) -> None:
+        """Which of several runs this is."""
+        self.console.print(f"[bold cyan]{escape(text)}[/bold cyan]", highlight=False)
+
     def data(self, columns: Mapping[str, Any], datasets: Mapping[str, Dataset]) -> None:
         """The number of rows to train on and for dev, and the sizes of the vocabularies."""
         sizes = ", ".join(

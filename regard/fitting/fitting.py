@@ -103,29 +103,12 @@ def fit(
                      pairs without a spec, `model` is the encoder, and the decoder of this name if there is one,
                      such as "transformer"; default: "recurrent"
     """
-    _check_sections(sections)
-    settings = {
-        **sections,
-        "training.epochs": epochs,
-        "training.lr": lr,
-        "training.batch_rows": batch,
-        "training.seed": seed,
-        "training.start_from": None if start_from is None else _start(start_from),
-    }
-    changes: list[Change] = [
-        change for path, value in settings.items() if value is not None for change in nested(path, value)
-    ]
-    changes += overrides
+    start = None if start_from is None else _start(start_from)
+    changes = fit_changes(
+        sections, overrides, epochs=epochs, lr=lr, batch_rows=batch, seed=seed, start_from=start
+    )
     checked = check_callbacks(callbacks)
-    splits = {
-        **splits_of(data),
-        **({} if dev is None else {"dev": dev}),
-        **({} if test is None else {"test": test}),
-    }
-    data = splits.pop("train", data)
-    if isinstance(data, Spec | Mapping) and spec is None and y is None and _is_spec(data):
-        data, spec = None, data
-    rows = _Rows(data, y, splits, source, target, spec)
+    rows = FitRows.of(data, y, source=source, target=target, spec=spec, dev=dev, test=test)
     folder = _folder(run, rows, sections.get("name"), overwrite=overwrite)
     try:
         described, notes, remarks = rows.described(folder, changes)
@@ -137,6 +120,18 @@ def fit(
     return experiment.train()
 
 
+def fit_changes(
+    sections: Mapping[str, Any], overrides: Sequence[str], **training: Any
+) -> list[Change]:
+    """The changes to the spec that the arguments of `fit` say; None says nothing."""
+    _check_sections(sections)
+    settings = {**sections, **{f"training.{name}": value for name, value in training.items()}}
+    changes: list[Change] = [
+        change for path, value in settings.items() if value is not None for change in nested(path, value)
+    ]
+    return [*changes, *overrides]
+
+
 def _check_sections(sections: Mapping[str, Any]) -> None:
     """Refuse arguments that `fit` does not have."""
     for name in sections:
@@ -145,7 +140,7 @@ def _check_sections(sections: Mapping[str, Any]) -> None:
             raise RegardError(f"fit has no argument {name!r}.", fix=nearest(name, known))
 
 
-class _Rows:
+class FitRows:
     """The model and its data: a file, a spec with its own data, or rows given in Python."""
 
     def __init__(
@@ -165,6 +160,21 @@ class _Rows:
         """Whether the training rows are written into the folder of the run."""
         self.named: tuple[list[str], str | None] = self.sources, target
         """The columns of the training data that are the inputs and the output."""
+
+    @classmethod
+    def of(
+        cls, data: Any, y: Any, *, source: Sources, target: str | None, spec: Any, dev: Any, test: Any
+    ) -> FitRows:
+        """The rows of the arguments of `fit`."""
+        splits = {
+            **splits_of(data),
+            **({} if dev is None else {"dev": dev}),
+            **({} if test is None else {"test": test}),
+        }
+        data = splits.pop("train", data)
+        if isinstance(data, Spec | Mapping) and spec is None and y is None and _is_spec(data):
+            data, spec = None, data
+        return cls(data, y, splits, source, target, spec)
 
     def name(self) -> str:
         if isinstance(self.spec, str | PathLike):
@@ -289,7 +299,7 @@ def _is_spec(data: Spec | Mapping[str, Any]) -> bool:
     return isinstance(data, Spec) or isinstance(data.get("outputs"), Mapping)
 
 
-def _folder(run: str | PathLike[str] | None, rows: _Rows, name: str | None, *, overwrite: bool) -> RunFolder:
+def _folder(run: str | PathLike[str] | None, rows: FitRows, name: str | None, *, overwrite: bool) -> RunFolder:
     wanted = Path("runs") / (name or rows.name()) if run is None else Path(run)
     if overwrite:
         return RunFolder.start(wanted, overwrite=True)

@@ -25,6 +25,23 @@ QUICKEST = "greedy"
 """The search of a spec that names none, and of the evaluations during training."""
 
 
+class FoldOptions(Settings):
+    """One of several folds: `2/5`, or `{number: 2, of: 5, seed: 1}`."""
+
+    number: Count
+    """Which fold is the test part, from 1."""
+    of: Annotated[int, Field(ge=2)]
+    """Number of folds."""
+    seed: Seed = 1
+    """Random seed of the cut."""
+
+    @model_validator(mode="after")
+    def _inside(self) -> FoldOptions:
+        if self.number > self.of:
+            raise ValueError(f"there are {self.of} folds, and none has the number {self.number}.")
+        return self
+
+
 class DataSpec(Settings):
     """The source of the rows: files, a world or a package."""
 
@@ -58,6 +75,9 @@ class DataSpec(Settings):
     group: str | None = None
     """The field whose rows stay together if some are held out as dev: a conversation, a document, a speaker. Default:
     recognized by its name (`conversation`, `dialog_id`, `document`, …); none: only equal inputs stay together."""
+    fold: FoldOptions | None = None
+    """Cut the training rows into folds and use one of them as test: `2/5`. Labels are spread evenly, rows of one input
+    or group stay together, and dev is held out of the other folds. The files of `test` are not read."""
     references: bool = True
     """Evaluate repeated inputs once, with all their outputs as references. No effect on tags and trees."""
     bad_rows: Literal["stop", "skip"] = "stop"
@@ -67,6 +87,13 @@ class DataSpec(Settings):
     @classmethod
     def _one_or_many(cls, value: Any) -> Any:
         return () if value is None else (value,) if isinstance(value, str) else value
+
+    @field_validator("fold", mode="before")
+    @classmethod
+    def _number_of(cls, value: Any) -> Any:
+        number, slash, of = value.partition("/") if isinstance(value, str) else ("", "", "")
+        known = slash and number.strip().isdecimal() and of.strip().isdecimal()
+        return {"number": int(number), "of": int(of)} if known else value
 
     @field_validator("where", mode="before")
     @classmethod

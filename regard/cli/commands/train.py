@@ -24,6 +24,7 @@ class TrainCommand(Command):
     regard train words.tsv --model transformer
     regard train reviews.csv --source text --target label
     regard train sentences.en sentences.de
+    regard train reviews.csv --folds 5
     regard train --resume runs/my
     regard train my.yaml --devices 4
     """
@@ -114,6 +115,16 @@ class TrainCommand(Command):
                 "They share each batch.",
             ),
         ] = None,
+        folds: Annotated[
+            Optional[int],  # noqa: UP045
+            typer.Option(
+                "--folds",
+                metavar="K",
+                help="Cross-validation: cut the data into K folds, train K models, each tested on the fold that it has "
+                "not seen, and print the mean of their scores with its 95 % interval. Default folder: runs/NAME-folds. "
+                "The same command continues what was interrupted.",
+            ),
+        ] = None,
         seed: Seed = None,
         bad_rows: BadRows = None,
         report: Annotated[
@@ -124,10 +135,15 @@ class TrainCommand(Command):
     ) -> None:
         from regard.cli.command import COMMAND_LINE
 
+        if folds is not None and devices is not None:
+            raise RegardError(
+                "folds are trained one after the other, in one process.", where="--folds", fix="Leave out --devices."
+            )
         if devices is not None and _launched(devices, device, output or resume):
             return
         from regard.fitting.compiling import train_meanwhile
         from regard.fitting.experiment import Experiment
+        from regard.fitting.folds import contains_folds
         from regard.fitting.pairs import parallel
         from regard.training.machine import leave
 
@@ -139,6 +155,12 @@ class TrainCommand(Command):
         changes = spec_changes(
             overrides, seed=seed, bad_rows=bad_rows, epochs=epochs, lr=lr, batch=batch, model=model
         )
+        if folds is not None or (resume is not None and contains_folds(resume)):
+            from regard.cli.folding import FoldsRequest, train_folds
+
+            asked = FoldsRequest(folds, output, resume, overwrite=overwrite, device=device, quiet=quiet)
+            train_folds(asked, what or [], changes, source=source or None, target=target)
+            return
         if resume is not None:
             _check_resumed(
                 resume, columns=bool(source) or target is not None, folder=output is not None or overwrite

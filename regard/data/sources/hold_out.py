@@ -121,3 +121,9 @@ def _key(row: Mapping[str, str], fields: Sequence[str], group: str | None = None
     named = row.get(group, "").strip() if group else ""
     text = named or getattr(row, "group", "") or "\0".join(row.get(field, "") for field in fields)
     return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest())
+
+
+def key_of(row: Row, spec: Spec) -> int:
+    """The number of the input of a row, or of its group: equal ones stay on one side of a split."""
+    fields = [part.field or name for name, part in spec.inputs.items()]
+    return _key(row, fields, None if spec.data.group == "none" else spec.data.group)

@@ -18,6 +18,7 @@ from regard.data.readers.files import kind
 from regard.data.readers.reader import joined
 from regard.data.readers.row import sources_of
 from regard.data.readers.rows import reader_of
+from regard.data.sources.folds import fold_rows
 from regard.data.sources.hold_out import hold_out
 from regard.data.sources.stream_split import parted
 from regard.errors import FILE, RegardError, Setting
@@ -71,19 +72,29 @@ def open_splits(spec: Spec) -> Splits:
     """`train` and, if they exist, `dev`, `test` and others; each can be iterated repeatedly."""
     data = spec.data
     if data.provider:
-        return provided(data.provider)
+        given = provided(data.provider)
+        return given if data.fold is None else _folded(given, spec)
     if not data.train:
         raise RegardError("no data to train on.", where="data.train", fix=Setting("data.train", FILE))
-    group = [data.group] if data.group not in (None, "none") and not data.dev else []
+    cut = data.fold is not None or not data.dev
+    group = [data.group] if data.group not in (None, "none") and cut else []
     splits: Splits = {"train": open_split(spec, "train", data.train, extra=[str(one) for one in group])}
     for name, files in (("dev", data.dev), ("test", data.test)):
-        if files:
+        if files and not (name == "test" and data.fold):
             splits[name] = open_split(spec, name, files)
+    if data.fold is not None:
+        splits = _folded(splits, spec)
     if is_stream(spec):
         return {**splits, **parted(splits["train"], spec)}
     if "dev" not in splits:
         splits["train"], splits["dev"] = hold_out(splits["train"], spec)
     return splits
+
+
+def _folded(splits: Splits, spec: Spec) -> Splits:
+    """The splits, with one fold of the training rows as test."""
+    rest, fold = fold_rows(splits["train"], spec)
+    return {**splits, "train": rest, "test": fold}
 
 
 def open_split(spec: Spec, split: str, files: Sequence[str], *, extra: Sequence[str] = ()) -> Iterable[Row]:
@@ -143,6 +154,8 @@ def format_for(spec: Spec, file: str) -> str | Reader | None:
 def has_test(spec: Spec) -> bool:
     """Whether the data have a test split."""
     data = spec.data
+    if data.fold is not None:
+        return True
     if data.provider is None:
         return bool(data.test) or (is_stream(spec) and not data.dev)
     return bool(data.provider.has_test())
@@ -174,7 +187,7 @@ def with_group(spec: Spec) -> Spec:
     It is written into the spec, so that a later evaluation of the run splits the data in the same way.
     """
     data = spec.data
-    if data.group is not None or data.provider or data.dev or not data.train or is_stream(spec):
+    if data.group is not None or data.provider or (data.dev and not data.fold) or not data.train or is_stream(spec):
         return spec
     for field in _candidates(spec):
         if _keeps_together(open_split(spec, "train", data.train, extra=[field]), field):
