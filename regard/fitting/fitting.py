@@ -120,9 +120,7 @@ def fit(
     return experiment.train()
 
 
-def fit_changes(
-    sections: Mapping[str, Any], overrides: Sequence[str], **training: Any
-) -> list[Change]:
+def fit_changes(sections: Mapping[str, Any], overrides: Sequence[str], **training: Any) -> list[Change]:
     """The changes to the spec that the arguments of `fit` say; None says nothing."""
     _check_sections(sections)
     settings = {**sections, **{f"training.{name}": value for name, value in training.items()}}
@@ -299,7 +297,9 @@ def _is_spec(data: Spec | Mapping[str, Any]) -> bool:
     return isinstance(data, Spec) or isinstance(data.get("outputs"), Mapping)
 
 
-def _folder(run: str | PathLike[str] | None, rows: FitRows, name: str | None, *, overwrite: bool) -> RunFolder:
+def _folder(
+    run: str | PathLike[str] | None, rows: FitRows, name: str | None, *, overwrite: bool
+) -> RunFolder:
     wanted = Path("runs") / (name or rows.name()) if run is None else Path(run)
     if overwrite:
         return RunFolder.start(wanted, overwrite=True)

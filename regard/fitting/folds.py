@@ -3,8 +3,8 @@
     runs/NAME-folds/folds.json        the spec, the number of folds, and the scores of those that are done
     runs/NAME-folds/fold-1-of-5/      a run with `data.fold: 1/5`
 
-A fold that was interrupted goes on from its last checkpoint, and one that is done is not trained again. The test part of
-a fold is measured once, at the end of its run.
+A fold that was interrupted goes on from its last checkpoint, and one that is done is not trained again. The test part
+of a fold is measured once, at the end of its run.
 """
 
 from __future__ import annotations
@@ -112,7 +112,9 @@ class Folds:
         cls, described: Inferred, count: int, folder: Path, *, overwrite: bool = False, **options: Any
     ) -> Folds:
         """The folds of a spec in a new folder, or in that of the same folds, which go on."""
-        found = cls(described.spec, count, folder, notes=described.notes, warnings=described.warnings, **options)
+        found = cls(
+            described.spec, count, folder, notes=described.notes, warnings=described.warnings, **options
+        )
         found._open(overwrite=overwrite)
         return found
 
@@ -183,7 +185,11 @@ class Folds:
                 "this folder contains the folds of another spec, or another number of them.",
                 where=str(self.folder),
                 fix=Message(
-                    "Pass `", Option("overwrite", True), "`, or choose another folder with `", Option("run", OPEN), "`."
+                    "Pass `",
+                    Option("overwrite", True),
+                    "`, or choose another folder with `",
+                    Option("run", OPEN),
+                    "`.",
                 ),
             )
         with naming(self.folder):
@@ -200,7 +206,7 @@ class Folds:
         return any(not name.startswith(".") for name in names - rows - {"manifest.json"})
 
     def _forget(self) -> None:
-        """Let all folds be trained anew: a run without scores and state is replaced when the new one has a checkpoint."""
+        """Let all folds be trained anew: a run without scores and state is replaced."""
         for number in range(1, self.count + 1):
             run = self.run_of(number)
             if contains_run(run):
@@ -213,7 +219,9 @@ class Folds:
 
     def _write(self, done: list[FoldResult]) -> None:
         told = CrossValidation(self.folder, done).to_dict()
-        write_text(self.folder / SIGN, json.dumps({**self._plan(), **told}, ensure_ascii=False, indent=1) + "\n")
+        write_text(
+            self.folder / SIGN, json.dumps({**self._plan(), **told}, ensure_ascii=False, indent=1) + "\n"
+        )
 
 
 def contains_folds(folder: Path) -> bool:

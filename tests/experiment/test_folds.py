@@ -66,7 +66,9 @@ def test_too_few_rows_and_a_missing_fold_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match="none has the number 4"):
         cut(path, 4, 3)
     with pytest.raises(RegardError, match="at least 2 folds"):
-        regard.cross_validate(path, folds=1, source="text", target="label", run=tmp_path / "run", quiet=True)
+        regard.cross_validate(
+            rows_of(tmp_path), folds=1, source="text", target="label", run=tmp_path / "run", quiet=True
+        )
 
 
 def test_the_interval_is_that_of_student() -> None:

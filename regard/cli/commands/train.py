@@ -137,7 +137,9 @@ class TrainCommand(Command):
 
         if folds is not None and devices is not None:
             raise RegardError(
-                "folds are trained one after the other, in one process.", where="--folds", fix="Leave out --devices."
+                "folds are trained one after the other, in one process.",
+                where="--folds",
+                fix="Leave out --devices.",
             )
         if devices is not None and _launched(devices, device, output or resume):
             return

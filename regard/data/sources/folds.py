@@ -35,8 +35,8 @@ def fold_rows(rows: Iterable[Row], spec: Spec) -> tuple[FoldPart, FoldPart]:
 
 
 def deal(keys: Mapping[int, Counter[str]], wanted: FoldOptions) -> dict[int, int]:
-    """{key: its fold, from 1}. Large groups come first, then by a hash with the seed; each goes to the fold that has the
-    fewest rows of its labels, and among those to the one with the fewest rows."""
+    """{key: its fold, from 1}. Large groups come first, then by a hash with the seed; each goes to the fold that has
+    the fewest rows of its labels, and among those to the one with the fewest rows."""
     counts = [Counter[str]() for _ in range(wanted.of)]
     sizes = [0] * wanted.of
     found = {}

@@ -187,7 +187,13 @@ def with_group(spec: Spec) -> Spec:
     It is written into the spec, so that a later evaluation of the run splits the data in the same way.
     """
     data = spec.data
-    if data.group is not None or data.provider or (data.dev and not data.fold) or not data.train or is_stream(spec):
+    if (
+        data.group is not None
+        or data.provider
+        or (data.dev and not data.fold)
+        or not data.train
+        or is_stream(spec)
+    ):
         return spec
     for field in _candidates(spec):
         if _keeps_together(open_split(spec, "train", data.train, extra=[field]), field):
