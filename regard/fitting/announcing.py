@@ -13,8 +13,10 @@ from regard.data.sources import Splits, remarks_of
 from regard.errors import FILE, PYTHON, Front, Message, Setting, Words, said
 from regard.evaluation import Evaluation
 from regard.fitting.pair_model import Note
+from regard.model.pretrained import record_lines
 from regard.parts import is_stream
 from regard.reporting.console import safe_console
+from regard.reporting.terminal import printable
 from regard.spec import Spec
 from regard.spec.sections import QUICKEST
 from regard.training import Result
@@ -60,6 +62,11 @@ class Announcer:
             share = f"{100 * self.spec.data.hold_out:g} % of the {of}"
             change = Message(Setting("data.dev", FILE), ", ", Setting("data.hold_out", 0.1)).said(self.front)
             self.console.print(f"  split    dev: {share} are held out   {change}", highlight=False)
+
+    def pretrained(self, records: Mapping[str, Mapping[str, Any]]) -> None:
+        """The share of words that pretrained vectors cover."""
+        for line in record_lines(records):
+            self.console.print(f"  {printable(line)}", highlight=False, markup=False, soft_wrap=True)
 
     def rejected(self, dataset: Dataset, split: str, listed: Path) -> None:
         """The number of bad rows, and the file that lists them."""

@@ -32,6 +32,7 @@ from regard.model import AnyModel, Model, build
 from regard.model.base import named_device
 from regard.model.building import fit_columns, make_columns, refuse_unseen
 from regard.model.loading import read_columns, read_metrics
+from regard.model.pretrained import pretrained_records
 from regard.model.saving import COLUMNS, versions, write_columns
 from regard.parts import faults_named
 from regard.reporting.console import DataProgress
@@ -115,7 +116,7 @@ class Experiment:
                 with self._progress.shown("fitting vocabularies to"):
                     self.columns = self._columns()
                 self.datasets: dict[str, Dataset] = {}
-                self.model: Model | Any = build(spec, self.columns)
+                self.model: Model | Any = build(spec, self.columns, read_files=not resumed)
                 check_metrics(self.model)
                 self._generators = Generators.capture()
         except BaseException:
@@ -192,7 +193,7 @@ class Experiment:
             self._prepare()
             write_columns(self.folder.work / COLUMNS, self.columns)
             write_spec(self.folder.work, self.spec)
-        self.model.metrics = {"data": self._remembered()}
+        self.model.metrics = {"data": self._remembered(), **self._pretrained(train)}
         monitor = self.model.monitored()
         result = fit_network(
             self.model.network,
@@ -308,6 +309,15 @@ class Experiment:
             self.announcer.warn(change)
         return now
 
+    def _pretrained(self, train: Dataset) -> dict[str, Any]:
+        """The record of the files of pretrained weights; that of the first start if the run is resumed."""
+        if self.resumed:
+            found = read_metrics(self.run).get("pretrained", {})
+        else:
+            found = pretrained_records(self.model.network, train)
+        self.announcer.pretrained(found)
+        return {"pretrained": found} if found else {}
+
     def _announce(self) -> None:
         say, of_training = self.announcer, {split: self.dataset(split) for split in ("train", "dev")}
         say.data(self.columns, of_training)
@@ -360,6 +370,7 @@ class Experiment:
             "curve": read_curve(self.run, self.spec.training.metric),
             "examples": examples,
             "versions": versions(),
+            **{key: self.model.metrics[key] for key in ("pretrained",) if key in self.model.metrics},
         }
         if process_rank() == 0:
             self.model.save(self.run)

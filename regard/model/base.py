@@ -61,12 +61,14 @@ class AnyModel:
         columns: Mapping[str, Column] | None = None,
         *,
         rows: Iterable[Mapping[str, Any]] | None = None,
+        read_files: bool = True,
     ) -> Self:
         """A model with new weights, to be trained by `regard.fit` or by your own loop.
 
         columns   the fitted, typed fields of its data; or
         rows      the rows to fit them to: mappings from fields to values, or the result of
                   `regard.data.read_rows`
+        read_files   False: do not read pretrained vectors, because the weights will be loaded
         """
         if (columns is None) == (rows is None):
             raise RegardError(
@@ -78,7 +80,7 @@ class AnyModel:
         with faults_named(lambda: spec):
             if columns is None:
                 columns = fitted_columns(spec, rows or ())
-            return cls(spec, columns, build_network(spec, columns))
+            return cls(spec, columns, build_network(spec, columns, read_files=read_files))
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str | None = None, overrides: Sequence[Change] = ()) -> Self:

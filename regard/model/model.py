@@ -483,9 +483,10 @@ def build(
     columns: Mapping[str, Column] | None = None,
     *,
     rows: Iterable[Mapping[str, Any]] | None = None,
+    read_files: bool = True,
 ) -> Model | Any:
     """As `Model.build`, for any spec: a `Model`, or a `LanguageModel` if the output is a text stream."""
-    return class_of(spec).build(spec, columns, rows=rows)
+    return class_of(spec).build(spec, columns, rows=rows, read_files=read_files)
 
 
 def load(folder: str | Path, *, device: str | None = None, overrides: Sequence[Change] = ()) -> Model | Any:

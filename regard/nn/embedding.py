@@ -6,15 +6,14 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import torch
-from pydantic import model_validator
 from torch import Tensor, nn
 
 from regard import parts
 from regard.data.batch import PAD, UNKNOWN, Tokens
 from regard.errors import RegardError
 from regard.nn.path import Replaces
-from regard.nn.vectors import read_vectors
-from regard.parts import Dropout, Mistakes, Size
+from regard.nn.vectors import VectorsOrigin, Width, given, read_vectors, width_of
+from regard.parts import Dropout, Mistakes
 from regard.parts.definition import remember
 from regard.private import eager
 
@@ -44,8 +43,12 @@ class Embedding(nn.Module):
     dropout      probability that a feature is set to zero in training
     word_dropout probability that a unit is read as UNKNOWN in training, so that its vector is trained
     vectors      (vocabulary, size) pretrained vectors to start from
-    freeze       do not train the vectors
+    fixed        (vocabulary) bool, the ids whose vectors are not trained
     """
+
+    fixed: Tensor | None
+    origin: VectorsOrigin | None = None
+    """Where pretrained vectors were read from; None in a model that was loaded."""
 
     def __init__(
         self,
@@ -55,7 +58,7 @@ class Embedding(nn.Module):
         dropout: float = 0.0,
         word_dropout: float = 0.0,
         vectors: Tensor | None = None,
-        freeze: bool = False,
+        fixed: Tensor | None = None,
     ) -> None:
         super().__init__()
         self.vocabulary, self.size = vocabulary, size
@@ -69,8 +72,17 @@ class Embedding(nn.Module):
             )
         vectors = vectors.detach().clone()
         vectors[PAD] = 0
-        self.weight = nn.Parameter(vectors, requires_grad=not freeze)
+        self.weight = nn.Parameter(vectors)
+        self.register_buffer("fixed", fixed)
+        if fixed is not None:
+            self.weight.register_hook(self._of_trained)
+            self.weight.decays = False  # type: ignore[attr-defined]
         self.dropout, self.word_dropout = nn.Dropout(dropout), word_dropout
+
+    def _of_trained(self, gradient: Tensor) -> Tensor:
+        """The gradient of the vectors that are trained; zero for the others."""
+        assert self.fixed is not None
+        return gradient.masked_fill(self.fixed.unsqueeze(-1), 0.0)
 
     def read(self, tokens: Tokens, arrange: Arrange = as_it_stands) -> Tensor:
         """The vectors (…, size) of tokens, reordered by `arrange`."""
@@ -120,22 +132,17 @@ class OfFew(torch.autograd.Function):
 class EmbeddingOptions(parts.Options):
     """Options of all parts that embed units of text."""
 
-    embedding: Size = 256
-    """Size of the embedding vectors."""
-    vectors: str | None = None
-    """Text file of pretrained vectors, each line a unit and its `embedding` numbers."""
-    freeze_vectors: bool = False
-    """Do not train the pretrained vectors."""
+    embedding: Width = 256
+    """Size of the embedding vectors, or pretrained ones."""
     dropout: Dropout = 0.0
     """Probability that a feature is set to zero in training."""
     embedding_dropout: Dropout | None = None
     """Dropout of the embeddings; default: the same as `dropout`."""
 
-    @model_validator(mode="after")
-    def _vectors_to_freeze(self) -> Any:
-        if self.freeze_vectors and self.vectors is None:
-            raise ValueError("freeze_vectors needs pretrained vectors. Name their file in `vectors`.")
-        return self
+    @property
+    def width_of_vectors(self) -> int:
+        """The size of the embedding vectors."""
+        return width_of(self.embedding)
 
 
 def check_dropout(options: Any, mistakes: Mistakes) -> None:
@@ -150,17 +157,30 @@ def check_dropout(options: Any, mistakes: Mistakes) -> None:
 
 def build_embedding(options: Any, column: Any, *, read_files: bool) -> Embedding:
     """The embedding of a text column's units, pretrained or randomly initialized."""
-    dropout = options.dropout if options.embedding_dropout is None else options.embedding_dropout
-    vectors = None
-    if options.vectors is not None and read_files:
-        vectors = read_vectors(options.vectors, column, options.embedding)
-    return Embedding(
-        column.size, options.embedding, dropout=dropout, vectors=vectors, freeze=options.freeze_vectors
+    dropout = (
+        options.dropout if getattr(options, "embedding_dropout", None) is None else options.embedding_dropout
     )
+    pretrained, vectors, origin, fixed = given(options.embedding), None, None, None
+    if pretrained is not None and not pretrained.train:
+        fixed = torch.zeros(column.size, dtype=torch.bool)
+    if pretrained is not None and read_files:
+        vectors, origin = read_vectors(pretrained, column)
+        if fixed is not None:
+            fixed[list(origin.known)] = True
+    made = Embedding(column.size, width_of(options.embedding), dropout=dropout, vectors=vectors, fixed=fixed)
+    made.origin = origin
+    return made
 
 
-def vectors_note(options: EmbeddingOptions) -> str:
+def is_fixed(embedding: Any) -> bool:
+    """Whether pretrained vectors are not trained."""
+    pretrained = given(embedding)
+    return pretrained is not None and not pretrained.train
+
+
+def vectors_note(options: Any) -> str:
     """Where pretrained vectors come from, and whether they stay as they are; "" for vectors that are learned anew."""
-    if not options.vectors:
+    pretrained = given(options.embedding)
+    if pretrained is None:
         return ""
-    return f" from {options.vectors}{', which stay as they are' if options.freeze_vectors else ''}"
+    return f" from {pretrained.vectors}{'' if pretrained.train else ', which stay as they are'}"

@@ -1,56 +1,160 @@
-"""Pretrained word vectors from a text file."""
+"""Pretrained word vectors of a text column: the options, and a table with one row for each unit.
+
+embedding: 128                                       random vectors, which are trained
+embedding: {vectors: glove.6B.100d.txt}              those of a file; its size is that of the file
+embedding: {vectors: cc.en.300.vec.gz, train: false}
+"""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import torch
+from pydantic import WrapValidator, model_validator
 from torch import Tensor
 
-from regard.data.columns import TextColumn
-from regard.data.readers.files import find, opened
-from regard.errors import RegardError
+from regard import parts
+from regard.errors import Message, RegardError
+from regard.parts import Size
+
+Unknown = Literal["trained", "characters"]
 
 
-def read_vectors(path: str, column: TextColumn, size: int) -> Tensor:
-    """(V, size): the file's vectors for the units it knows, small random ones for the others.
+class VectorsOptions(parts.Settings):
+    """Pretrained vectors for the units of a text, read once: a trained model contains them."""
 
-    Each line holds a unit and its numbers, separated by spaces (GloVe). A first line of two numbers
-    (word2vec) is skipped.
+    vectors: str
+    """The file, local or remote: text of GloVe, word2vec or fastText (`.vec`), plain or compressed (`.gz`, `.xz`,
+    `.bz2`, `.zst`, `archive.zip/member`); or a folder of model2vec."""
+    size: Size | None = None
+    """Size of the vectors; default: that of the file."""
+    train: bool = True
+    """Train the vectors; false: those of the file stay as they are, and only the vectors of other units are trained."""
+    unknown: Unknown = "trained"
+    """Vectors of units that the file lacks. trained: they start at random and are always trained; characters: the mean
+    of the vectors of words that share character n-grams with them."""
+
+    @model_validator(mode="after")
+    def _with_size(self) -> VectorsOptions:
+        if self.size is None:
+            from regard.nn.static_vectors import is_static, static_size
+            from regard.nn.vector_file import size_in_file
+
+            folder = Path(self.vectors).expanduser()
+            try:
+                size = static_size(folder) if is_static(folder) else size_in_file(self.vectors)
+            except RegardError as error:  # its place is that in the spec
+                raise RegardError(Message(error.where, ": ", error.what), fix=error.fix) from None
+            object.__setattr__(self, "size", size)
+        return self
+
+    def completed(self) -> dict[str, Any]:
+        return {"size": self.size}  # a saved model does not need the file
+
+
+def _one_or_other(value: Any, validate: Any) -> Any:
+    """A mistake in a mapping is one of pretrained vectors; else that of a size."""
+    return VectorsOptions.model_validate(value) if isinstance(value, Mapping) else validate(value)
+
+
+Width = Annotated[Size | VectorsOptions, WrapValidator(_one_or_other)]
+"""An option: the size of embedding vectors, or pretrained ones."""
+
+
+def width_of(embedding: int | VectorsOptions) -> int:
+    """The size of the vectors."""
+    return embedding if isinstance(embedding, int) else int(embedding.size or 0)
+
+
+def given(embedding: int | VectorsOptions | None) -> VectorsOptions | None:
+    """The options of pretrained vectors, if there are any."""
+    return embedding if isinstance(embedding, VectorsOptions) else None
+
+
+@dataclass(frozen=True)
+class VectorsOrigin:
+    """Where the vectors of an embedding come from, for the record of a run.
+
+    file       its name, as the spec writes it
+    bytes      its size
+    digest     a hash of its content
+    words      number of words in it
+    units      number of units that may have a vector
+    known      ids of the units that have one in the file
+    built      number of units whose vectors were built from characters
     """
-    vectors: Tensor = torch.randn(column.size, size) * size**-0.5
-    ids = {column.vocabulary.piece(number): number for number in range(4, column.size)}
-    found = 0
-    with opened(find(path)) as lines:
-        for number, line in enumerate(lines, 1):
-            unit, _, rest = line.decode("utf-8", errors="replace").rstrip("\n").partition(" ")
-            if number == 1 and len(rest.split()) == 1:
-                continue
-            if unit not in ids:
-                continue
-            vectors[ids[unit]] = _numbers(rest, size, f"{path}:{number}")
-            found += 1
-    if not found:
+
+    file: str
+    bytes: int
+    digest: str
+    words: int
+    units: int
+    known: frozenset[int]
+    built: int = 0
+
+    def record(self, counts: Mapping[int, int]) -> dict[str, Any]:
+        """The record of a run. counts: how often each id occurs in the training rows."""
+        tokens = sum(counts.values())
+        covered = sum(count for unit, count in counts.items() if unit in self.known)
+        kept = {key: value for key, value in asdict(self).items() if key != "known"}
+        shares = {
+            "covered": len(self.known),
+            "types": round(len(self.known) / max(self.units, 1), 4),
+            "tokens": round(covered / max(tokens, 1), 4),
+        }
+        return {**kept, **shares}
+
+
+def read_vectors(options: VectorsOptions, column: Any) -> tuple[Tensor, VectorsOrigin]:
+    """(V, size) and their origin: the file's vectors for the units that it knows.
+
+    A unit that the file lacks is looked up without the marks of punctuation, and then in lower case. The other vectors
+    are random, with the mean square of the file's.
+    """
+    from regard.data.columns.marks import JOINER
+    from regard.nn.character_grams import from_characters
+    from regard.nn.static_vectors import is_static, read_static
+    from regard.nn.vector_file import read_words
+
+    first = 4  # the special ids
+    size = width_of(options)
+    vectors: Tensor = torch.randn(column.size, size)
+    units = {number: column.vocabulary.piece(number) for number in range(first, column.size)}
+    wanted: dict[str, list[tuple[int, int]]] = {}
+    for number, unit in units.items():
+        bare = unit.strip(JOINER) or unit
+        for rank, form in enumerate(dict.fromkeys((unit, bare, bare.lower()))):
+            wanted.setdefault(form, []).append((rank, number))
+    folder = Path(options.vectors).expanduser()
+    found = (
+        read_static(folder, wanted, size)
+        if is_static(folder)
+        else read_words(options.vectors, wanted, size, grams=options.unknown == "characters")
+    )
+    chosen: dict[int, tuple[int, Tensor]] = {}
+    for word, vector in found.vectors.items():
+        for rank, number in wanted[word]:
+            if number not in chosen or rank < chosen[number][0]:
+                chosen[number] = rank, vector
+    if not chosen:
         raise RegardError(
-            f"none of the {column.size - 4:,} units of {column.name} has a vector here.",
-            where=path,
+            f"none of the {len(units):,} units of {column.name} has a vector here.",
+            where=options.vectors,
             fix="Check that the file is for this language, and that case and unit agree.",
         )
-    return vectors
-
-
-def _numbers(text: str, size: int, where: str) -> Tensor:
-    cells = text.split()
-    if len(cells) != size:
-        raise RegardError(
-            f"expected {size} numbers after the unit, received {len(cells)}.",
-            where=where,
-            fix=f"Set embedding: {len(cells)}." if cells else "",
-        )
-    try:
-        values = [float(cell) for cell in cells]
-    except ValueError:
-        raise RegardError("not all cells after the unit are numbers.", where=where) from None
-    if not all(math.isfinite(value) for value in values):
-        raise RegardError("a number is infinite or not a number.", where=where)
-    return torch.tensor(values)
+    known = torch.stack([vector for _, vector in chosen.values()])
+    vectors *= known.double().square().mean().sqrt().float()
+    vectors[torch.tensor(list(chosen))] = known
+    built: dict[int, Tensor] = {}
+    if options.unknown == "characters":
+        absent = {number: unit.strip(JOINER) for number, unit in units.items() if number not in chosen}
+        built = from_characters(absent, found.grams or found.vectors)
+        for number, vector in built.items():
+            vectors[number] = vector
+    origin = VectorsOrigin(
+        options.vectors, found.bytes, found.digest, found.words, len(units), frozenset(chosen), len(built)
+    )
+    return vectors, origin

@@ -69,6 +69,10 @@ class Settings(BaseModel):
             return {name: getattr(value, name) for name in value.model_fields_set}
         return value
 
+    def completed(self) -> dict[str, Any]:
+        """Values of options that were found out when they were validated, and that a saved spec contains."""
+        return {}
+
     def __repr_name__(self) -> str:
         return type(self).__qualname__
 

@@ -204,6 +204,13 @@ def changed(document: Document, changes: Sequence[Change]) -> Document:
     return Document(data, document.name, document.lines, origins)
 
 
+def _may_be_mapping(section: str, option: str) -> bool:
+    """Whether an option of encoders (decoders) that holds a number may be a mapping instead."""
+    from regard.spec.mapping_options import mappings
+
+    return section in ("encoder", "decoder") and option in mappings(section)
+
+
 def _mapping(data: dict[str, Any], change: Setting) -> dict[str, Any]:
     """The mapping that holds the last key of a setting."""
     for step in change.steps[:-1]:
@@ -212,6 +219,8 @@ def _mapping(data: dict[str, Any], change: Setting) -> dict[str, Any]:
             following = data[step] = {}
         elif isinstance(following, str):  # short form of a part: world: rooms
             following = data[step] = {"type": following}
+        elif isinstance(following, int) and _may_be_mapping(change.steps[0], step):
+            following = data[step] = {}  # embedding: 128 becomes embedding: {vectors: …}
         if not isinstance(following, dict):
             raise RegardError(f"{step!r} is {following!r}, which has no keys.", where=change)
         data = following

@@ -13,13 +13,14 @@ holds the options of every encoder (of the only decoder).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_args, get_origin
+from typing import Any
 
 from regard.errors import RegardError
-from regard.parts import Settings, names, part
-from regard.parts.choice import OneOf, Section
+from regard.parts import part
+from regard.parts.choice import Section
 from regard.spec.attention_shorthand import expand_attention
 from regard.spec.document import Document, Place
+from regard.spec.mapping_options import mappings
 from regard.spec.sections import SearchSpec, TrainingSpec
 
 SECTIONS: Mapping[str, type[Section]] = {"search": SearchSpec, "training": TrainingSpec}
@@ -30,23 +31,6 @@ def usual(column: Mapping[str, Any], what: str) -> str | None:
     """The default encoder (decoder) of a column; None if it has none."""
     kind = part("column", str(column.get("type")))
     return None if kind is None else getattr(kind, what)
-
-
-def mappings(kind: str) -> set[str]:
-    """Options of encoders (decoders) that are mappings themselves, and could be mistaken for an encoder (decoder)."""
-    fields = [field for name in names(kind) for field in part(kind, name).Options.model_fields.items()]
-    return {key for key, field in fields if _takes_mapping(field.annotation, *field.metadata)}
-
-
-def _takes_mapping(*annotations: Any) -> bool:
-    """Whether a field with these annotations may hold the options of a part, or a mapping of any kind."""
-    return any(
-        isinstance(one, OneOf)
-        or get_origin(one) is dict
-        or (isinstance(one, type) and issubclass(one, Settings))
-        or _takes_mapping(*get_args(one), *getattr(one, "__metadata__", ()))
-        for one in annotations
-    )
 
 
 def expand(document: Document) -> tuple[dict[str, Any], dict[Place, Place]]:

@@ -26,6 +26,7 @@ from regard.parts import (
 from regard.parts.choice import Section
 from regard.parts.options import Saved, reading_saved
 from regard.spec.check import check, check_search
+from regard.spec.completed import completed
 from regard.spec.document import Change, Document, Place, changed, parse_file, plain
 from regard.spec.messages import as_written, explain
 from regard.spec.sections import SPLITS, DataSpec, SearchSpec, SweepSpec, TrainingSpec
@@ -121,7 +122,7 @@ class Spec(Settings):
 
     def _settle(self, document: Document, written: Mapping[Place, Place]) -> None:
         """Store the document as written, and refuse contradictions."""
-        self._written = document.data
+        self._written = completed(document.data, {"encoder": self.encoder, "decoder": self.decoder}, written)
         mistakes = Mistakes(lambda *place: document.where(as_written(place, written)))
         check(self, mistakes)
         mistakes.raise_all()

@@ -55,7 +55,7 @@ def test_no_row_and_no_local_folder_is_shared(tmp_path: Path, monkeypatch: pytes
         (home / f"{name}.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in some))
     (home / "vectors.txt").write_text("cat 1 2 3 4\ndog 4 3 2 1\n")
     first = tmp_path / "runs" / "first"
-    settings = {"encoder": {"size": 4, "embedding": 4, "vectors": str(home / "vectors.txt")}, "decoder": {"size": 4},
+    settings = {"encoder": {"size": 4, "embedding": {"vectors": str(home / "vectors.txt")}}, "decoder": {"size": 4},
                 "search": {"max_length": 4}, "device": "cpu", "quiet": True}  # fmt: skip
     for run, more in ((first, {}), (tmp_path / "runs" / "second", {"start_from": first})):
         regard.fit(

@@ -89,9 +89,12 @@ def test_mean_of_embeddings():
 
 def test_pretrained_vectors():
     vectors = torch.randn(VOCABULARY, 5)
-    embedding = Embedding(VOCABULARY, 5, vectors=vectors, freeze=True)
+    fixed = torch.arange(VOCABULARY) != 5
+    embedding = Embedding(VOCABULARY, 5, vectors=vectors, fixed=fixed)
     torch.testing.assert_close(embedding(torch.tensor([4])), vectors[4:5])
-    assert not embedding.weight.requires_grad and bool((embedding(torch.tensor([0])) == 0).all())
+    embedding(torch.tensor([4, 5])).sum().backward()
+    assert embedding.weight.grad is not None and embedding.weight.grad.sum(-1).nonzero().tolist() == [[5]]
+    assert bool((embedding(torch.tensor([0])) == 0).all())
     with pytest.raises(RegardError, match="shape"):
         Embedding(VOCABULARY, 6, vectors=vectors)
 

@@ -62,7 +62,6 @@ GIVEN: dict[str, list[Any]] = {
     "audio.max_seconds": [0.35],
     "channels": [[5, 4], [3, 4, 5]],
     "size": [9, 12, [16, 20]],
-    "freeze_vectors": [True],
     "cutoffs": [[3], [2, 5]],
 }
 """By `part.option`, or by `option` of any part."""
@@ -79,8 +78,10 @@ class Others:
 def other_values(part: str, dotted: str, field: FieldInfo, context: Context, vectors: str) -> Others:
     """Other values of an option; `dotted`: its path below the part, `vectors`: a file of vectors."""
     last = dotted.rpartition(".")[2]
-    if last == "vectors":
-        return Others([vectors], [])
+    if dotted.endswith("embedding.vectors"):
+        return Others([vectors.replace("vectors.txt", "others.txt")], [])
+    if dotted.endswith("embedding.size"):
+        return Others([], [5])
     if last == "field":
         return Others([f"{context.path[-1]}_too"], [])
     if last == "over" and len(context.document["encoder"]) == 1:

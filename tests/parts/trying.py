@@ -57,11 +57,14 @@ class Bench:
                 below = (
                     start
                     if isinstance(start.get(option), dict)
-                    else start.changed({option: INSIDE.get(f"{name}.{option}", {})})
+                    else start.changed({option: self._inside(name, option)})
                 )
                 if self._refusal(below) is None:
                     self._try(name, settings, below.below(option), f"{option}.", tried)
         return tried
+
+    def _inside(self, name: str, option: str) -> dict[str, Any]:
+        return {"vectors": self.vectors} if option == "embedding" else INSIDE.get(f"{name}.{option}", {})
 
     def _try(
         self,

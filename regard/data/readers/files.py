@@ -5,6 +5,7 @@ Lines that cannot be decoded are marked and do not stop the reader.
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import gzip
 import io
@@ -24,7 +25,7 @@ from regard.errors import MissingExtra, RegardError
 from regard.reporting.terminal import open_watched
 from regard.storage.files import is_remote, reading_remedy
 
-COMPRESSIONS = (".gz", ".xz", ".zst")
+COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
 ARCHIVE = ".zip"
 BLANK = "is a blank line"
 """The problem of a line without content: it is skipped and counted, but is not an error."""
@@ -149,6 +150,8 @@ def _decompressed(file: IO[bytes] | io.BufferedReader, path: Path) -> Any:
         return gzip.open(file, "rb")
     if path.suffix == ".xz":
         return lzma.open(file, "rb")
+    if path.suffix == ".bz2":
+        return bz2.open(file, "rb")
     return io.BufferedReader(_ZstandardStream(file, path), buffer_size=1 << 17)
 
 

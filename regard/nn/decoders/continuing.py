@@ -15,7 +15,7 @@ from regard.nn.adaptive import CUTOFFS, NARROWER, AdaptiveOutput, probabilities
 from regard.nn.decoders.decoder import BatchView, Decoder
 from regard.nn.decoders.output import Output
 from regard.nn.decoders.stepwise import likelihood
-from regard.nn.embedding import Embedding, EmbeddingOptions, vectors_note
+from regard.nn.embedding import Embedding, EmbeddingOptions, is_fixed, vectors_note
 from regard.nn.letters import Letters, linear
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
@@ -62,8 +62,10 @@ class ContinuingDecoder(Decoder):
 
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
-        if options.tie == "output" and options.freeze_vectors:
-            mistakes.add("tied output weights cannot be frozen.", "tie", fix="Drop freeze_vectors.")
+        if options.tie == "output" and is_fixed(options.embedding):
+            mistakes.add(
+                "tied output weights must be trained.", "tie", fix="Leave  train: false  out of `embedding`."
+            )
         if options.output == "adaptive":
             if options.tie == "output":
                 mistakes.add(
@@ -110,7 +112,7 @@ class ContinuingDecoder(Decoder):
             "V_y"
             if options.tie == "none"
             else "E_y"
-            if options.embedding == cls.said_size(options)
+            if options.width_of_vectors == cls.said_size(options)
             else "E_y N_y"
         )
         return [f"p(y_t) = softmax({weights} {state} + b_y)"]
@@ -132,7 +134,7 @@ class ContinuingDecoder(Decoder):
     def board_sizes(cls, options: Any) -> str:
         dropout = f", dropout {options.dropout}" if options.dropout else ""
         tied = "; output weights tied to the embedding" if options.tie != "none" else ""
-        return f"— {options.size} units, vectors of {options.embedding}{vectors_note(options)}{dropout}{tied}"
+        return f"— {options.size} units, vectors of {options.width_of_vectors}{vectors_note(options)}{dropout}{tied}"
 
     @classmethod
     def board_loss(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:

@@ -89,7 +89,7 @@ class FeedForwardDecoder(StepwiseDecoder):
         cls, options: Any, column: Any, sources: Mapping[str, Any], *, read_files: bool = True
     ) -> FeedForwardDecoder:
         looks = _looks(options, tuple(sources))
-        query = options.order * options.embedding
+        query = options.order * options.width_of_vectors
         return cls(
             build_embedding(options, column, read_files=read_files),
             {name: Attention.build(one, query, sources[name]) for name, one in looks.items()},
@@ -163,7 +163,7 @@ class FeedForwardDecoder(StepwiseDecoder):
             f"q_t = {side_by_side(asked)}     — the query",
             *(line for one, look in looks.values() for line in Attention.equations(one, look)),
             f"p(y_t) = softmax(V_y {side_by_side(['s_t', *(look.context for _, look in looks.values())])} + b_y)",
-            f"— {options.size} units, vectors of {options.embedding}{dropout}",
+            f"— {options.size} units, vectors of {options.width_of_vectors}{dropout}",
         ]
 
     @classmethod

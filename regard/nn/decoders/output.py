@@ -11,13 +11,14 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.coverage import coverage_total
-from regard.nn.embedding import Embedding
+from regard.nn.embedding import Embedding, is_fixed
 from regard.nn.encoders import owner_of
 from regard.nn.guided_attention import guide_total
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.path import faster
 from regard.nn.repetition import repetition_total
+from regard.nn.vectors import width_of
 from regard.parts import Mistakes, Plan
 from regard.parts.definition import remember
 
@@ -157,8 +158,10 @@ class Unrolled:
 
 def check_tie(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
     """Require what `tie` needs: trainable vectors, and with `all` one vocabulary and one embedding size."""
-    if options.tie != "none" and options.vectors and options.freeze_vectors:
-        mistakes.add("tied output weights cannot be frozen.", "tie", fix="Drop freeze_vectors.")
+    if options.tie != "none" and is_fixed(options.embedding):
+        mistakes.add(
+            "tied output weights must be trained.", "tie", fix="Leave  train: false  out of `embedding`."
+        )
     if options.tie != "all":
         return
     target = plan.outputs[name]
@@ -177,10 +180,10 @@ def check_tie(options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
                 "tie",
                 fix=f"Add  shared: {source}  to the output {name}.",
             )
-        width = owner_of(plan, source).embedding
-        if width != options.embedding:
+        width = width_of(owner_of(plan, source).embedding)
+        if width != options.width_of_vectors:
             mistakes.add(
-                f"tie: all needs embeddings of one width; {source} has {width}, {name} {options.embedding}.",
+                f"tie: all needs embeddings of one width; {source} has {width}, {name} {options.width_of_vectors}.",
                 "tie",
                 fix="Give both the same `embedding`.",
             )

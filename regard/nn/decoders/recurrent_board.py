@@ -84,7 +84,9 @@ def loss_lines(options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]
 def _sizes(options: Any) -> str:
     dropout = f", dropout {options.dropout}" if options.dropout else ""
     tied = "; output weights tied to the embedding" if options.tie != "none" else ""
-    return f"— {options.size} units, vectors of {options.embedding}{vectors_note(options)}{dropout}{tied}"
+    return (
+        f"— {options.size} units, vectors of {options.width_of_vectors}{vectors_note(options)}{dropout}{tied}"
+    )
 
 
 def readout_lines(
@@ -95,7 +97,7 @@ def readout_lines(
     feeds   whether the input of the output layer also enters the next step
     """
     found, weights = [], "V_y" if options.tie == "none" else "E_y"
-    size = options.embedding if options.tie != "none" else options.size
+    size = options.width_of_vectors if options.tie != "none" else options.size
     merges = "output" in options.ways
     if "gate" in options.ways:
         found += [f"ρ_y = σ(G_y {summary} + d_ρ)     — the output gate"]

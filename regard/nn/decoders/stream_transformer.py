@@ -113,7 +113,7 @@ class StreamTransformer(ContinuingDecoder):
             "t = 1 … T     — y_0: the previous token; at the beginning of the text the begin token",
             f"υ = 1 … T, ℓ = 1 … {last}, k = 1 … {options.heads}     — k: the heads",
             f"— positions before the span are cached: a token attends to the last {reach} tokens, itself included",
-            f"s_0t = {scaled_vector('E_y[y_{t−1}]', options.embedding, options, 's')}",
+            f"s_0t = {scaled_vector('E_y[y_{t−1}]', options.width_of_vectors, options, 's')}",
             f"u_ℓt = {normed('s_{ℓ−1,t}', 'y1ℓ') if before else 's_{ℓ−1,t}'}",
             *itself.lines(),
             ROTATED,
@@ -229,7 +229,5 @@ def _shared(options: Any) -> ContinuingDecoder.Options:
         size=options.size,
         tie=tie,
         embedding=options.embedding,
-        vectors=options.vectors,
-        freeze_vectors=options.freeze_vectors,
         dropout=options.dropout,
     )

@@ -126,9 +126,9 @@ class TransformerDecoder(StepwiseDecoder):
                 mistakes.add(f"{key} has no effect: it applies to a stream.", key, fix=f"Leave {key} out.")
         check_heads(options, mistakes)
         check_tie(options, name, plan, mistakes)
-        if options.tie != "none" and options.embedding != options.size:
+        if options.tie != "none" and options.width_of_vectors != options.size:
             mistakes.add(
-                f"tied output weights need embeddings of the decoder's size; received {options.embedding} and "
+                f"tied output weights need embeddings of the decoder's size; received {options.width_of_vectors} and "
                 f"{options.size}.",
                 "embedding",
                 fix=f"Set  embedding: {options.size}.",
@@ -174,7 +174,7 @@ class TransformerDecoder(StepwiseDecoder):
         state, weights = f"s_{last}t", "V_y" if options.tie == "none" else "E_y"
         return [
             f"t = 1 … T, υ = 1 … T, ℓ = 1 … {last}, k = 1 … {options.heads}     — k: the heads",
-            first_line("s_0t", "E_y[y_{t−1}]", options.embedding, options, "s", "t"),
+            first_line("s_0t", "E_y[y_{t−1}]", options.width_of_vectors, options, "s", "t"),
             f"u_ℓt = {normed('s_{ℓ−1,t}', 'y1ℓ') if before else 's_{ℓ−1,t}'}",
             *itself.lines(),
             f"v_ℓt = {around('s_{ℓ−1,t}', itself.together(), 'y1ℓ', norm)}     — self-attention over the output so far",

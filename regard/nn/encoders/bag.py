@@ -97,10 +97,10 @@ class BagEncoder(Encoder):
             mistakes.add(f"no input {other!r} has the encoder `story`.", "like", fix=nearest(other, stories))
             return
         there = plan.encoder[other]
-        if there.sentence != "bag" or there.embedding != options.embedding:
+        if there.sentence != "bag" or there.width_of_vectors != options.width_of_vectors:
             mistakes.add(
-                f"like needs an encoder with sentence: bag and embedding: {options.embedding}; {other} has sentence: "
-                f"{there.sentence} and embedding: {there.embedding}.",
+                f"like needs an encoder with sentence: bag and embedding: {options.width_of_vectors}; {other} has "
+                f"sentence: {there.sentence} and embedding: {there.width_of_vectors}.",
                 "like",
                 fix="Change one of the two encoders, or leave like out.",
             )
@@ -114,7 +114,7 @@ class BagEncoder(Encoder):
 
     @classmethod
     def width(cls, options: Any) -> int | None:
-        return int(options.embedding)
+        return int(options.width_of_vectors)
 
     embedding: Embedding
 

@@ -36,7 +36,7 @@ class CandidatesEncoder(Encoder):
 
     @classmethod
     def width(cls, options: Any) -> int | None:
-        return int(options.embedding)
+        return int(options.width_of_vectors)
 
     @classmethod
     def board(cls, options: Any) -> list[str]:

@@ -14,7 +14,7 @@ from regard.data.media import Series
 from regard.nn.attention import Attention
 from regard.nn.attention_check import check_attention
 from regard.nn.cells import AnyCell
-from regard.nn.embedding import Arrange, Embedding, as_it_stands
+from regard.nn.embedding import Arrange, Embedding, as_it_stands, build_embedding, vectors_note
 from regard.nn.encoders.encoder import Encoder, positions_read
 from regard.nn.encoders.layer_symbols import LayerSymbols
 from regard.nn.encoders.mean import MeanEncoder
@@ -26,7 +26,7 @@ from regard.nn.path import Replaces
 from regard.nn.recurrence import First
 from regard.nn.selections import Softmax
 from regard.nn.symbols import LookSymbols, MemorySymbols
-from regard.nn.vectors import read_vectors
+from regard.nn.vectors import Width, width_of
 from regard.parts import Dropout, Mistakes, Plan, Size, register
 
 Values = Literal["states", "inputs"]
@@ -57,12 +57,8 @@ class LevelOptions(parts.Settings):
 class WordsOptions(LevelOptions):
     """How to read the words of a sentence."""
 
-    embedding: Size = 200
-    """Size of the word vectors."""
-    vectors: str | None = None
-    """Text file of pretrained vectors, each line a word and its `embedding` numbers."""
-    freeze_vectors: bool = False
-    """Do not train the pretrained vectors."""
+    embedding: Width = 200
+    """Size of the word vectors, or pretrained ones."""
     word_dropout: Dropout = 0.0
     """Share of the words that are replaced by the unknown word in training."""
 
@@ -111,17 +107,8 @@ class HierarchicalEncoder(Encoder):
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> HierarchicalEncoder:
         words = options.words
-        vectors = None
-        if words.vectors is not None and read_files:
-            vectors = read_vectors(words.vectors, column.words, words.embedding)
-        embedding = Embedding(
-            column.size,
-            words.embedding,
-            dropout=words.dropout,
-            word_dropout=words.word_dropout,
-            vectors=vectors,
-            freeze=words.freeze_vectors,
-        )
+        embedding = build_embedding(words, column.words, read_files=read_files)
+        embedding.word_dropout = words.word_dropout
         reader = make_level(words, embedding)
         attention, size = None, reader.summary_size
         if options.attention is not None:
@@ -143,12 +130,6 @@ class HierarchicalEncoder(Encoder):
         for level in ("words", "sentences"):
             check_level(getattr(options, level), mistakes.at(level))
         words, here = options.words, mistakes.at("words")
-        if words.freeze_vectors and words.vectors is None:
-            here.add(
-                "freeze_vectors needs pretrained vectors.",
-                "freeze_vectors",
-                fix="Name their file in `vectors`.",
-            )
         if options.attention is None:
             if "values" in words.model_fields_set and words.cell is not None:
                 here.add(
@@ -183,7 +164,7 @@ class HierarchicalEncoder(Encoder):
             return level_width(sentences)
         words = options.words
         if words.cell is None or (options.attention is not None and words.values == "inputs"):
-            return int(words.embedding)
+            return width_of(words.embedding)
         return level_width(words)
 
     @classmethod
@@ -208,7 +189,7 @@ class HierarchicalEncoder(Encoder):
             f"j = 1 … S, m = 1 … N_j{arrows}     — w_jm: word m of sentence j",
             *_word_lines(options),
             *_sentence_lines(sentences),
-            f"— words: {_size_note(words)}vectors of {words.embedding}{_extras(words)}",
+            f"— words: {_size_note(words)}vectors of {width_of(words.embedding)}{_extras(words)}",
             f"— sentences: {_size_note(sentences)}vectors z_j{_extras(sentences)}",
         ]
 
@@ -324,7 +305,7 @@ def _size_note(options: Any) -> str:
 
 
 def _extras(options: Any) -> str:
-    vectors = f" from {options.vectors}" if getattr(options, "vectors", None) else ""
+    vectors = vectors_note(options) if hasattr(options, "embedding") else ""
     dropout = f", dropout {options.dropout}" if options.dropout else ""
     unknown = getattr(options, "word_dropout", 0)
     return vectors + dropout + (f", word dropout {unknown:.0%}" if unknown else "")

@@ -51,7 +51,7 @@ class SmoothedEncoder(TextEncoder):
     @classmethod
     def width(cls, options: Any) -> int | None:
         characters = 0 if options.characters is None else options.characters.size
-        return int(options.embedding + characters)
+        return int(options.width_of_vectors + characters)
 
     @classmethod
     def symbols(cls, options: Any) -> MemorySymbols:

@@ -102,7 +102,7 @@ class StoryEncoder(Encoder):
         def sentences(embedding: Embedding) -> Encoder:
             if options.sentence == "bag":
                 return BagEncoder(embedding, position=options.position)
-            return RecurrentEncoder(embedding, cell="gru", size=options.embedding // 2)
+            return RecurrentEncoder(embedding, cell="gru", size=options.width_of_vectors // 2)
 
         tables = [sentences(embedding) for embedding in embeddings]
         found = cls(
@@ -127,17 +127,17 @@ class StoryEncoder(Encoder):
                         option,
                         fix=f"Use sentence: bag, or leave {option} out.",
                     )
-            if options.embedding % 2:
+            if options.width_of_vectors % 2:
                 mistakes.add(
                     "sentence: recurrent has two directions with half the features each, so embedding must be even; "
-                    f"received {options.embedding}.",
+                    f"received {options.width_of_vectors}.",
                     "embedding",
-                    fix=f"Set  embedding: {options.embedding + 1}.",
+                    fix=f"Set  embedding: {options.width_of_vectors + 1}.",
                 )
 
     @classmethod
     def width(cls, options: Any) -> int | None:
-        return int(options.embedding)
+        return int(options.width_of_vectors)
 
     @classmethod
     def board(cls, options: Any) -> list[str]:
@@ -258,5 +258,5 @@ def _read_sentences(options: Any, age: str) -> list[str]:
         "←b_{l,j,N_j+1} = b_l←",
         f"a_lj = [→b_{{l,j,N_j}}; ←b_lj1] + {age}     — S − j: the age of sentence j",
         *layer.functions(),
-        f"— {options.embedding // 2} units in each direction",
+        f"— {options.width_of_vectors // 2} units in each direction",
     ]

@@ -158,7 +158,7 @@ def embedding_note(options: Any) -> str:
             else "a bidirectional LSTM"
         )
         spelled = f", χ_j: {characters.size} features of the characters, by {way}"
-    return f"vectors of {options.embedding}{vectors_note(options)}{spelled}{dropout}"
+    return f"vectors of {options.width_of_vectors}{vectors_note(options)}{spelled}{dropout}"
 
 
 def embedding_letters(options: Any) -> Letters:

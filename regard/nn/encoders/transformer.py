@@ -123,7 +123,7 @@ class TransformerEncoder(TextEncoder):
         )
         written = word_vector(options)
         characters = 0 if options.characters is None else options.characters.size
-        width = options.embedding + characters
+        width = options.width_of_vectors + characters
         return [
             f"j = 1 … S, m = 1 … S, l = 1 … {last}, η = 1 … {options.heads}     — η: the heads",
             first_line("h_0j", written, width, options, "x", "j"),

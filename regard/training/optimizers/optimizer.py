@@ -51,6 +51,16 @@ def fused(parameters: Sequence[nn.Parameter]) -> bool:
     return all(one.device.type in FUSED and one.is_floating_point() for one in parameters)
 
 
+def _without_decay(optimizer: Any) -> None:
+    """Give the parameters that must not decay (`decays` is False), such as fixed vectors, a group without decay."""
+    for group in list(getattr(optimizer, "param_groups", ())):
+        kept = [one for one in group["params"] if not getattr(one, "decays", True)]
+        if kept and group.get("weight_decay"):
+            group["params"] = [one for one in group["params"] if getattr(one, "decays", True)]
+            settings = {key: value for key, value in group.items() if key != "params"}
+            optimizer.add_param_group({**settings, "params": kept, "weight_decay": 0.0})
+
+
 def make_optimizer(network: nn.Module, options: Any, lr: float) -> Optimizer:
     """The optimizer of a network's parameters, from the options of an optimizer."""
     from torch.optim import Optimizer
@@ -59,6 +69,7 @@ def make_optimizer(network: nn.Module, options: Any, lr: float) -> Optimizer:
     if not parameters:
         raise RegardError("the network has no parameters to train: all are frozen.", where="training")
     made = options.part.make(options, parameters, lr)
+    _without_decay(made)
     if not isinstance(made, Optimizer):
         told = f"make returned a {type(made).__name__}, expected a torch.optim.Optimizer"
         raise RegardError(f"the optimizer {options.type}: {told}.")
