@@ -5,6 +5,7 @@ evaluate     the metrics of each output, and errors for those that cannot be com
 inference    a model, or an ensemble, on rows, as metrics need it
 streaming    a language model on a running text
 evaluation   the results
+settling     what decoders choose on dev after training
 comparing    several models on the same rows
 """
 
@@ -13,6 +14,7 @@ from regard.evaluation.evaluate import check_metrics, evaluate, wanted_metrics
 from regard.evaluation.evaluation import PLACE, Evaluation, check_by
 from regard.evaluation.inference import references
 from regard.evaluation.opening import measure, open_dataset, usual_split
+from regard.evaluation.settling import settle
 
 __all__ = [
     "PLACE",
@@ -24,6 +26,7 @@ __all__ = [
     "measure",
     "open_dataset",
     "references",
+    "settle",
     "usual_split",
     "wanted_metrics",
 ]

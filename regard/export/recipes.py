@@ -16,7 +16,7 @@ from regard.version import __version__
 
 WEIGHTS = ("spec.yaml", "columns.json", "model.safetensors")
 FORMAT = 1
-AT_ONCE = ("class", "classes")
+AT_ONCE = ("class", "classes", "set")
 
 
 def refused(model: Any, output: str) -> str:

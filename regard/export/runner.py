@@ -687,7 +687,7 @@ class Exported:
     def _at_once(
         self, found: Mapping[str, Array], rows: Sequence[Mapping[str, Any]], given: Mapping[str, Array]
     ) -> list[ExportedAnswer]:
-        """Labels, or tags of the positions of an input."""
+        """A label, several labels, or tags of the positions of an input."""
         recipe, logs, answers = self.description["output"], found["log_probabilities"], []
         classes = recipe["classes"]
         looks = {name.partition(".")[2]: found[name] for name in found if name.startswith("attention.")}
@@ -701,7 +701,18 @@ class Exported:
                     ExportedAnswer(" ".join(tags), total, tokens=tags, token_scores=scores.tolist())
                 )
                 continue
-            text, likely = classes[int(best)], np.exp(logs[place]).tolist()
+            if recipe["form"] == "set":
+                chosen, yes = found["chosen"][place].astype(bool), logs[place][:, 1]
+                text = recipe["separator"].join(
+                    one for one, given_it in zip(classes, chosen, strict=True) if given_it
+                )
+                score, likely = float(np.where(chosen, yes, logs[place][:, 0]).sum()), np.exp(yes).tolist()
+            else:
+                text, score, likely = (
+                    classes[int(best)],
+                    float(logs[place].max()),
+                    np.exp(logs[place]).tolist(),
+                )
             lengths = {
                 name: int(given.get(f"{name}.lengths", np.full(len(rows), part.shape[-1]))[place])
                 for name, part in looks.items()
@@ -709,7 +720,7 @@ class Exported:
             answers.append(
                 ExportedAnswer(
                     text,
-                    float(logs[place].max()),
+                    score,
                     probabilities=dict(zip(classes, likely, strict=True)),
                     attention={name: part[place][..., : lengths[name]] for name, part in looks.items()},
                     inputs=self._positions(row, lengths),

@@ -108,6 +108,11 @@ class Announcer:
         """That kernels compute from now on."""
         self.console.print(f"step {step}  the kernels are compiled and compute from here on", highlight=False)
 
+    def settled(self, lines: Sequence[str]) -> None:
+        """What decoders chose on dev."""
+        for line in lines:
+            self.console.print(escape(line), highlight=False)
+
     def scores(self, evaluation: Evaluation, dataset: Dataset, split: str, *, stepwise: bool) -> None:
         """stepwise: whether a decoder writes its answer step by step, and therefore searches."""
         figures = "   ".join(

@@ -22,7 +22,7 @@ from regard.data.sources import (
     with_group,
 )
 from regard.errors import PYTHON, Front, Message, Option, RegardError, Words
-from regard.evaluation import Evaluation, check_metrics, evaluate
+from regard.evaluation import Evaluation, check_metrics, evaluate, settle
 from regard.fitting.announcing import Announcer
 from regard.fitting.pair_columns import Sources
 from regard.fitting.pair_model import Note, refuse_model
@@ -339,6 +339,8 @@ class Experiment:
 
     def _finish(self, result: Result) -> None:
         self.model.eval()
+        if any(head.settles for head in self.model.network.decoders.values()):
+            self.announcer.settled(settle(self.model, self.dataset("dev")))
         scores: dict[str, Any] = {}
         examples: list[dict[str, Any]] = []
         others = [name for name in self.splits if name != "train"]

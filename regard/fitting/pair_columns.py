@@ -16,7 +16,7 @@ from regard.data.columns.spans import scheme_of
 from regard.data.readers import FileRows
 from regard.data.readers.layout import RANGE
 from regard.data.readers.reader import Field
-from regard.errors import NAME, Message, Option, RegardError, Setting, ShellCommand, Together
+from regard.errors import NAME, Message, Option, RegardError, Setting, ShellCommand, Together, Words
 from regard.fitting.pair_suggestions import suggested, wide_sides
 from regard.parts import part
 
@@ -53,6 +53,8 @@ class Chosen(NamedTuple):
     truth: Mapping[str, Mapping[str, Any]]
     numbers: frozenset[str] = frozenset()
     """Fields that hold lists of numbers."""
+    lists: frozenset[str] = frozenset()
+    """Fields that hold lists of texts."""
 
     @property
     def fields(self) -> list[str]:
@@ -73,13 +75,14 @@ def choose_columns(path: str, format: Any, source: Sources, target: str | None) 
         return Chosen(_input_names(fields), field, sides.columns, sides.truth)
     fields, field = _choice(path, format, found, given, target, table=opened.reader.delimited)
     for one in found:
-        if one.listed and one.name in (*fields, field):
-            raise _lists(one, path, of_targets=one.name == field)
+        if one.listed and one.name in fields:
+            raise lists_refused(one.name, one.example, path, of_targets=False)
     numbers = frozenset(one.name for one in found if one.numbers)
     series = {
         name: {"type": "series"} for name in fields if RANGE in name and name not in {f.name for f in found}
     }
-    return Chosen(_input_names(fields), field, series, {}, numbers)
+    lists = frozenset(one.name for one in found if one.listed)
+    return Chosen(_input_names(fields), field, series, {}, numbers, lists)
 
 
 def _input_names(fields: Sequence[str]) -> dict[str, str]:
@@ -94,13 +97,18 @@ def _input_names(fields: Sequence[str]) -> dict[str, str]:
     return made
 
 
-def _lists(field: Field, path: str, *, of_targets: bool) -> RegardError:
-    example = f", such as {field.example[:40]!r}" if field.example else ""
-    several = " There is no decoder for several labels of a row yet." if of_targets else ""
+def lists_refused(field: str, example: str, path: str, *, of_targets: bool) -> RegardError:
+    """The error for lists of texts, whose meaning is not known: a sequence, sentences, or several classes."""
+    shown = f", such as {example[:40]!r}" if example else ""
+    join = f"Join each list into one text{shown}."
+    several = Setting(f"outputs.{TARGET}.type", "multilabel")
+    other: tuple[Words, ...] = (" In a spec, an input of type document reads lists.",)
+    if of_targets:
+        other = (" If they name the classes of a row: ", several)
     return RegardError(
-        f"the column {field.name!r} contains lists, expected texts or numbers.",
+        f"the column {field!r} contains lists, expected texts or numbers.",
         where=path,
-        fix=f"Join each list into one text{example}.{several or ' In a spec, an input of type document reads lists.'}",
+        fix=Message(join, *other),
     )
 
 
@@ -245,19 +253,18 @@ def is_prose(values: Sequence[str]) -> bool:
     return attached > PROSE * len(values) and not is_code(values)
 
 
-def target_column(values: Sequence[str], place: str, unit: str = "") -> dict[str, Any]:
-    """A column of outputs: a label if few values repeat, a number, or text.
+def target_column(values: Sequence[str], unit: str = "") -> dict[str, Any]:
+    """A column of outputs: a label if few values repeat, several labels if values combine a few, a number, or text.
 
-    place   the setting of its type, for messages
-    unit    the unit that the user wants, if any
+    unit   the unit that the user wants, if any
     """
     digits = all(any(map(str.isdigit, value)) for value in values)
     commas = digits and any(is_decimal_comma(one) and not is_thousands(one) for one in values)
     reader = NumberColumn("target", decimal="comma" if commas else "point") if digits else None
     numbers = reader is not None and all(reader.check_value(value) is None for value in values)
     whole = all(value.strip().lstrip("+-").isdecimal() for value in values)
-    if not numbers:
-        _refuse_several(values, place)
+    if not numbers and (sign := separator_of(values)):
+        return {"type": "multilabel", **({} if sign == "|" else {"separator": sign})}
     if _is_label(values) and (whole or not numbers):
         return {"type": "label"}
     if numbers:
@@ -325,26 +332,16 @@ def strange_characters(rows: Sequence[Row], fields: Sequence[str]) -> str | None
     return None
 
 
-def _refuse_several(values: Sequence[str], place: str) -> None:
-    """Refuse values that name several classes at once: `sports;politics`."""
+def separator_of(values: Sequence[str]) -> str:
+    """The sign between the classes of values that name several at once: `sports;politics`; empty if they do not."""
     counts = Counter(value.strip() for value in values)
     for sign in SEPARATORS:
         parts = {value: [one.strip() for one in value.split(sign)] for value in counts}
         several = {value: found for value, found in parts.items() if len(found) > 1}
         shortest = 1 if sign in (";", "|") else 2  # other signs also occur within names, as in R&D
         if several and _are_classes(parts, several, len(values), shortest):
-            shown = next(iter(several))
-            raise RegardError(
-                f"the targets seem to name several classes at once, such as {shown!r} (separated by {sign!r}). "
-                "There is no decoder for several classes yet.",
-                where="target",
-                fix=Message(
-                    "Keep one class for each row. To take each combination as a class of its own: ",
-                    Setting(place, "label"),
-                    "; to write it as text: ",
-                    Setting(place, "text"),
-                ),
-            )
+            return sign
+    return ""
 
 
 def _are_classes(

@@ -196,6 +196,12 @@ def warnings_of(output: dict[str, Any], targets: Sequence[str]) -> list[Words]:
     """Inferred types that a user may not expect."""
     if len({value.strip() for value in targets}) == 1:
         return [f"All targets are {targets[0].strip()[:40]!r}: there is nothing to learn."]
+    if output["type"] == "multilabel":
+        sign = output.get("separator", "|")
+        shown = next((value for value in targets if sign in value), "")
+        as_label = Setting("outputs.target.type", "label")
+        told = f"Targets such as {shown[:40]!r} are read as several labels, separated by {sign!r}. "
+        return [Message(told, "To take each combination as one class:  ", as_label)] if shown else []
     if output["type"] == "label":
         alike = alike_labels(targets)
         return [] if alike is None else [alike]

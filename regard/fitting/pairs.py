@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.data.readers.reader import joined
+from regard.data.readers.row import readable
 from regard.data.readers.rows import reader_of, recognized
 from regard.data.sources.splits import with_group
 from regard.errors import Message, Option, RegardError, Setting, Words
@@ -20,6 +21,7 @@ from regard.fitting.pair_columns import (
     choose_columns,
     first_rows,
     is_code,
+    lists_refused,
     of_type,
     series_or_symbols,
     strange_characters,
@@ -124,7 +126,7 @@ def infer(
     targets = [row[chosen.target] for row in rows]
     wishes = _wishes(changes)
     inputs = {name: _input(name, field, rows, chosen, wishes) for name, field in chosen.inputs.items()}
-    output = _output(targets, chosen, wishes)
+    output = _output(targets, chosen, wishes, path)
     if "of" in output:  # it refers to the words as they stand
         inputs[output["of"]].pop("split", None)
     document: dict[str, Any] = {"name": name_of_file(path), "inputs": inputs, "outputs": {TARGET: output}}
@@ -194,7 +196,7 @@ def _options(type: str) -> Collection[str]:
     return () if known is None else known.Options.model_fields
 
 
-def _output(targets: Sequence[str], chosen: Chosen, wishes: Mapping[str, Any]) -> dict[str, Any]:
+def _output(targets: Sequence[str], chosen: Chosen, wishes: Mapping[str, Any], path: str) -> dict[str, Any]:
     """The column of the targets, of the type that the user, the format or the values determine."""
     first, wish = next(iter(chosen.inputs)), wishes.get(TARGET, {})
     wanted, known = wish.get("type"), chosen.columns.get(chosen.target, {})
@@ -206,6 +208,9 @@ def _output(targets: Sequence[str], chosen: Chosen, wishes: Mapping[str, Any]) -
         column = text_column(targets, wish.get("unit", ""))
     elif known:
         column = {**of_type(known["type"], first), **known}
+    elif chosen.target in chosen.lists:
+        example = " ".join(readable(targets[0]).split())
+        raise lists_refused(chosen.target, example, path, of_targets=True)
     elif chosen.target in chosen.numbers:
         column = series_or_symbols(targets)
         if column["type"] != "text":
@@ -220,7 +225,7 @@ def _output(targets: Sequence[str], chosen: Chosen, wishes: Mapping[str, Any]) -
                 ),
             )
     else:
-        column = target_column(targets, f"outputs.{TARGET}.type", wish.get("unit", ""))
+        column = target_column(targets, wish.get("unit", ""))
     column = with_spans(column, targets)
     return column if chosen.target == TARGET else {**column, "field": chosen.target}
 

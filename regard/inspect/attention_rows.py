@@ -30,4 +30,4 @@ def attention_rows(trace: Trace, name: str) -> AttentionRows:
         truth = trace.truth.get(name)
         return AttentionRows(tuple(trace.output), trace.attention[name], truth, trace.probabilities, outlined)
     names = several.names or tuple(f"glimpse {number}" for number in range(1, len(several.weights) + 1))
-    return AttentionRows(names, several.weights, several.truth, outlined=outlined)
+    return AttentionRows(names, several.weights, several.truth, several.probabilities, outlined)

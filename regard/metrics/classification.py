@@ -7,7 +7,7 @@ summed counts (with one label per row: the accuracy).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,25 +93,40 @@ def classification(
 class MacroF1(OutputMetric):
     """The unweighted mean of F1 over all labels that occur in the truth or the predictions."""
 
-    suits = ("label",)
+    suits = ("label", "multilabel")
 
     def statistics(self, predictions: Sequence[Any], references: References) -> Table:
         """(n, 3·C): for each label, whether it is predicted and correct, predicted, true; for the matching reference,
         if any."""
         pairs = zip(predictions, references, strict=True)
         truth = [prediction if prediction in row else row[0] for prediction, row in pairs]
-        labels = np.array(sorted({*predictions, *truth}))
-        predicted = np.array(predictions)[:, None] == labels  # (n, C)
-        true = np.array(truth)[:, None] == labels
+        mine, theirs = [labels_of(one) for one in predictions], [labels_of(one) for one in truth]
+        labels = {name: place for place, name in enumerate(sorted(set().union(*mine, *theirs)))}
+        predicted, true = _members(mine, labels), _members(theirs, labels)  # (n, C)
         return np.concatenate([predicted & true, predicted, true], axis=1).astype(np.float64)
 
     def value(self, sums: Table) -> float:
         right, predicted, true = sums.reshape(3, -1)  # (C,) each
         occurring = predicted + true > 0
+        if not occurring.any():
+            return 0.0
         return float((2.0 * right[occurring] / (predicted + true)[occurring]).mean())
 
     def describe(self, count: str) -> str:
         return f"F1, mean over labels that occur|refs:{count}"
+
+
+def labels_of(value: Any) -> set[str]:
+    """The labels of a value: one, or a list or set of several."""
+    return {value} if isinstance(value, str) else set(value)
+
+
+def _members(rows: Sequence[set[str]], labels: Mapping[str, int]) -> NDArray[np.bool_]:
+    """(n, C) whether a row has a label."""
+    table = np.zeros((len(rows), len(labels)), dtype=bool)
+    for row, several in enumerate(rows):
+        table[row, [labels[one] for one in several]] = True
+    return table
 
 
 def _label_score(right: int, predicted: int, true: int) -> LabelScore:

@@ -102,7 +102,12 @@ def _check_truth(
         )
 
 
-_TRUTHS = {"alignment": "true alignment", "places": "true regions", "facts": "supporting facts"}
+_TRUTHS = {
+    "alignment": "true alignment",
+    "places": "true regions",
+    "facts": "supporting facts",
+    "label_words": "words of each label",
+}
 
 
 _WORDS = {

@@ -29,12 +29,17 @@ def class_count(target: Tensor, weights: Tensor | None = None) -> Tensor:
 
 def class_weights(wanted: Mapping[str, float] | str | None, column: Any) -> Tensor | None:
     """(C,) weights of a column's classes, default 1; balanced: rows / (classes · rows of the class)."""
+    if isinstance(wanted, str):
+        total = torch.tensor(column.counts, dtype=torch.float32).clamp(min=1)
+        return total.sum() / (len(column.classes) * total)
+    return given_weights(wanted, column)
+
+
+def given_weights(wanted: Mapping[str, float] | None, column: Any) -> Tensor | None:
+    """(C,) the given weights of a column's classes, default 1."""
     if wanted is None:
         return None
-    classes, counts, name = column.classes, column.counts, column.name
-    if isinstance(wanted, str):
-        total = torch.tensor(counts, dtype=torch.float32).clamp(min=1)
-        return total.sum() / (len(classes) * total)
+    classes, name = column.classes, column.name
     unknown = [label for label in wanted if label not in classes]
     if unknown:
         raise RegardError(

@@ -333,13 +333,13 @@ def test_punctuation_is_split_off_prose_alone() -> None:
 
 
 @pytest.mark.parametrize("sign", [";", "|", ", ", "/"])
-def test_several_classes_in_one_value_are_asked_about(sign: str) -> None:
+def test_several_classes_in_one_value_are_several_labels(sign: str) -> None:
     classes = ["sports", "politics", f"sports{sign}politics", "music", f"music{sign}sports"]
     Path("a.tsv").write_text("".join(f"text {n}\t{classes[n % 5]}\n" for n in range(100)))
-    with pytest.raises(
-        RegardError, match=rf"several classes at once.*{sign.strip()}.*outputs=.*'type': 'label'"
-    ):
-        infer("a.tsv")
+    found = infer("a.tsv")
+    assert found.spec.outputs["target"].type == found.spec.decoder["target"].type == "multilabel"
+    assert found.spec.outputs["target"].separator == sign.strip() and found.spec.training.metric == "micro_f1"
+    assert "--set outputs.target.type=label" in said(found.warnings[0], COMMAND_LINE)
     assert infer("a.tsv", ["outputs.target.type=label"]).spec.outputs["target"].type == "label"
 
 

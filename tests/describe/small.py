@@ -131,6 +131,8 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
             found[name] = small_forest(column)
         elif part.type in ("label", "candidate"):
             found[name] = torch.tensor([2])
+        elif part.type == "multilabel":
+            found[name] = torch.randint(0, 2, (1, column.size)).double()
         elif part.type == "number":
             found[name] = torch.tensor([1.5]).double()
         elif part.type == "image":

@@ -20,6 +20,7 @@ from regard.nn.decoders import (
     FeedForwardDecoder,
     MachineDecoder,
     MemoryNetworkDecoder,
+    MultilabelDecoder,
     NumberDecoder,
     PointerDecoder,
     RecurrentDecoder,
@@ -88,6 +89,13 @@ def check_decoder(
         (memory,) = read_by(spec, decoder_name(spec, place)).values()
         found = decoder.predict(memories).log_probabilities[0].exp()
         same(board.all(f"p({y}_{memory.index})"), found, "p(y_j)")
+    elif isinstance(decoder, MultilabelDecoder):
+        answer, primes = decoder.predict(memories), "′" * place
+        same(board.all(f"p{primes}_k{primes}"), answer.log_probabilities[0, :, 1].exp(), "p_k")
+        written = read_by(spec, decoder_name(spec, place))
+        for number, (name, looks) in enumerate(answer.attention.items()):
+            weight = f"α{primes}{'′' * number}_k{primes}{written[name].index}"
+            same(board.all(weight), looks[0], weight)
     elif isinstance(decoder, NumberDecoder):
         answer = decoder.predict(memories)
         same(board("μ" + "′" * place), answer.value[0], "μ")
@@ -231,6 +239,8 @@ def test_so_do_the_boards_of_other_options(variant: list[str]) -> None:
         ("image-class", "2a / 3", "a / 2"),
         ("image-qa-attention", "r_3 = tanh", "r_3 = relu"),
         ("image-qa-attention", "[s′_t′; c′_t′]", "[s′_{t′−1}; c′_t′]"),
+        ("topics", "(1 − y_k) log", "y_k log"),
+        ("topics", "U_a q_k", "U_a q_1"),
         ("tagger-crf", "a_y[y_1] + ", ""),
         ("tagger-crf", " + z_y[y_S]", ""),
         ("parser-crf", " + g_y·u_yp", ""),

@@ -131,6 +131,12 @@ document-class encoder.words={"cell":null,"embedding":5} encoder.attention={"sco
 document-class encoder.attention={"select":"sigmoid"} encoder.sentences={"bidirectional":false,"first":"zero","size":4}
 document-class-hierarchical encoder.words.bidirectional=false encoder.words.cell=lstm
 document-class-hierarchical encoder.words={"cell":null,"embedding":5} encoder.sentences.cell=lstm
+topics decoder={"type":"multilabel","class_weights":"balanced"}
+topics decoder={"type":"multilabel","threshold":0.5,"attention":{"guide":2,"score":"general","select":"sparsemax"}}
+nli-words outputs={"labels":{"type":"multilabel"}} decoder={"type":"multilabel","attention":{"over":"premise"}}
+    metrics=["micro_f1"] training.metric=micro_f1
+nli-words outputs={"labels":{"type":"multilabel"}} decoder={"type":"multilabel","attention":{"score":"general"}}
+    metrics=["micro_f1"] training.metric=micro_f1
 tree-lstm encoder.structure=balanced encoder.compose=child-sum
 tree-lstm encoder.compose=child-sum
 tree-lstm encoder.structure=latent

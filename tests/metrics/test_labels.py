@@ -68,3 +68,14 @@ def test_macro_f1_forgives_a_row_any_of_its_truths() -> None:
     assert metrics.confidence_interval(output_metric("macro_f1"), PREDICTED, TRUTH).value == pytest.approx(
         (4 / 9 + 2 / 3) / 3
     )
+
+
+def test_several_labels_by_hand() -> None:
+    mine, truth = [["a", "b"], [], ["c"]], [{"a"}, set(), {"b", "c"}]
+    assert output_metric("micro_f1")(mine, truth).value == pytest.approx(2 * 2 / (3 + 3))
+    assert output_metric("macro_f1")(mine, truth).value == pytest.approx(
+        (1 + 0 + 1) / 3
+    )  # b: 0 right of 1 and 1
+    assert output_metric("exact")([["a"], ["b"]], [[["a"]], [["a", "b"]]]).value == 0.5
+    assert output_metric("micro_f1")([["a"]], [[["b"], ["a", "b"]]]).value == pytest.approx(2 / 3)
+    assert output_metric("macro_f1")([[]], [[[]]]).value == 0.0

@@ -21,7 +21,8 @@ def words(count: int, seed: int = 0) -> list[str]:
 
 
 def rows(count: int = 40) -> list[Row]:
-    """A word, its letters reversed in capitals, the alignment, whether it has an a, case of each letter."""
+    """A word, its letters reversed in capitals, the alignment, whether it has an a, which of a, b and c and where,
+    case of each letter."""
     made = []
     for word in words(count):
         n = len(word)
@@ -32,6 +33,8 @@ def rows(count: int = 40) -> list[Row]:
                     "target": " ".join(word[::-1].upper()),
                     "alignment": " ".join(f"{n - 1 - t}-{t}" for t in range(n)),
                     "topic": "yes" if "a" in word else "no",
+                    "letters": "|".join(letter for letter in "abc" if letter in word),
+                    "places": " ".join(f"{one}:{place}" for place, one in enumerate(word) if one in "abc"),
                     "tags": " ".join("V" if letter in "ae" else "C" for letter in word),
                 }
             )

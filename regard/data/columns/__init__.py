@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from regard.data.columns.facts import FactsColumn
     from regard.data.columns.image import ImageColumn
     from regard.data.columns.label import LabelColumn
+    from regard.data.columns.label_words import LabelWordsColumn
+    from regard.data.columns.multilabel import MultilabelColumn
     from regard.data.columns.number import NumberColumn
     from regard.data.columns.places import PlacesColumn
     from regard.data.columns.pointers import PointersColumn
@@ -48,6 +50,8 @@ __all__ = [
     "FactsColumn",
     "ImageColumn",
     "LabelColumn",
+    "LabelWordsColumn",
+    "MultilabelColumn",
     "NumberColumn",
     "PlacesColumn",
     "PointersColumn",

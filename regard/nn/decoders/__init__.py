@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from regard.nn.decoders.machine import MachineDecoder, Vectors
     from regard.nn.decoders.memory_network import MemoryNetworkDecoder, Supported
     from regard.nn.decoders.memory_retrieval import MemoryRetrievalDecoder
+    from regard.nn.decoders.multilabel import LabelSets, MultilabelDecoder
     from regard.nn.decoders.nodes import NodesDecoder
     from regard.nn.decoders.number import NumberDecoder, Numbers
     from regard.nn.decoders.output import Distilled, TextObjective
@@ -44,11 +45,13 @@ __all__ = [
     "Distilled",
     "FeedForwardDecoder",
     "LabelDecoder",
+    "LabelSets",
     "Labels",
     "LanguageDecoder",
     "MachineDecoder",
     "MemoryNetworkDecoder",
     "MemoryRetrievalDecoder",
+    "MultilabelDecoder",
     "NodesDecoder",
     "NumberDecoder",
     "Numbers",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -19,7 +19,7 @@ from regard.nn.memory import Memory
 from regard.nn.path import without_fast_paths
 from regard.nn.symbols import MemorySymbols
 from regard.parts import Dropout, Mistakes, Plan, Positive
-from regard.parts.contract import base, optional, required
+from regard.parts.contract import base, declared, optional, required
 from regard.trace import Potentials
 from regard.trace.prediction import Prediction
 
@@ -81,6 +81,7 @@ class Decoder(nn.Module):
     from_vocabulary   whether it writes units of a vocabulary, among them the unknown unit: words, not positions
     small      options for some thousand rows, which `regard train FILE` chooses
     warmup     number of updates over which the learning rate should rise at first, if `regard train FILE` chooses it
+    settles    whether it chooses something on dev after training, such as thresholds
     looks      number of looks of an answer; None: one for each output token
     reading    the attentions, by the name of the memory; None without attention
     by_words   the memories of sentences whose words are attended to
@@ -106,6 +107,7 @@ class Decoder(nn.Module):
     from_vocabulary: ClassVar[bool] = False
     small: ClassVar[Mapping[str, Any]] = {}
     warmup: ClassVar[int] = 0
+    settles: ClassVar[bool] = False
     looks: int | None = None
     reading: Reading | None
     by_words: tuple[str, ...] = ()
@@ -246,6 +248,14 @@ class Decoder(nn.Module):
             f"a {type(self).Options.type} decoder cannot score given outputs.",
             fix=Message("`", MEAN_LOSS, "` gives their mean loss."),
         )
+
+    @declared("settles")
+    def settle(self, rows: Iterable[tuple[Mapping[str, Memory], Any]]) -> str:
+        """Choose on dev what the loss does not train, such as thresholds; returns what was chosen, in one line.
+
+        rows   the memories and the true outputs of the batches of dev
+        """
+        return ""
 
     @required("after `predict` and `score`")
     def predictions(self, found: Any, column: Any, view: BatchView) -> list[Prediction]:

@@ -22,6 +22,7 @@ from regard.nn.decoders import (
     MachineDecoder,
     MemoryNetworkDecoder,
     MemoryRetrievalDecoder,
+    MultilabelDecoder,
     NodesDecoder,
     NumberDecoder,
     PointerDecoder,
@@ -77,6 +78,8 @@ def of_decoder(
         found: Binding = {name: torch.as_tensor(number).double() for name, number in numbers.items()}
         found |= {"y": target[0], "v_y": decoder.output.weight[0], "u_y": decoder.log_deviation.exp()}
         return found | of_label(decoder, given, symbols, truth)
+    if isinstance(decoder, MultilabelDecoder):
+        return of_multilabel(decoder, symbols, target, truth)
     found = {"V_y": decoder.output.weight, "b_y": decoder.output.bias}
     if isinstance(decoder, NodesDecoder):
         return found | {f"y_{j}": target.labels[0] + 1}
@@ -298,6 +301,27 @@ def of_tree(m: TreeDecoder, target: Any, j: str) -> Binding:
         }
     relations = 0 if m.relations is None else len(m.relations.weight)
     return found | {"N": relations, f"r_{j}": target.relations[0] + 1}
+
+
+def of_multilabel(
+    m: MultilabelDecoder, symbols: Mapping[str, MemorySymbols], target: Any, truth: Any
+) -> Binding:
+    found: Binding = {
+        "C": len(m.output.bias),
+        "v_yk": m.output.weight,
+        "b_yk": m.output.bias,
+        "y_k": target[0],
+    }
+    if m.class_weights is not None:
+        found["w_yk"] = m.class_weights.double()
+    if m.query is not None:
+        found["q_k"] = m.query
+    for place, name in enumerate(() if m.reading is None else m.reading.names):
+        primes = "′" * place
+        found |= of_attention(m.reading.attention(name), f"a{primes}")  # type: ignore[union-attr]
+        if m.guide:
+            found[f"a{primes}_k{symbols[name].index}"] = truth[name][0]
+    return found
 
 
 def of_label(
