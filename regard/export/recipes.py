@@ -39,6 +39,8 @@ def refused(model: Any, output: str) -> str:
     if model.network.trees:
         return "its encoder reads given trees."
     search = model.spec.search
+    if decoder.stepwise and search.constraint:
+        return "its outputs obey a constraint; the runner knows none; leave out search.constraint."
     if decoder.stepwise and search.method.part.exported(search.method) is None:
         return f"it searches by {search.method.type}; the runner searches greedily or with a beam; choose a beam."
     return ""

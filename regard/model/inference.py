@@ -30,6 +30,7 @@ from regard.trace.prediction import Prediction
 
 if TYPE_CHECKING:
     from regard.model.edits import Edit
+    from regard.nn.search.constrained import Constrained
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class BatchInference:
         trees   where to put the tree of the search, for a batch of one row
         """
         if not self.decoder.stepwise:
-            if others or prefix is not None:
+            if others or prefix is not None or self.spec.search.constraint:
                 self._check_stepwise()
             found = self.decoder.predict(self.memories, truth=self.truth)
             self._check_finite(getattr(found, "scores", None))
@@ -109,11 +110,39 @@ class BatchInference:
         keys = self.batch.rows if keys is None else keys
         search = make_search(self.spec.search, keys, seed=seed, prefix=forced)
         stepper = self.together(others)
-        if trees is None:
-            return search(stepper)
+        if self.spec.search.constraint:
+            obeying = self.obeying(stepper, forced)
+            found = search(obeying) if trees is None else self._traced(search, obeying, trees)
+            obeying.check(found, self.spec.search.method.part.named(self.spec.search.method))
+            return found
+        return search(stepper) if trees is None else self._traced(search, stepper, trees)
+
+    def _traced(self, search: Search, stepper: Stepper, trees: list[SearchTree]) -> Any:
         found, tree = search.traced(stepper)
         trees.append(tree)
         return found
+
+    def obeying(self, stepper: Stepper, prefix: Tokens | None = None) -> Constrained:
+        """The stepper, with steps that obey the constraints of the spec."""
+        from regard.nn.constraints.obeying import obeying
+
+        search, column = self.spec.search, self.column
+        if not self.decoder.from_vocabulary or not hasattr(column, "cutter"):
+            raise RegardError(
+                f"a constraint needs an output of type text; {self.output!r} is not.",
+                where="search.constraint",
+                fix="Leave the constraint out.",
+            )
+        copying = getattr(self.decoder, "copying", None)
+        copied = None if copying is None else self.batch[copying.source].verbatim.pieces
+        return obeying(
+            stepper,
+            search.constraint,
+            column,
+            limits_of(search, prefix),
+            unknown=not search.replace_unknown,
+            copied=copied,
+        )
 
     def given(self, others: Sequence[BatchInference] = ()) -> Any:
         """The targets of the batch in the form of the decoder's result."""
@@ -253,7 +282,7 @@ class BatchInference:
     def _check_stepwise(self) -> None:
         if not self.decoder.stepwise:
             raise RegardError(
-                "ensembles and prefixes need a decoder that writes its output step by step; "
+                "ensembles, prefixes and constraints need a decoder that writes its output step by step; "
                 f"that of {self.output!r}, {self.spec.decoder[self.output].type}, does not."
             )
 
@@ -294,10 +323,13 @@ def make_search(
     keys     a number for each input: a sample depends on the seed and on this number, not on the batch
     prefix   the beginning of every output
     """
-    limits = Limits(minimum=search.min_length, maximum=search.max_length, prefix=prefix)
-    request = Request(answers=search.n_best, limits=limits, seed=seed, keys=keys)
+    request = Request(answers=search.n_best, limits=limits_of(search, prefix), seed=seed, keys=keys)
     made: Search = search.method.part.make(search.method, request)
     return made
+
+
+def limits_of(search: SearchSpec, prefix: Tokens | None = None) -> Limits:
+    return Limits(minimum=search.min_length, maximum=search.max_length, prefix=prefix)
 
 
 def sample_keys(contents: Iterable[Mapping[str, str]]) -> list[int]:

@@ -58,6 +58,7 @@ class SearchOptions(TypedDict, total=False):
     top_k: int | None
     top_p: float | None
     replace_unknown: bool | None
+    constraint: Any
 
 
 class PredictOptions(SearchOptions, total=False):
@@ -132,10 +133,10 @@ class Model(AnyModel):
         record        what a trace holds beside the attention: "states" (gates and states of recurrent cells),
                       "beam" (the tree of the search), "times"; or a part of it, see `regard.model.recording`
         search        how a text is searched: `method`, `beam`, `length_penalty`, `n_best`, `min_length`,
-                      `max_length`, `temperature`, `top_k`, `top_p`, `replace_unknown`, and the options of your own
-                      search, as in the spec's `search`; default: from the spec. `n_best` is the number of answers
-                      in `alternatives`: of the search, or the most probable labels. `max_length=None`: the longest
-                      that the input's length allows. `seed` is that of all random draws; default:
+                      `max_length`, `temperature`, `top_k`, `top_p`, `replace_unknown`, `constraint`, and the options
+                      of your own search, as in the spec's `search`; default: from the spec. `n_best` is the number
+                      of answers in `alternatives`: of the search, or the most probable labels. `max_length=None`:
+                      the longest that the input's length allows. `seed` is that of all random draws; default:
                       `training.seed` of the spec. With `method="sample"`, the same input and seed give the same
                       answer, whatever else is in the call. Equal inputs in one call, and the `n_best` samples of
                       one input, are drawn independently.

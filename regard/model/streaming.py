@@ -8,11 +8,11 @@ from typing import Any
 import torch
 
 from regard.data.encoding import encode_rows
-from regard.model.inference import make_search, sample_keys
+from regard.model.inference import limits_of, make_search, sample_keys
 from regard.model.inputs import INPUT_REMEDY, Input
 from regard.model.model import Model
 from regard.nn.network import answering
-from regard.nn.search import Limits, growing
+from regard.nn.search import growing
 from regard.parts import faults_named
 from regard.trace.prediction import Prediction
 
@@ -41,8 +41,9 @@ def stream_answer(
         inference = model.inference(rows.batch([0]), name)
         keys = sample_keys([rows.raw(0)]) if model.spec.search.method.part.draws else [0]
         search: Any = make_search(model.spec.search, keys, seed=model.spec.training.seed)
-        limits = Limits(minimum=model.spec.search.min_length, maximum=model.spec.search.max_length)
-        stepper = inference.stepper()
+        limits, stepper = limits_of(model.spec.search), inference.stepper()
+        if model.spec.search.constraint:
+            stepper = inference.obeying(stepper)
         shown, found = "", None
         for found in growing(stepper, search.choice(1), limits.of(stepper)):
             text = inference.answers(found, trace=False)[0].text

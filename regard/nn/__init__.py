@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from regard.nn.attention_check import check_attention
     from regard.nn.cells import AnyCell, Cell, GRUCell, LSTMCell, RNNCell, make_cell
     from regard.nn.composers import AnyComposer, Composer, make_composer
+    from regard.nn.constraints import Automaton, Constraint, Spelling
     from regard.nn.decoders import (
         BatchView,
         CRFDecoder,
@@ -66,11 +67,13 @@ __all__ = [
     "AnyStore",
     "Attention",
     "AttentionScore",
+    "Automaton",
     "BagEncoder",
     "BatchView",
     "CRFDecoder",
     "Cell",
     "Composer",
+    "Constraint",
     "ConvolutionalEncoder",
     "ConvolutionalSpelling",
     "Decoder",
@@ -109,6 +112,7 @@ __all__ = [
     "Search",
     "Selection",
     "SpelledEmbedding",
+    "Spelling",
     "Step",
     "Stepper",
     "StepwiseDecoder",

@@ -64,9 +64,12 @@ class Step:
     looks    (B, K, S) attention weights, by the memory's name
     allowed  (B, K, V) the choices that can still lead to a valid output; None: all. Like limits, it excludes
              choices from the search and leaves their probabilities as they are
+    missing  (B, K) and (B, K, V): the tokens that a constraint with banks still needs, before and after each choice;
+             a beam keeps hypotheses apart by these numbers
     """
 
     logits: Tensor
     state: StepState
     looks: Mapping[str, Tensor]
     allowed: Tensor | None = None
+    missing: tuple[Tensor, Tensor] | None = None

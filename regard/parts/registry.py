@@ -38,6 +38,7 @@ KINDS = {
     "encoder": "regard.nn.encoders",
     "decoder": "regard.nn.decoders",
     "search": "regard.nn.search",
+    "constraint": "regard.nn.constraints",
     "metric": "regard.metrics",
     "drawing": "regard.inspect.drawings",
     "optimizer": "regard.training.optimizers",

@@ -323,6 +323,18 @@ class SearchSpec(Section):
     default number of units that `generate` draws (200 if unset)."""
     replace_unknown: bool = False
     """Replace unknown words in the output by the most attended source word."""
+    constraint: tuple[Annotated[Any, one_of("constraint")], ...] = ()
+    """Conditions that every output obeys, one or several: `{type: must, phrases: [dog]}`, `{type: regex, pattern:
+    '[a-z ]+'}`."""
+
+    @field_validator("constraint", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return () if value is None else value if isinstance(value, list | tuple) else (value,)
+
+    @field_serializer("constraint")
+    def _with_type(self, value: Any) -> Any:
+        return as_data(value, unset=True)
 
     @model_validator(mode="after")
     def _possible(self) -> SearchSpec:
@@ -334,6 +346,9 @@ class SearchSpec(Section):
             )
         if refused := search.refused(self.method, self.n_best):
             raise ValueError(refused)
+        for one in self.constraint:
+            if refused := one.part.refused(one):
+                raise ValueError(refused)
         if self.max_length is not None and self.min_length > self.max_length:
             raise ValueError(f"min_length {self.min_length} is more than max_length {self.max_length}.")
         return self

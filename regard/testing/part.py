@@ -41,6 +41,7 @@ LAYERS: dict[str, Callable[[PartReport, Any], None]] = {
     "store": stores.check_store,
     "network": stores.check_network,
     "search": searches.check_search,
+    "constraint": searches.check_constraint,
     "optimizer": training.check_optimizer,
     "schedule": training.check_schedule,
     "curriculum": training.check_curriculum,

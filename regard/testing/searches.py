@@ -1,4 +1,4 @@
-"""Checks of searches, on a decoder whose probabilities are known: a chain of words."""
+"""Checks of searches and constraints, on a decoder whose probabilities are known: a chain of words."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import END
+from regard.data.columns.vocabulary import SPECIAL
+from regard.data.columns.writing import of_characters
+from regard.nn.constraints import Automaton, Spelling
+from regard.nn.constraints.table import tabulated
 from regard.nn.memory import Memory
-from regard.nn.search import Hypotheses, Limits, Request, Stepper
+from regard.nn.search import Beam, Greedy, Hypotheses, Limits, Request, Stepper
+from regard.nn.search.constrained import Constrained
 from regard.nn.stepping import Step
 from regard.testing.report import PartReport, Stop
 
@@ -99,3 +104,40 @@ def _check_output(report: PartReport, found: Hypotheses, row: int) -> None:
     scored = float(found.scores[row, 0])
     right = abs(scored - total) < 1e-3
     report.is_true("__call__", right, f"the log-probability {total:.4f} as the score", f"{scored:.4f}")
+
+
+def check_constraint(report: PartReport, options: Any) -> None:
+    """Outputs of a chain of characters obey the automata, whatever the search."""
+    characters = "ab 1é"
+    with report.calling("make", "a constraint"):
+        constraint = options.part.make(options)
+    with report.calling("automata", "automata"):
+        automata = list(constraint.automata(Spelling()))
+    if not automata or not all(isinstance(one, Automaton) for one in automata):
+        report.add("automata", "one Automaton or more", repr(automata))
+        raise Stop
+    size, last = WORDS, MAXIMUM
+    with report.calling("automata", "automata that read characters"):
+        table = tabulated(
+            automata,
+            [constraint.banked] * len(automata),
+            of_characters(characters, marked=False),
+            range(len(SPECIAL), size),
+            size=size,
+            end=END,
+            steps=last,
+        )
+    again = [one.accepts_text("ab") for one in automata] == [one.accepts_text("ab") for one in automata]
+    report.is_true("automata", again, "automata without a memory of their own", "another answer")
+    if int(table.needed[0]) <= last:
+        plain = stepper()
+        bound = Constrained(plain, table, torch.full_like(plain.lengths, last))
+        for search in (Greedy(Limits(maximum=last)), Beam(3, limits=Limits(maximum=last))):
+            found = search(bound)
+            for row in range(len(LENGTHS)):
+                text = "".join(characters[one - len(SPECIAL)] for one in found.content(row))
+                obeyed = all(one.accepts_text(text) for one in automata)
+                report.is_true("automata", obeyed, "automata that accept what a search writes", repr(text))
+    with report.calling("described", "a text"):
+        told = options.part.described(options)
+    report.is_true("described", isinstance(told, str) and bool(told), "a text", repr(told))

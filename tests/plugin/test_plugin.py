@@ -34,6 +34,7 @@ PARTS = {
     "metric": "amount_error",
     "optimizer": "scaled",
     "search": "brief",
+    "constraint": "even",
 }
 """The parts of the model `gauge`, by kind."""
 REGISTERED = re.compile(r'^@regard\.register\("(\w+)", "([\w-]+)"\)$', re.MULTILINE)

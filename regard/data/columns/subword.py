@@ -6,12 +6,15 @@ import base64
 import io
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from regard.data.columns.casing import mark_case_within, restore_case_within
 from regard.data.columns.marks import CAPITAL, ESCAPE, SPACE, UPPER, escape, unescape
 from regard.data.columns.vocabulary import SPECIAL, Unit, Vocabulary
 from regard.errors import RegardError
+
+if TYPE_CHECKING:
+    from regard.data.columns.writing import Writing
 
 Algorithm = Literal["bpe", "unigram"]
 
@@ -92,6 +95,11 @@ class Subwords(Unit):
 
     def plain(self, text: str) -> str:
         return " ".join(text.split())
+
+    def writing(self, pieces: Sequence[str]) -> Writing:
+        from regard.data.columns.writing import of_subwords
+
+        return of_subwords(pieces, marked=self.marked)
 
     def learned(self) -> dict[str, Any]:
         return {"model": base64.b64encode(self.model).decode("ascii")}

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 from unicodedata import category
 
 import numpy as np
@@ -20,6 +20,9 @@ from regard.data.batch import BEGIN, END, PAD, UNKNOWN
 from regard.data.columns.casing import mark_case, restore_case
 from regard.data.columns.marks import JOINER, escape, unescape
 from regard.data.ragged import Array
+
+if TYPE_CHECKING:
+    from regard.data.columns.writing import Writing
 
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
 """How the four special ids are shown, in numeric order."""
@@ -45,6 +48,10 @@ class Unit(ABC):
     def show(self, piece: str) -> str:
         """A piece as the label of an axis."""
         return piece
+
+    def writing(self, pieces: Sequence[str]) -> Writing | None:
+        """The characters that each piece adds to a text; None if they are not known piece by piece."""
+        return None
 
 
 class Words(Unit):
@@ -84,6 +91,11 @@ class Words(Unit):
 
     def plain(self, text: str) -> str:
         return " ".join(text.split())
+
+    def writing(self, pieces: Sequence[str]) -> Writing:
+        from regard.data.columns.writing import of_words
+
+        return of_words(pieces, punctuation=self.punctuation, marked=self.marked)
 
 
 class WithLineEnds(Unit):
@@ -158,6 +170,11 @@ class Characters(Unit):
 
     def show(self, piece: str) -> str:
         return {" ": "␣", "\n": "⏎"}.get(piece, piece)
+
+    def writing(self, pieces: Sequence[str]) -> Writing:
+        from regard.data.columns.writing import of_characters
+
+        return of_characters(pieces, marked=self.marked)
 
 
 class Bytes(Unit):

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from regard.errors import RegardError
 from regard.nn.path import faster
+from regard.nn.search.banks import shared_among_banks, with_missing
 from regard.nn.search.hypotheses import BackPointers, Finished, Hypotheses, Unfinished
 from regard.nn.search.search import Request, Search
 from regard.nn.search.stepper import (
@@ -135,10 +136,14 @@ class Beam(Search):
                 dead = ~normalizer.isfinite()  # prefixes that no token can continue
                 gained = gained.masked_fill(dead, -torch.inf)
                 best = best.masked_fill(dead.unsqueeze(-1), -torch.inf)
+            ranks = None
+            if step.missing is not None:
+                best, words, ranks = with_missing(step.logits, best, words, step.missing, self.size)
+                best = best.masked_fill(~normalizer.isfinite().unsqueeze(-1), -torch.inf)
             if endings is not None:
-                endings += self._endings(best, words, gained, bounds, t)
+                endings += self._endings(best, words, gained, bounds, t, ranks)
             live, parents, words, finished, done = self.advance(
-                best, words, gained, finished, done, bounds, t
+                best, words, gained, finished, done, bounds, t, ranks
             )
             ended = int(done.sum())
             paths.keep(unfinished, words, parents, live, step.looks)
@@ -161,12 +166,11 @@ class Beam(Search):
         return paths, finished
 
     def _endings(
-        self, best: Tensor, words: Tensor, gained: Tensor, bounds: Bounds, step: int
+        self, best: Tensor, words: Tensor, gained: Tensor, bounds: Bounds, step: int, banks: Tensor | None
     ) -> Iterator[Ending]:
         """The hypotheses about the first source that end at a step."""
-        scores, slots, tokens = (
-            one[0].tolist() for one in best_continuations(best, words, gained, 2 * self.size)
-        )
+        found = self._continuations(best, words, gained, banks)
+        scores, slots, tokens = (one[0].tolist() for one in found)
         for score, slot, token in list(zip(scores, slots, tokens, strict=True))[: self.size]:
             if token == bounds.end and score > -torch.inf:
                 yield step, slot, score
@@ -180,15 +184,28 @@ class Beam(Search):
         done: Tensor,
         bounds: Bounds,
         t: int | Tensor,
+        banks: Tensor | None = None,
     ) -> tuple[Tensor, Tensor, Tensor, Finished, Tensor]:
         """The prefixes after a step, their parents and tokens, the finished hypotheses,
-        and the sources that are done."""
-        scores, parents, words = best_continuations(best, words, gained, 2 * self.size)
+        and the sources that are done.
+
+        banks   (B, K, C) the bank of each candidate: the beam is shared among the banks
+        """
+        scores, parents, words = self._continuations(best, words, gained, banks)
         finished = self._finish(finished, scores, parents, (words == bounds.end) & ~done.unsqueeze(1), t)
-        live, parents, words = self._prune(scores, parents, words, bounds.end)
+        prune = self._prune if banks is None else self._prune_in_order
+        live, parents, words = prune(scores, parents, words, bounds.end)
         hopeless = live[:, 0] / self._penalty(t) <= finished.normalized[:, self.best - 1]
         done = done | (finished.full & hopeless) | (live[:, 0] == -torch.inf) | bounds.ended(t)
         return live, parents, words, finished, done
+
+    def _continuations(
+        self, best: Tensor, words: Tensor, gained: Tensor, banks: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The 2K best candidates, best first; of each bank in turn if there are banks."""
+        if banks is None:
+            return best_continuations(best, words, gained, 2 * self.size)
+        return shared_among_banks(best, words, gained, banks, 2 * self.size)
 
     def _finish(
         self, finished: Finished, scores: Tensor, parents: Tensor, ended: Tensor, step: int | Tensor
@@ -206,4 +223,15 @@ class Beam(Search):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The K best candidates that continue. At most K of the 2K candidates end, so there are K of them."""
         live, order = scores.masked_fill(tokens == end, -torch.inf).topk(self.size, 1)
+        return live, parents.gather(1, order), tokens.gather(1, order)
+
+    def _prune_in_order(
+        self, scores: Tensor, parents: Tensor, tokens: Tensor, end: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The first K candidates that continue, best first."""
+        gone = (tokens == end) | (scores == -torch.inf)
+        order = gone.to(torch.uint8).argsort(dim=1, stable=True)[:, : self.size]
+        live = scores.masked_fill(gone, -torch.inf).gather(1, order)
+        live, by_score = live.sort(dim=1, descending=True, stable=True)
+        order = order.gather(1, by_score)
         return live, parents.gather(1, order), tokens.gather(1, order)
