@@ -110,6 +110,15 @@ POINTS = (
 )
 CORNERS = ("1 2 4 3", "1 2 3 4", "1 2 3", "1 2 4", "1 3 4 2", "1 2 3")
 
+RECORDS = (
+    "name=The cat|saw=Ann, Bob|kind=a dog",
+    '{"kind": "cafe\u0301 cat", "name": "The dog", "age": 3}',
+    "saw=é|name=ﬁne dogs",
+    '{"name": "Ann", "at": {"home": "the dog", "work": null}, "kind": ["a", "cat"]}',
+    "kind=cat|saw=dog",
+    "name=the cat|age=3",
+)
+
 SIGNALS = ("011 101 _ _", "111 _", "000 001 010 _ _", "110 100 _ _ _", "101 _ _", "100 011 _")
 
 
@@ -164,6 +173,7 @@ def _row(number: int) -> dict[str, str]:
         "points": POINTS[number],
         "others": POINTS[number - 1],
         "corners": CORNERS[number],
+        "record": RECORDS[number],
         "level": str(1 + number // 2),
         "signals": SIGNALS[number],
         "noise": " ".join(SIGNALS[number].split()[::-1]),

@@ -115,6 +115,17 @@ class SeenSeries(Seen):
 
 
 @dataclass(frozen=True, eq=False)
+class SeenTable(Seen):
+    """A table: `names` are the fields of its S cells, whose values are the pieces of the input."""
+
+    kind: ClassVar[str] = "table"
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(map(str, self.names)))
+
+
+@dataclass(frozen=True, eq=False)
 class SeenPoints(Seen):
     """points (S, 2) in the plane; each is a position that can be attended to."""
 

@@ -39,7 +39,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["predict", "RUN", "abc", "-o", "/proc/x"], "/proc/x"),
         (["predict", "RUN", "-f", "/dev/full/x"], "there is no such file"),
         (["predict", "RUN", "-f", "nulls.jsonl"], "nulls.jsonl:1: source is missing."),
-        (["predict", "RUN", "-f", "objects.jsonl"], "objects.jsonl:1: the row has an object in source"),
+        (["predict", "RUN", "-f", "objects.jsonl"], "objects.jsonl:1: source has an object, expected text"),
         (["predict", "RUN", "-f", "lists.jsonl"], "lists.jsonl:1: source has a list, expected text."),
         (["predict", "RUN", "a" * 5000], "more than max_length"),
         (["describe", "x" * 300], "error"),

@@ -16,6 +16,7 @@ from regard.data.batch import BEGIN, UNLABELED, Batch, Forest, Sentences, Span, 
 from regard.data.columns.stream import span as as_span
 from regard.data.columns.verbatim import verbatim
 from regard.data.media import Images, Series, Videos
+from regard.data.table_cells import TableCells
 from regard.model.building import build_network
 from regard.model.counting import _fitted
 from regard.nn.decoders import PointerDecoder, WordByWordDecoder
@@ -32,6 +33,7 @@ SMALL = {
     "channels": [3, 4, 5],
     "slots": 5,
     "width": 3,
+    "fields": 3,
 }
 """Sizes by name of the option, wherever it occurs."""
 OTHERWISE = {
@@ -154,6 +156,10 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
             ids = torch.randint(4, column.words.size, (1, LENGTH, 5))
             ids[0, 1, 3:] = 0
             found[name] = small_sentences(ids, column)
+            if part.type == "table":
+                found[name] = TableCells(
+                    **vars(found[name]), names=torch.randint(1, len(column.names), (LENGTH,))
+                )
     return Batch(found, (0,))
 
 

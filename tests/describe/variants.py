@@ -70,6 +70,9 @@ translation-luong attention.feed=false
 summary-hierarchical attention.level=words attention.score=general decoder.copy=false metrics=["exact"]
 summary-hierarchical encoder.words.values=inputs encoder.sentences.values=inputs encoder.sentences.bidirectional=false
 image-qa-attention decoder.caption={"type":"feed-forward","order":2,"size":6,"embedding":4}
+table-text encoder.layers=2 encoder.words={"cell":"gru","size":3,"embedding":4}
+table-text encoder.words={"cell":"lstm","size":3,"embedding":4,"values":"inputs","bidirectional":false}
+    attention={"level":"both","state":"current"} decoder.copy=true metrics=["exact"]
 headline decoder.order=3 encoder.window=1 attention={"guide":0.5} decoder.label_smoothing=0.1
 translation-no-attention encoder={"type":"smoothed","embedding":5,"parents":{"size":3}}
     decoder={"type":"feed-forward","order":2,"size":6,"embedding":4,"attention":{"score":"additive","select":"sparsemax"}}

@@ -33,6 +33,7 @@ FIELDS = {
     "series": "series",
     "story": "story",
     "stream": "running",
+    "table": "record",
     "tags": "tags",
     "text": "source",
     "tree": "tree",

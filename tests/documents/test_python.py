@@ -55,6 +55,10 @@ def documents() -> Names:
     return {"model": built("document-class")}
 
 
+def tables() -> Names:
+    return {"model": built("table-text")}
+
+
 def nothing() -> Names:
     return {}
 
@@ -135,6 +139,7 @@ PREPARED: dict[str, Callable[[], Names]] = {
     "Looking at segments": segments,
     "Questions about stories": stories,
     "Documents": documents,
+    "Tables and graphs": tables,
     "Two texts: does one follow from the other?": nothing,
     "Pictures": pictures,
     "Speech": speech,

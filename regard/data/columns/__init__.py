@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from regard.data.columns.spelled import SpelledTextColumn
     from regard.data.columns.story import StoryColumn
     from regard.data.columns.stream import StreamColumn
+    from regard.data.columns.table import TableColumn
     from regard.data.columns.tags import TagsColumn
     from regard.data.columns.text import TextColumn
     from regard.data.columns.tree import TreeColumn
@@ -61,6 +62,7 @@ __all__ = [
     "SpelledTextColumn",
     "StoryColumn",
     "StreamColumn",
+    "TableColumn",
     "TagsColumn",
     "TextColumn",
     "TreeColumn",

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.data.columns.column import Column
+from regard.data.columns.document import BREAK
 from regard.data.ragged import Array, Ragged
 from regard.data.readers.row import LISTED
 from regard.errors import RegardError
@@ -84,7 +85,7 @@ class AlignmentColumn(Column):
     def check_beside(self, encoded: Array, beside: Mapping[str, Array]) -> str | None:
         links = encoded.reshape(-1, 2)  # (links, 2)
         for side, name in enumerate(self.of):
-            length = int(np.size(beside[name]))
+            length = _encoded_positions(beside[name])
             if len(links) and int(links[:, side].max()) >= length:
                 source, target = links[int(links[:, side].argmax())]
                 return f"has the link {source}-{target}, but {name} has {length} tokens (0 to {length - 1})"
@@ -125,7 +126,15 @@ class AlignmentColumn(Column):
         return {"field": self.field, "of": list(self.of)}
 
 
+def _encoded_positions(encoded: Array) -> int:
+    """Number of positions of a row: its cells or nodes, if it consists of such, or else its units."""
+    values = np.reshape(encoded, -1)
+    ended = len(values) > 0 and values[-1] == BREAK
+    return int(np.count_nonzero(values == BREAK)) if ended else len(values)
+
+
 def _positions(collated: Any) -> int:
     """Number of positions of the longest row of a batch; 1 for a value that is not a sequence (label, number)."""
-    ids = getattr(collated, "ids", None)
-    return 1 if ids is None else int(ids.shape[1])
+    found = getattr(collated, "ids", None)
+    found = getattr(collated, "mask", None) if found is None else found
+    return 1 if found is None else int(found.shape[1])

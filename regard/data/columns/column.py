@@ -15,7 +15,7 @@ from regard import parts
 from regard.data.batch import Evidence, Forest, Sentences, Span, SpanLabels, Tokens, Trees
 from regard.data.media import Images, Places, Series, Videos
 from regard.data.ragged import Array, Ragged
-from regard.data.readers.row import LISTED
+from regard.data.readers.row import LISTED, OBJECT
 from regard.errors import RegardError
 from regard.parts import Mistakes, Plan, Settings
 from regard.parts.contract import base, declared, optional, required
@@ -96,6 +96,8 @@ class Column(ABC):
     """Dtype of an encoding in the cache; unused if the column is not `cached`."""
     listed: ClassVar[bool] = False
     """Whether a value may be a list of texts (`regard.data.readers.row`)."""
+    objects: ClassVar[bool] = False
+    """Whether a value may be an object in JSON (`regard.data.readers.row`)."""
     is_text: ClassVar[bool] = False
     """Whether a value is a text as people write it, which `pieces` cuts into its units."""
     names_files: ClassVar[bool] = False
@@ -214,6 +216,8 @@ class Column(ABC):
             return "is missing"
         if not self.listed and LISTED in value:
             return "is an empty list" if value == LISTED else "has a list, expected text"
+        if not self.objects and OBJECT in value:
+            return "has an object, expected text"
         return None if value.strip() else "is empty"
 
     def unknown_units(self, value: str) -> list[str]:

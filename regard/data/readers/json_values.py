@@ -7,7 +7,7 @@ from typing import Any
 
 from regard.data.image_values import stored_picture
 from regard.data.readers.reader import Field
-from regard.data.readers.row import LISTED, Row, listed_texts, listed_turns
+from regard.data.readers.row import LISTED, Row, listed_texts, listed_turns, object_text
 
 
 def dig(record: Mapping[str, Any], field: str) -> Any:
@@ -89,8 +89,8 @@ def has_half_pair(text: str) -> bool:
 def row_of(
     record: Mapping[str, Any], fields: Sequence[str], *, file: str, line: int, source: str = ""
 ) -> Row:
-    """The fields of a record as text; null is missing. Objects, bytes other than images, and lists other than of
-    numbers or texts make a bad row."""
+    """The fields of a record as text; null is missing. Bytes other than images, and lists other than of numbers, texts
+    or objects make a bad row. An object is JSON, which only the columns of `objects` accept."""
     values: dict[str, str] = {}
     for field in fields:
         value = dig(record, field)
@@ -101,6 +101,7 @@ def row_of(
         text = listed_texts(value) if text is None else text
         text = listed_turns(value) if text is None else text
         text = stored_picture(value) if text is None else text
+        text = object_text(value) if text is None else text
         problem = None
         if text is None:
             kind = "an object" if isinstance(value, Mapping) else f"a {type(value).__name__}"

@@ -12,6 +12,8 @@ from regard.errors import RegardError, Words
 
 LISTED = "\ufdd0"
 """Follows each text of a list. This code point is a Unicode noncharacter, reserved for internal use."""
+OBJECT = "\ufdd1"
+"""Follows an object, or a list of objects, in JSON; a noncharacter too."""
 WITHIN = "\x1f"
 """Separates the words of a text that is a list itself. It is white space to `str.split`."""
 
@@ -140,6 +142,17 @@ def listed_turns(value: Any) -> str | None:
         return None
     turns = all("text" in one or "speaker" in one for one in value)
     return f"{json.dumps(value, ensure_ascii=False)}{LISTED}" if turns else None
+
+
+def object_text(value: Any) -> str | None:
+    """An object, or a list of objects, as JSON, for the columns that read `objects`; None for anything else."""
+    several = isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value)
+    if not several and not isinstance(value, Mapping):
+        return None
+    try:
+        return f"{json.dumps(value, ensure_ascii=False)}{OBJECT}"
+    except (TypeError, ValueError):
+        return None  # bytes, for instance
 
 
 def _words(value: Any) -> str | None:

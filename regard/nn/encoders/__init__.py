@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from regard.nn.encoders.shared import SharedEncoder
     from regard.nn.encoders.smoothed import SmoothedEncoder
     from regard.nn.encoders.story import StoryEncoder
+    from regard.nn.encoders.table import TableEncoder
     from regard.nn.encoders.text import (
         ParentedEncoder,
         TextEncoder,
@@ -45,6 +46,7 @@ __all__ = [
     "SharedEncoder",
     "SmoothedEncoder",
     "StoryEncoder",
+    "TableEncoder",
     "TextEncoder",
     "TreeEncoder",
     "VectorsEncoder",

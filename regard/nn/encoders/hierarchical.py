@@ -106,10 +106,7 @@ class HierarchicalEncoder(Encoder):
 
     @classmethod
     def build(cls, options: Any, column: Any, *, read_files: bool = True) -> HierarchicalEncoder:
-        words = options.words
-        embedding = build_embedding(words, column.words, read_files=read_files)
-        embedding.word_dropout = words.word_dropout
-        reader = make_level(words, embedding)
+        reader = make_words(options.words, column, read_files=read_files)
         attention, size = None, reader.summary_size
         if options.attention is not None:
             width: int = getattr(reader, "key_size", reader.value_size)
@@ -127,9 +124,9 @@ class HierarchicalEncoder(Encoder):
                 "values",
                 fix="Add an attention over this input, or leave values out.",
             )
-        for level in ("words", "sentences"):
-            check_level(getattr(options, level), mistakes.at(level))
         words, here = options.words, mistakes.at("words")
+        check_level(words, here)
+        check_level(options.sentences, mistakes.at("sentences"))
         if options.attention is None:
             if "values" in words.model_fields_set and words.cell is not None:
                 here.add(
@@ -187,17 +184,17 @@ class HierarchicalEncoder(Encoder):
         arrows = ", d ∈ {→, ←}" if both else ""
         return [
             f"j = 1 … S, m = 1 … N_j{arrows}     — w_jm: word m of sentence j",
-            *_word_lines(options),
+            *word_lines(options.words, options.attention),
             *_sentence_lines(sentences),
-            f"— words: {_size_note(words)}vectors of {width_of(words.embedding)}{_extras(words)}",
-            f"— sentences: {_size_note(sentences)}vectors z_j{_extras(sentences)}",
+            f"— words: {size_note(words)}vectors of {width_of(words.embedding)}{extras(words)}",
+            f"— sentences: {size_note(sentences)}vectors z_j{extras(sentences)}",
         ]
 
     @classmethod
     def letters(cls, options: Any) -> Letters:
         found: Letters = {"words.embedding.weight": "E_x", "query": "q_w"}
         if options.words.cell is not None:
-            found |= under("words.layers.0", _word_layer(options.words).letters())
+            found |= under("words.layers.0", word_layer(options.words).letters())
         if options.sentences.cell is not None:
             found |= under("sentences.layers.0", _sentence_layer(options.sentences).letters())
         if options.attention is not None:
@@ -269,6 +266,13 @@ class HierarchicalEncoder(Encoder):
         return vectors, Parts(document, [memory.values for memory in read], keys or None, weights or None)
 
 
+def make_words(options: Any, column: Any, *, read_files: bool) -> Encoder:
+    """The encoder of the words of a column of sentences, with their embedding."""
+    embedding = build_embedding(options, column.words, read_files=read_files)
+    embedding.word_dropout = options.word_dropout
+    return make_level(options, embedding)
+
+
 def make_level(options: Any, embedding: Any) -> Encoder:
     """The encoder of one level, over its input vectors."""
     if options.cell is None:
@@ -298,20 +302,20 @@ def check_level(options: Any, mistakes: Mistakes) -> None:
             )
 
 
-def _size_note(options: Any) -> str:
+def size_note(options: Any) -> str:
     if options.cell is None:
         return ""
     return f"{options.size or 100} units{' in each direction' if options.bidirectional else ''}, "
 
 
-def _extras(options: Any) -> str:
+def extras(options: Any) -> str:
     vectors = vectors_note(options) if hasattr(options, "embedding") else ""
     dropout = f", dropout {options.dropout}" if options.dropout else ""
     unknown = getattr(options, "word_dropout", 0)
     return vectors + dropout + (f", word dropout {unknown:.0%}" if unknown else "")
 
 
-def _word_layer(options: Any) -> LayerSymbols:
+def word_layer(options: Any) -> LayerSymbols:
     """The symbols of the network that reads words."""
     return LayerSymbols(
         options.cell,
@@ -332,21 +336,20 @@ def _sentence_layer(options: Any) -> LayerSymbols:
     return LayerSymbols(options.cell, options.bidirectional, inputs="z_j", letter=alone)
 
 
-def _word_lines(options: Any) -> list[str]:
-    """Equations from the words to the vector z_j of each sentence."""
-    words = options.words
+def word_lines(words: Any, attention: Any = None, what: str = "sentence j") -> list[str]:
+    """Equations from the words to the vector z_j of each sentence, which is `what`."""
     lines = ["x_jm = E_x[w_jm]"]
     values, last, functions = "x_jm", "Σ_m x_jm / N_j", []
     keys = ""
     if words.cell is not None:
         both = words.bidirectional
-        layer = _word_layer(words)
+        layer = word_layer(words)
         lines += [*layer.steps(), *_first_lines(layer, words), *(["b_jm = [→b_jm; ←b_jm]"] if both else [])]
         values, keys = ("b_jm", "") if words.values == "states" else ("x_jm", "b_jm")
         last = "[→b_{j,N_j}; ←b_j1]" if both else "b_{j,N_j}"
         functions = layer.functions()
-    if options.attention is None:
-        return [*lines, f"z_j = {last}     — sentence j", *functions]
+    if attention is None:
+        return [*lines, f"z_j = {last}     — {what}", *functions]
     look = LookSymbols(
         "q_w",
         MemorySymbols(values, keys=keys, index="m", length="N_j"),
@@ -355,7 +358,7 @@ def _word_lines(options: Any) -> list[str]:
         letters=("f", "β", "z"),
         mark="w",
     )
-    return [*lines, "— q_w: learned", *Attention.equations(options.attention, look), *functions]
+    return [*lines, "— q_w: learned", *Attention.equations(attention, look), *functions]
 
 
 def _first_lines(layer: LayerSymbols, options: Any) -> list[str]:

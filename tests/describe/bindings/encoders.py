@@ -21,6 +21,7 @@ from regard.nn.encoders import (
     RecurrentEncoder,
     SmoothedEncoder,
     StoryEncoder,
+    TableEncoder,
     TreeEncoder,
     VectorsEncoder,
     VideoEncoder,
@@ -50,6 +51,8 @@ def of_encoder(encoder: Any, options: Any, given: Any, tree: Any) -> Binding:
         return of_candidates(encoder, given)
     if isinstance(encoder, HierarchicalEncoder):
         return of_hierarchy(encoder, given)
+    if isinstance(encoder, TableEncoder):
+        return of_table(encoder, given)
     if isinstance(encoder, StoryEncoder):
         return of_story(encoder, options, given)
     if isinstance(encoder, PointsEncoder):
@@ -137,9 +140,29 @@ def of_sentences(given: Any) -> Binding:
     return {"S": len(tokens.ids), "N_j": tokens.lengths, "w_jm": tokens.ids + 1}
 
 
+def of_table(encoder: TableEncoder, given: Any) -> Binding:
+    found = of_sentences(given) | of_label_words(encoder) | {"f_j": given.names + 1}
+    found |= {"F_x": encoder.fields.weight, "W_g": encoder.cell.weight, "b_g": encoder.cell.bias}
+    for number, layer in enumerate(encoder.layers, start=1):
+        found |= {f"W_{number}": layer.own.weight, f"b_{number}": layer.own.bias}
+        found[f"U_{number}"] = layer.mean.weight
+    return found
+
+
 def of_hierarchy(encoder: HierarchicalEncoder, given: Any) -> Binding:
-    found = of_sentences(given) | {"E_x": encoder.embedding.weight}
-    words, sentences = encoder.words, encoder.sentences
+    found = of_sentences(given) | of_label_words(encoder)
+    sentences = encoder.sentences
+    if isinstance(sentences, RecurrentEncoder):
+        found |= of_recurrent(sentences)
+    if encoder.attention is not None:
+        found |= of_attention(encoder.attention, "w") | {"q_w": encoder.query}
+    return found
+
+
+def of_label_words(encoder: Any) -> Binding:
+    """The embedding of the words of sentences, and the network that reads them, if there is one."""
+    found: Binding = {"E_x": encoder.embedding.weight}
+    words = encoder.words
     if isinstance(words, RecurrentEncoder):
         layer: Any = words.layers[0]
         read = of_layer(layer, letter="b", carried="n", mark="w,", places=("", ""))
@@ -150,10 +173,6 @@ def of_hierarchy(encoder: HierarchicalEncoder, given: Any) -> Binding:
             for letter in "bn"
         }
         found |= {named.get(name, name): weight for name, weight in read.items()}
-    if isinstance(sentences, RecurrentEncoder):
-        found |= of_recurrent(sentences)
-    if encoder.attention is not None:
-        found |= of_attention(encoder.attention, "w") | {"q_w": encoder.query}
     return found
 
 
