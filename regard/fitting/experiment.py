@@ -162,7 +162,7 @@ class Experiment:
         refuse_model(overrides, str(run))
         folder = RunFolder.resume(run)
         try:
-            spec = load_spec(folder.path, overrides)
+            spec = uncalibrated(load_spec(folder.path, overrides))
         except BaseException:
             folder.close()
             raise
@@ -402,6 +402,18 @@ def _as_environment_says(spec: Spec) -> tuple[Spec, str]:
         return (spec.changed(*shlex.split(settings)), f"{SETTINGS}: {settings}") if settings else (spec, "")
     except ValueError as error:
         raise RegardError(f"{settings!r} cannot be read: {error}.", where=SETTINGS) from None
+
+
+def uncalibrated(spec: Spec) -> Spec:
+    """The spec without the temperatures of a calibration, which other weights would make untrue."""
+    written = spec.written()
+    decoder = {key: _without(value) for key, value in _without(written.get("decoder") or {}).items()}
+    return spec if decoder == written.get("decoder") else Spec.parse({**written, "decoder": decoder})
+
+
+def _without(options: Any) -> Any:
+    kept = options.items() if isinstance(options, dict) else ()
+    return {key: value for key, value in kept if key != "calibration"} if kept else options
 
 
 def name_of_run(what: str, spec: Spec | None = None) -> str:

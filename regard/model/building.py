@@ -150,6 +150,7 @@ def build_network(spec: Spec, columns: Mapping[str, Column], *, read_files: bool
     for name, decoder in spec.decoder.items():
         sources = {source: encoders[shared.get(source, source)] for source in over[name]}
         decoders[name] = decoder.part.build(decoder, columns[name], sources, read_files=read_files)
+        decoders[name].calibration = getattr(decoder, "calibration", 1.0)
     return Network(
         encoders,
         decoders,

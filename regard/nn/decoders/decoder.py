@@ -85,6 +85,7 @@ class Decoder(nn.Module):
     looks      number of looks of an answer; None: one for each output token
     reading    the attentions, by the name of the memory; None without attention
     by_words   the memories of sentences whose words are attended to
+    calibration   the temperature of its answers, from the option of this name if it has one
     """
 
     class Options(parts.Options):
@@ -111,6 +112,7 @@ class Decoder(nn.Module):
     looks: int | None = None
     reading: Reading | None
     by_words: tuple[str, ...] = ()
+    calibration: float = 1.0
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,6 +124,10 @@ class Decoder(nn.Module):
             return memory
         words = memory.parts.memory(memory)
         return replace(words, verbatim=memory.verbatim, override=memory.override)
+
+    def calibrated(self, logits: Tensor) -> Tensor:
+        """The logits, divided by the temperature of the calibration unless the network is trained."""
+        return logits if self.training or self.calibration == 1.0 else logits / self.calibration
 
     @property
     def copies_from(self) -> str | None:

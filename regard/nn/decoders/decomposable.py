@@ -29,6 +29,7 @@ from regard.errors import RegardError
 from regard.nn.attention import Attention, Look
 from regard.nn.class_weights import class_weights
 from regard.nn.decoders.decoder import Source
+from regard.nn.decoders.label import calibration_note
 from regard.nn.decoders.two_texts import TwoTextsDecoder
 from regard.nn.letters import Letters, linear
 from regard.nn.memory import Memory
@@ -113,6 +114,7 @@ class DecomposableDecoder(TwoTextsDecoder):
             f"G(a, b) = relu(W_g2 relu(W_g1 {seen} + b_g1) + b_g2)",
             f"r = relu(W_r2 relu(W_r1 [Σ_{i} u_{i}; Σ_{j} v_{j}] + b_r1) + b_r2)     — aggregate",
             "p(y) = softmax(V_y r + b_y)",
+            *calibration_note(options),
             f"— {options.size} units in every layer{dropout}",
         ]
 

@@ -53,6 +53,9 @@ class LabelDecoder(GlimpsingDecoder):
 
         class_weights: dict[str, Positive] | Literal["balanced"] | None = None
         """Weight of each class in the loss, default 1; balanced: inversely proportional to its frequency."""
+        calibration: Positive = 1.0
+        """Temperature that divides the logits of its answers, which `regard calibrate` chooses on dev: probabilities
+        change, answers do not. Training does not use it."""
 
     writes = ("label",)
     class_weights: Tensor | None
@@ -68,6 +71,10 @@ class LabelDecoder(GlimpsingDecoder):
             class_weights=class_weights(options.class_weights, column),
             **cls.shared_settings(options),
         )
+
+    @classmethod
+    def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
+        return [*super().board(options, memories), *calibration_note(options)]
 
     @classmethod
     def answer(cls, state: str) -> str:
@@ -95,13 +102,14 @@ class LabelDecoder(GlimpsingDecoder):
     def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Truth = None) -> Loss:
         """target (B) int64; truth (B, 1 to K, S), if the true places are known."""
         logits, looks = self(memories, truth=truth)
-        total, parts = self.with_guide(class_cost(logits, target, self.class_weights), looks, truth)
+        cost = class_cost(self.calibrated(logits), target, self.class_weights)
+        total, parts = self.with_guide(cost, looks, truth)
         return Loss(total, self.count(target), parts)
 
     @torch.no_grad()
     def predict(self, memories: Mapping[str, Memory], *, truth: Truth = None) -> Labels:
         logits, looks = self(memories, truth=truth)
-        return Labels(torch.log_softmax(logits, -1), looks)
+        return Labels(torch.log_softmax(self.calibrated(logits), -1), looks)
 
     def predictions(self, found: Labels, column: Any, view: BatchView) -> list[Prediction]:
         return label_predictions(found, column, view)
@@ -119,6 +127,12 @@ def label_predictions(found: Labels, column: Any, view: BatchView, asking: str =
         likely = dict(zip(classes, logs[row].exp().tolist(), strict=True))
         answers.append(Prediction(classes[value], classes[value], score, seen, probabilities=likely))
     return answers
+
+
+def calibration_note(options: Any) -> list[str]:
+    """A note on the temperature of answers, if there is one."""
+    told = f"— answers: the argument of this softmax is divided by {options.calibration:.4g} (calibrated)"
+    return [told] if options.calibration != 1.0 else []
 
 
 def weighted(weights: Mapping[str, float] | str | None, before: str = ", ") -> str:

@@ -79,7 +79,7 @@ class NodesDecoder(TagsDecoder):
         return class_count(self._true(target), self.class_weights)
 
     def loss(self, memories: Mapping[str, Memory], target: Any, *, truth: Any = None) -> Loss:
-        logits, true = self(memories), self._true(target)
+        logits, true = self.calibrated(self(memories)), self._true(target)
         if logits.shape[:2] != true.shape:
             raise RegardError(
                 f"There are {true.shape[1]} labels for {logits.shape[1]} nodes of {self.of!r}.",
@@ -92,7 +92,7 @@ class NodesDecoder(TagsDecoder):
     def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> NodeLabels:
         memory = memories[self.of]
         assert memory.above is not None
-        return NodeLabels(torch.log_softmax(self(memories), -1), memory.mask, memory.above)
+        return NodeLabels(torch.log_softmax(self.calibrated(self(memories)), -1), memory.mask, memory.above)
 
     def predictions(self, found: Any, column: Any, view: BatchView) -> list[Prediction]:
         """The trees with the most probable label of each node."""

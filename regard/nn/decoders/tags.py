@@ -13,7 +13,7 @@ from regard.data.batch import UNSEEN, Tokens
 from regard.errors import RegardError
 from regard.nn.class_weights import class_cost, class_count, class_weights
 from regard.nn.decoders.decoder import BatchView, PositionDecoder, Source
-from regard.nn.decoders.label import weighted
+from regard.nn.decoders.label import calibration_note, weighted
 from regard.nn.letters import Letters, linear
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
@@ -60,6 +60,9 @@ class TagsDecoder(PositionDecoder):
 
         class_weights: dict[str, Positive] | Literal["balanced"] | None = None
         """Weight of each tag in the loss, default 1; balanced: inversely proportional to its frequency."""
+        calibration: Positive = 1.0
+        """Temperature that divides the logits of its answers, which `regard calibrate` chooses on dev: probabilities
+        change, answers do not. Training does not use it."""
 
         moved = {
             "crf": "type: crf",
@@ -85,7 +88,11 @@ class TagsDecoder(PositionDecoder):
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         (memory,) = memories.values()
         dropout = [f"— dropout {options.dropout}"] if options.dropout else []
-        return [f"p(y_{memory.index}) = softmax(V_y {memory.values} + b_y)", *dropout]
+        return [
+            f"p(y_{memory.index}) = softmax(V_y {memory.values} + b_y)",
+            *dropout,
+            *calibration_note(options),
+        ]
 
     @classmethod
     def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
@@ -129,7 +136,7 @@ class TagsDecoder(PositionDecoder):
         return class_count(target.ids.masked_fill(~target.mask, UNSEEN), self.class_weights)
 
     def loss(self, memories: Mapping[str, Memory], target: Tokens, *, truth: Any = None) -> Loss:
-        logits, mask = self(memories), target.mask
+        logits, mask = self.calibrated(self(memories)), target.mask
         if logits.shape[1] != mask.shape[1]:
             raise RegardError(
                 f"There are {mask.shape[1]} tags for {logits.shape[1]} positions of {self.of!r}.",
@@ -142,7 +149,7 @@ class TagsDecoder(PositionDecoder):
 
     @torch.no_grad()
     def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Tags:
-        return Tags(torch.log_softmax(self(memories), -1), memories[self.of].mask)
+        return Tags(torch.log_softmax(self.calibrated(self(memories)), -1), memories[self.of].mask)
 
     def predictions(self, found: Tags, column: Any, view: BatchView) -> list[Prediction]:
         return tags_predictions(found, column, view)

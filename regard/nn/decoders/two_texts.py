@@ -34,6 +34,9 @@ class TwoTextsDecoder(Decoder):
 
         class_weights: dict[str, Positive] | Literal["balanced"] | None = None
         """Weight of each class in the loss, default 1; balanced: inversely proportional to its frequency."""
+        calibration: Positive = 1.0
+        """Temperature that divides the logits of its answers, which `regard calibrate` chooses on dev: probabilities
+        change, answers do not. Training does not use it."""
 
     writes = ("label",)
     class_weights: Tensor | None
@@ -81,13 +84,13 @@ class TwoTextsDecoder(Decoder):
     def loss(self, memories: Mapping[str, Memory], target: Tensor, *, truth: Any = None) -> Loss:
         """target (B) int64."""
         logits, _ = self(memories)
-        total = class_cost(logits, target, self.class_weights)
+        total = class_cost(self.calibrated(logits), target, self.class_weights)
         return Loss(total, self.count(target), {"likelihood": total.detach()})
 
     @torch.no_grad()
     def predict(self, memories: Mapping[str, Memory], *, truth: Any = None) -> Labels:
         logits, looks = self(memories)
-        return Labels(torch.log_softmax(logits, -1), looks)
+        return Labels(torch.log_softmax(self.calibrated(logits), -1), looks)
 
     def predictions(self, found: Labels, column: Any, view: BatchView) -> list[Prediction]:
         return label_predictions(found, column, view, asking=self.asking)

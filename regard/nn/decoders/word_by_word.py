@@ -33,6 +33,7 @@ from regard.nn.attention_check import check_attention
 from regard.nn.cells import AnyCell, make_cell
 from regard.nn.class_weights import class_weights
 from regard.nn.decoders.decoder import Source
+from regard.nn.decoders.label import calibration_note
 from regard.nn.decoders.two_texts import TwoTextsDecoder
 from regard.nn.letters import Letters, linear, under
 from regard.nn.memory import Memory
@@ -135,6 +136,7 @@ class WordByWordDecoder(TwoTextsDecoder):
             onward,
             f"g = tanh(W_g [r_{length}; {other.summary}] + b_g)",
             "p(y) = softmax(V_y g + b_y)",
+            *calibration_note(options),
             *cell,
             f"— {options.size} units in g{'' if options.cell is None else ' and r'}{dropout}",
         ]
