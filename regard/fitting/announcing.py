@@ -126,6 +126,15 @@ class Announcer:
         )
 
     def end(self, result: Result) -> None:
+        if result.stopped_because == "patience":
+            metric, count = self.spec.training.metric, self.spec.training.waits
+            self.console.print(
+                f"stopped early: dev {metric} has not improved for {count} evaluations. To train to the end: "
+                + said(Setting("training.patience", None), self.front),
+                highlight=False,
+                markup=False,
+                soft_wrap=True,
+            )
         self.console.print(
             f"{result.steps:,} steps in {result.seconds:.0f} s; {escape(self._kept(result))}the model is in "
             f"[bold]{escape(str(self.run))}[/bold]",

@@ -14,6 +14,7 @@ from regard.parts.registry import load_own, names, registered
 
 SPLITS = ("train", "dev", "test")
 EPOCHS = 10
+PATIENCE = 5
 SPAN, STREAMS = 35, 20
 """For a stream: default number of tokens per row in one update, and default number of rows."""
 ALTERNATIVES: dict[tuple[str, ...], tuple[str, ...]] = {
@@ -230,8 +231,10 @@ class TrainingSpec(Section):
     """Updates between evaluations on dev; default: once per epoch."""
     metric: str = "loss"
     """Metric for early stopping, the plateau schedule and the choice of the best checkpoint."""
-    patience: Count | None = None
-    """Stop after this many evaluations without improvement."""
+    patience: Count | Literal["auto"] | None = "auto"
+    """Stop after this many evaluations without improvement; null: never. auto: 5 if neither `epochs` nor `steps` is
+    given, else never, because a spec that says how long to train is trained so long. Of a file of data, `regard train`
+    trains at most 20 epochs with patience 5."""
     average: Annotated[int, Field(ge=0)] = 0
     """Average the weights of this many best evaluations, if the average is no worse than the best alone."""
     ema: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
@@ -260,6 +263,13 @@ class TrainingSpec(Section):
     @classmethod
     def _only_the_run(cls, value: Any) -> Any:
         return {"run": value} if isinstance(value, str) else value
+
+    @property
+    def waits(self) -> int | None:
+        """Number of evaluations without improvement after which training stops; None: it does not."""
+        if self.patience != "auto":
+            return self.patience
+        return PATIENCE if self.epochs is None and self.steps is None else None
 
     @property
     def passes(self) -> int | None:

@@ -73,7 +73,7 @@ class TrainingState:
             count=options.average,
             higher_is_better=metric(options.metric.rpartition(".")[2]).higher_is_better,
         )
-        self.patience = Patience(options.patience)
+        self.patience = Patience(options.waits)
         self.ledger = Ledger(allow_overflow=options.precision == "fp16")
 
     def save(self) -> None:
