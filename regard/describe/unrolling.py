@@ -89,7 +89,8 @@ class _Unrolling:
         size = length(part.ranges[index])
         if isinstance(size, int) and size <= 4:
             return [str(number) for number in range(1, size + 1)]
-        return ["1", "2", MORE, self._last(part, index)]
+        reach = max((one.reach for one in self.made.arrows if self.parts[one.target] is part), default=1)
+        return [*(str(number) for number in range(1, reach + 2)), MORE, self._last(part, index)]
 
     def _beyond(self, unit: Vertex) -> list[str]:
         """The steps of a unit beyond those of its part: u_4 if u_k is defined for k = 2 … 4, but the part has k = 1 …
@@ -201,6 +202,8 @@ class _Unrolling:
         pairs = list(pairwise(steps))
         if (arrow.shift or 0) > 0:
             pairs = [(after, before) for before, after in pairs]
+        early = steps[: steps.index(MORE)] if MORE in steps else steps
+        pairs += [pair for back in range(2, arrow.reach + 1) for pair in zip(early, early[back:], strict=False)]
         for one, other in pairs:
             if arrow.source == arrow.target or other != MORE:
                 yield f"{arrow.source}|{one}", f"{arrow.target}|{other}", True

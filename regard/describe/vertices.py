@@ -65,6 +65,7 @@ class Arrow:
     at       the step it is taken from, if fixed ("S", "1"), or "all"
     start    whether it is the initial value of a recurrence
     index    the shifted index
+    reach    how many steps it goes back: 3 for y_{t−1}, y_{t−2} and y_{t−3} together
     """
 
     source: str
@@ -74,6 +75,7 @@ class Arrow:
     at: str = ""
     start: bool = False
     index: str = ""
+    reach: int = 1
 
     @property
     def delayed(self) -> bool:

@@ -2,22 +2,27 @@
 
     x_{ℓ+1} = x_ℓ + F(x_ℓ),   F(x) = W₂ φ(W₁ x + b₁)        x̄_ℓ = (I + ∂F/∂x)ᵀ x̄_{ℓ+1}
 
-If W₂ = 0, every block is the identity, at any depth. The plain network x_{ℓ+1} = F(x_ℓ) lacks the I.
+If W₂ = 0, every block is the identity, at any depth. The plain network x_{ℓ+1} = F(x_ℓ) lacks the I. In a
+convolutional block W₁ and W₂ are convolutions of 3 × 3 places, and x is a map of SIDE × SIDE places.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
+from torch.nn.functional import conv2d
 
 from regard.course.lab.lab import Lab, LabResult, gradient_range, written
 from regard.inspect.plot import Curve, draw_plot
 from regard.parts import Seed, register
 from regard.trace import Array
+
+SIDE = 6
+"""Height and width of the maps of a convolutional stack."""
 
 
 @register("lab", "residual")
@@ -29,8 +34,10 @@ class ResidualLab(Lab):
 
         layers: Annotated[int, Field(ge=1, le=500)] = 50
         """Number of stacked blocks."""
+        layer: Literal["dense", "convolutional"] = "dense"
+        """Kind of layers: matrices, or convolutions over a map."""
         size: Annotated[int, Field(ge=1, le=256)] = 32
-        """Features of every layer."""
+        """Features of every layer; channels of a convolutional one."""
         gain: Annotated[float, Field(ge=0, le=100)] = 0.3
         """Scale of W₂, in units of 1/√size; 0 makes every residual block the identity."""
         seed: Seed = 0
@@ -48,14 +55,15 @@ class ResidualLab(Lab):
             "x + F(x), W₂ = 0": (True, 0.0),
         }
         found = {
-            name: gradients(L, options.size, gain, skip, options.seed) for name, (skip, gain) in kinds.items()
+            name: gradients(L, options.size, gain, skip, options.seed, options.layer)
+            for name, (skip, gain) in kinds.items()
         }
-        moved = identity_error(L, options.size, options.seed)
+        moved = identity_error(L, options.size, options.seed, options.layer)
         difference = block_difference(options.size, options.gain, options.seed)
         rows = [(name, norms[-1], norms[0], norms[0] / norms[-1]) for name, norms in found.items()]
         return LabResult(
             title="Skip connections carry gradients",
-            see=f"Over {L} layers the gradient of the plain network is multiplied by {written(rows[0][3])}, "
+            see=f"Over {L} {'convolutional ' if options.layer == 'convolutional' else ''}layers the gradient of the plain network is multiplied by {written(rows[0][3])}, "
             "with skip connections by "
             f"{written(rows[1][3])}; with W₂ = 0 it is unchanged, because every block is the identity "
             f"(the output differs from the input by {written(moved)}).",
@@ -73,17 +81,30 @@ class ResidualLab(Lab):
         )
 
 
-def weights(size: int, gain: float, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-    """W₁, b₁, W₂ of one block."""
-    first = torch.randn(size, size, generator=generator, dtype=torch.float64) / size**0.5
+def weights(
+    size: int, gain: float, generator: torch.Generator, kind: str = "dense"
+) -> tuple[Tensor, Tensor, Tensor]:
+    """W₁, b₁, W₂ of one block; in a convolutional one W has a kernel for every pair of channels."""
+    width = (3, 3) if kind == "convolutional" else ()
+    scale = (9 * size if width else size) ** 0.5
+    first = torch.randn(size, size, *width, generator=generator, dtype=torch.float64) / scale
     bias = 0.1 * torch.randn(size, generator=generator, dtype=torch.float64)
-    second = gain * torch.randn(size, size, generator=generator, dtype=torch.float64) / size**0.5
+    second = gain * torch.randn(size, size, *width, generator=generator, dtype=torch.float64) / scale
     return first, bias, second
+
+
+def start(size: int, generator: torch.Generator, kind: str = "dense") -> Tensor:
+    """The input: a vector, or a map of `size` channels."""
+    shape = (size, SIDE, SIDE) if kind == "convolutional" else (size,)
+    return torch.randn(shape, generator=generator, dtype=torch.float64)
 
 
 def block(x: Tensor, first: Tensor, bias: Tensor, second: Tensor, *, skip: bool) -> Tensor:
     """x + F(x), or F(x) alone."""
-    new = second @ torch.tanh(first @ x + bias)
+    if first.ndim == 4:
+        new = conv2d(torch.tanh(conv2d(x, first, bias, padding=1)), second, padding=1)
+    else:
+        new = second @ torch.tanh(first @ x + bias)
     return x + new if skip else new
 
 
@@ -93,24 +114,24 @@ def block_jacobian(x: Tensor, first: Tensor, bias: Tensor, second: Tensor) -> Te
     return torch.eye(len(x), dtype=x.dtype) + second @ torch.diag(slopes) @ first
 
 
-def gradients(layers: int, size: int, gain: float, skip: bool, seed: int) -> Array:
+def gradients(layers: int, size: int, gain: float, skip: bool, seed: int, kind: str = "dense") -> Array:
     """(L + 1,) norms of ∂loss/∂x_ℓ, ℓ = 0 at the input; the loss is the output along a fixed unit vector."""
     generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(size, generator=generator, dtype=torch.float64).requires_grad_()
+    x = start(size, generator, kind).requires_grad_()
     states = [x]
     for _ in range(layers):
-        states.append(block(states[-1], *weights(size, gain, generator), skip=skip))
+        states.append(block(states[-1], *weights(size, gain, generator, kind), skip=skip))
         states[-1].retain_grad()
-    (states[-1] @ torch.ones(size, dtype=torch.float64) / size**0.5).backward()
+    (states[-1].sum() / states[-1].numel() ** 0.5).backward()
     return np.array([float(state.grad.norm()) for state in states if state.grad is not None])
 
 
-def identity_error(layers: int, size: int, seed: int) -> float:
+def identity_error(layers: int, size: int, seed: int, kind: str = "dense") -> float:
     """The largest change of an input by blocks with W₂ = 0; expected: 0."""
     generator = torch.Generator().manual_seed(seed)
-    first = x = torch.randn(size, generator=generator, dtype=torch.float64)
+    first = x = start(size, generator, kind)
     for _ in range(layers):
-        x = block(x, *weights(size, 0.0, generator), skip=True)
+        x = block(x, *weights(size, 0.0, generator, kind), skip=True)
     return float((x - first).abs().max())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from regard.describe.graph.part_board import GIVEN, PartBoard
 from regard.describe.graph.tables import Tables
 from regard.describe.vertices import Arrow, Vertex
-from regard.notation import Symbol, symbols
+from regard.notation import Number, Operation, Symbol, symbols
 from regard.notation.walking import items_in, said_symbols
 
 
@@ -71,8 +71,27 @@ def _with_output(
     if answers and answers[-1].target is not None:
         given.target, given.indices = Symbol(symbol, answers[-1].target.items), answers[-1].indices
     to = [Arrow(unit.key, given.key, unit.symbol) for unit in answers]
-    back = [Arrow(given.key, unit.key, symbol, -1) for unit in readers if unit not in answers]
+    back = [
+        Arrow(given.key, unit.key, symbol, -1, reach=_reach(unit, symbol))
+        for unit in readers
+        if unit not in answers
+    ]
     return [*units, given], [*arrows, *to, *back]
+
+
+def _reach(unit: Vertex, symbol: str) -> int:
+    """The most steps that a vertex goes back in the output: 3 where y_{t−3} is read."""
+    return max(
+        (
+            int(item.right.value)
+            for equation in unit.equations
+            for one in symbols(equation.body)
+            if one.base == symbol
+            for item in one.items
+            if isinstance(item, Operation) and item.sign == "−" and isinstance(item.right, Number)
+        ),
+        default=1,
+    )
 
 
 def _read_symbol(board: PartBoard, readers: Sequence[Vertex]) -> Symbol | None:
