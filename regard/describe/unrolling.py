@@ -203,7 +203,9 @@ class _Unrolling:
         if (arrow.shift or 0) > 0:
             pairs = [(after, before) for before, after in pairs]
         early = steps[: steps.index(MORE)] if MORE in steps else steps
-        pairs += [pair for back in range(2, arrow.reach + 1) for pair in zip(early, early[back:], strict=False)]
+        pairs += [
+            pair for back in range(2, arrow.reach + 1) for pair in zip(early, early[back:], strict=False)
+        ]
         for one, other in pairs:
             if arrow.source == arrow.target or other != MORE:
                 yield f"{arrow.source}|{one}", f"{arrow.target}|{other}", True

@@ -63,8 +63,8 @@ class ResidualLab(Lab):
         rows = [(name, norms[-1], norms[0], norms[0] / norms[-1]) for name, norms in found.items()]
         return LabResult(
             title="Skip connections carry gradients",
-            see=f"Over {L} {'convolutional ' if options.layer == 'convolutional' else ''}layers the gradient of the plain network is multiplied by {written(rows[0][3])}, "
-            "with skip connections by "
+            see=f"Over {L} {'' if options.layer == 'dense' else 'convolutional '}layers the gradient of the plain "
+            f"network is multiplied by {written(rows[0][3])}, with skip connections by "
             f"{written(rows[1][3])}; with W₂ = 0 it is unchanged, because every block is the identity "
             f"(the output differs from the input by {written(moved)}).",
             blocks=[
