@@ -125,7 +125,7 @@ class ShowRequest:
 
     def _row(self, model: Model, output: str, *, own: bool) -> Prediction:
         batch = self._dataset(model).batch([self.row or 0])
-        if model.network.decoders[output].stepwise and self.look is None and not own:
+        if model.network.decoders[output].traces_given and self.look is None and not own:
             return model.score_batch(
                 batch, output, structures=True, samples=self.samples, recording=self._recording()
             )[0]

@@ -114,11 +114,11 @@ class ModelInference:
 
     def traces(self, *, structures: bool = False) -> Iterator[tuple[int, Trace]]:
         output = self.output.name
-        stepwise = self.model.network.decoders[output].stepwise
+        given = self.model.network.decoders[output].traces_given
 
-        def traced(given: Asked) -> list[tuple[int, Trace]]:
-            batch, beside = given
-            if stepwise:
+        def traced(asked: Asked) -> list[tuple[int, Trace]]:
+            batch, beside = asked
+            if given:
                 answers = self.model.score_batch(batch, output, ensemble=beside, structures=structures)
             else:
                 answers = self.model.answer(batch, output=output, ensemble=beside)

@@ -29,6 +29,7 @@ from regard.structures import (
     Bernoulli,
     BinaryTree,
     Categorical,
+    CTCAlignment,
     LinearChain,
     MonotoneAlignment,
     PositionChain,
@@ -72,7 +73,7 @@ def draw(
     Categorical
     ProjectiveTree, SpanningTree    arcs over the tokens
     BinaryTree                      a chart of spans over the tokens
-    MonotoneAlignment               a matrix of tokens (the source) by targets
+    MonotoneAlignment, CTCAlignment a matrix of tokens (the source, or the frames) by targets
     PositionChain                   a table of tokens (the positions) by choices
 
     tokens    names of the positions; default: numbers from 1
@@ -270,10 +271,11 @@ def _draw_spans(structure: BinaryTree, asked: _Asked) -> tuple[Block, str]:
     return below(blocks, gap=18), f"Best tree: {written}"
 
 
-@_draw.register
-def _draw_alignment(structure: MonotoneAlignment, asked: _Asked) -> tuple[Block, str]:
-    rows = _length(structure.source_lengths, structure, asked, structure.event_shape[0])
-    columns = _length(structure.target_lengths, structure, asked, structure.event_shape[1])
+@_draw.register(MonotoneAlignment)
+@_draw.register(CTCAlignment)
+def _draw_alignment(structure: Structure, asked: _Asked) -> tuple[Block, str]:
+    both = structure._lengths
+    rows, columns = (_length(both[side], structure, asked, structure.event_shape[side]) for side in range(2))
     tokens, targets = _names(asked.tokens, rows, "tokens"), _names(asked.targets, columns, "targets")
     best = _numbers(structure.mode, asked)[:rows, :columns]
 

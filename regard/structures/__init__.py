@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from regard.structures.base import Structure
     from regard.structures.chain import LinearChain
     from regard.structures.constituency import BinaryTree
+    from regard.structures.ctc import CTCAlignment
     from regard.structures.dependency import ProjectiveTree
     from regard.structures.position_chain import PositionChain
     from regard.structures.segmentation import Segmentation
@@ -21,6 +22,7 @@ else:
 __all__ = [
     "Bernoulli",
     "BinaryTree",
+    "CTCAlignment",
     "Categorical",
     "LinearChain",
     "MonotoneAlignment",

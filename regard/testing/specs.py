@@ -165,6 +165,7 @@ NEEDED: dict[tuple[str, str], dict[str, Any]] = {
     },
     ("encoder", "table"): {"words": {"embedding": 6}, "fields": 3, "size": 4},
     ("decoder", "recurrent"): {"size": 8},
+    ("decoder", "ctc"): {"upsample": 6},
     ("decoder", "language"): {"size": 16},
     ("decoder", "window"): {"size": 16},
     ("network", "timm"): {"name": "resnet18"},

@@ -45,6 +45,7 @@ OTHERWISE = {
 }
 AGREEING = {
     "add": ["encoder.heads=2"],
+    "speech-ctc": ["encoder.reductions=0"],
     "translation-no-attention": ["encoder.size=12"],
     "caption-vgg": ["encoder.network.connected=12"],
     "dialog-last": ["encoder.sentences.size=12"],

@@ -16,6 +16,7 @@ from regard.nn.decoders import (
     ConstituentsDecoder,
     ContinuingDecoder,
     CRFDecoder,
+    CTCDecoder,
     DecomposableDecoder,
     FeedForwardDecoder,
     MachineDecoder,
@@ -73,6 +74,10 @@ def check_decoder(
     elif isinstance(decoder, TransformerDecoder | FeedForwardDecoder):
         found = decoder.distribution(memories, target)
         same(board.all(f"p({y}_t{'′' * place})"), found, f"p({y}_t)")
+    elif isinstance(decoder, CTCDecoder):
+        found = decoder.score(memories, target).scores[0].exp()
+        assert found > 0
+        same(board(f"p({y})"), found, f"p({y})")
     elif isinstance(decoder, CRFDecoder):
         chain = decoder.chain(memories[decoder.of])
         for tags in sequences(range(1, len(decoder.start) + 1), target.ids.shape[1])[::7]:

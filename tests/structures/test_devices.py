@@ -12,6 +12,7 @@ from regard.structures import (
     Bernoulli,
     BinaryTree,
     Categorical,
+    CTCAlignment,
     LinearChain,
     MonotoneAlignment,
     PositionChain,
@@ -37,6 +38,7 @@ STRUCTURES: dict[str, tuple[Callable[..., Structure], list[tuple[int, ...]]]] = 
     "labeled": (lambda a, n: ProjectiveTree(a, labeled=True, lengths=n), [(3, 6, 6, 2)]),
     "SpanningTree": (lambda a, n: SpanningTree(a, lengths=n), [(3, 6, 6)]),
     "BinaryTree": (lambda s, n: BinaryTree(s, lengths=n), [(3, 5, 5)]),
+    "CTCAlignment": (lambda s, n: CTCAlignment(s, lengths=(n, n.clamp(max=2))), [(3, 5, 2)]),
     "MonotoneAlignment": (lambda m, n: MonotoneAlignment(m, lengths=(n, n)), [(3, 5, 5)]),
 }
 

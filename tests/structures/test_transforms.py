@@ -19,6 +19,7 @@ from regard.structures import (
     Bernoulli,
     BinaryTree,
     Categorical,
+    CTCAlignment,
     LinearChain,
     MonotoneAlignment,
     PositionChain,
@@ -55,6 +56,7 @@ STRUCTURES: dict[str, tuple[Build, list[tuple[int, ...]]]] = {
         [(2, 4, 4, 2)],
     ),
     "BinaryTree": (lambda s, n, **o: BinaryTree(s, lengths=n, **o), [(2, 3, 3)]),
+    "CTCAlignment": (lambda s, n, **o: CTCAlignment(s, lengths=(n, n - 1), **o), [(2, 3, 2)]),
     "MonotoneAlignment": (lambda m, n, **o: MonotoneAlignment(m, lengths=(n, n), **o), [(2, 3, 3)]),
 }
 KERNELS = ["LinearChain", "LinearChain of edges", "Segmentation", "ProjectiveTree", "SpanningTree"]

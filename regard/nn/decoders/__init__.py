@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from regard.nn.decoders.constituents import ConstituentsDecoder, ParsedSpans
     from regard.nn.decoders.continuing import Carried, ContinuingDecoder
     from regard.nn.decoders.crf import ChainTags, CRFDecoder
+    from regard.nn.decoders.ctc import CTCDecoder, CTCTexts
     from regard.nn.decoders.decoder import BatchView, Decoder, Source
     from regard.nn.decoders.decomposable import DecomposableDecoder
     from regard.nn.decoders.feed_forward import FeedForwardDecoder
@@ -36,6 +37,8 @@ else:
 __all__ = [
     "BatchView",
     "CRFDecoder",
+    "CTCDecoder",
+    "CTCTexts",
     "Carried",
     "ChainTags",
     "ConstituentsDecoder",

@@ -78,6 +78,7 @@ class Decoder(nn.Module):
 
     writes     the types of columns it can write
     stepwise   whether a search writes the output, one step after another
+    traces_given   whether `score` gives the trace of a given output, such as the true one
     from_vocabulary   whether it writes units of a vocabulary, among them the unknown unit: words, not positions
     small      options for some thousand rows, which `regard train FILE` chooses
     warmup     number of updates over which the learning rate should rise at first, if `regard train FILE` chooses it
@@ -105,6 +106,7 @@ class Decoder(nn.Module):
 
     writes: ClassVar[tuple[str, ...]] = ()
     stepwise: ClassVar[bool] = False
+    traces_given: ClassVar[bool] = False
     from_vocabulary: ClassVar[bool] = False
     small: ClassVar[Mapping[str, Any]] = {}
     warmup: ClassVar[int] = 0

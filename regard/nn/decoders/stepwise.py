@@ -59,6 +59,7 @@ class StepwiseDecoder(Decoder):
 
     writes = ("text",)
     stepwise = True
+    traces_given = True
     recordable_steps: ClassVar[bool] = False
     from_vocabulary = True
 

@@ -16,6 +16,7 @@ from regard.nn.decoders import (
     ConstituentsDecoder,
     ContinuingDecoder,
     CRFDecoder,
+    CTCDecoder,
     DecomposableDecoder,
     FeedForwardDecoder,
     LabelDecoder,
@@ -67,6 +68,8 @@ def of_decoder(
         return of_feed_forward(decoder, options, symbols, target, truth)
     if isinstance(decoder, PointerDecoder):
         return of_pointer(decoder, options, target)
+    if isinstance(decoder, CTCDecoder):
+        return of_ctc(decoder, target)
     if isinstance(decoder, TransformerDecoder):
         return of_words(decoder, options, target) | of_decoder_layers(decoder)
     if isinstance(decoder, ConstituentsDecoder):
@@ -123,6 +126,13 @@ def of_words(m: RecurrentDecoder | TransformerDecoder, options: Any, target: Any
     if options.tie == "none":
         found["V_y"] = m.output.weight
     return found
+
+
+def of_ctc(m: CTCDecoder, target: Any) -> Binding:
+    ids = torch.tensor([BEGIN, BEGIN, *target.ids[0].tolist()]) + 1
+    bias = m.output.bias.detach().clone()
+    bias[[BEGIN, END]] = -torch.inf
+    return {"T": len(ids) - 2, "y": Family(ids, (-1,)), "V_y": m.output.weight, "b_y": bias}
 
 
 def of_stream(m: Any, options: Any, target: Any) -> Binding:
