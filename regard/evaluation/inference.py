@@ -173,11 +173,13 @@ def added(pairs: Iterable[tuple[float, float]]) -> tuple[float, float]:
 def references(dataset: Dataset, output: str) -> list[list[str]]:
     """The true outputs of each row as texts, in the written form of the column."""
     column = dataset.columns[output]
-    return [[_text(value, column) for value in row] for row in reference_values(dataset, output)]
-
-
-def _text(value: Any, column: Column) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else column.written(value)
+    found = []
+    for row, values in enumerate(reference_values(dataset, output)):
+        pieces: list[str] = []
+        if column.shows_pieces:
+            pieces = dataset.columns[column.of[0]].tokens(dataset.raw(row)[column.of[0]])
+        found.append([column.shown(value, pieces) for value in values])
+    return found
 
 
 def reference_values(dataset: Dataset, output: str) -> list[list[Any]]:

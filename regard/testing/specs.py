@@ -24,6 +24,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "topic": {"type": "label"},
     "topics": {"type": "multilabel"},
     "reasons": {"type": "label_words"},
+    "part": {"type": "span", "of": "source"},
     "value": {"type": "number"},
     "tags": {"type": "tags", "of": "source"},
     "spans": {"type": "tags", "of": "source"},
@@ -85,6 +86,8 @@ SPECS: dict[str, Document] = {
         "look": "source",
     },
     "sorted-plain": {"inputs": ["source"], "outputs": ["topics"]},
+    "found": {"inputs": ["source", "question"], "outputs": ["part"]},
+    "found-alone": {"inputs": ["source"], "outputs": ["part"]},
     "asked": {"inputs": ["source", "question"], "outputs": ["topic"], "look": "source"},
     "pointed": {"inputs": ["image"], "outputs": ["topic"], "truth": ["places", "elsewhere"], "look": "image"},
     "two": {

@@ -19,7 +19,7 @@ from regard.data.media import Images, Series, Videos
 from regard.data.table_cells import TableCells
 from regard.model.building import build_network
 from regard.model.counting import _fitted
-from regard.nn.decoders import PointerDecoder, WordByWordDecoder
+from regard.nn.decoders import PointerDecoder, SpanDecoder, WordByWordDecoder
 from regard.nn.memory import Memory
 from regard.nn.network import Network
 from regard.spec import Spec
@@ -136,6 +136,8 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
             found[name] = torch.tensor([2])
         elif part.type == "multilabel":
             found[name] = torch.randint(0, 2, (1, column.size)).double()
+        elif part.type == "span":
+            found[name] = torch.tensor([[1, 2]])
         elif part.type == "number":
             found[name] = torch.tensor([1.5]).double()
         elif part.type == "image":
@@ -199,7 +201,7 @@ def true_looks(decoder: Any, memories: dict[str, Memory], target: Any) -> dict[s
     if hasattr(decoder, "story"):
         facts = torch.arange(decoder.hops)[None] % LENGTH
         return {decoder.story: Tokens(facts, torch.tensor([decoder.hops]))}
-    if isinstance(target, Span) or isinstance(decoder, PointerDecoder | WordByWordDecoder):
+    if isinstance(target, Span) or isinstance(decoder, PointerDecoder | WordByWordDecoder | SpanDecoder):
         return {}
     looks = decoder.looks if decoder.looks is not None else target.ids.shape[1] + 1 if decoder.reading else 1
     found = {}

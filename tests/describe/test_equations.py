@@ -25,6 +25,7 @@ from regard.nn.decoders import (
     NumberDecoder,
     PointerDecoder,
     RecurrentDecoder,
+    SpanDecoder,
     TagsDecoder,
     TreeDecoder,
     WordByWordDecoder,
@@ -94,6 +95,13 @@ def check_decoder(
         (memory,) = read_by(spec, decoder_name(spec, place)).values()
         found = decoder.predict(memories).log_probabilities[0].exp()
         same(board.all(f"p({y}_{memory.index})"), found, "p(y_j)")
+    elif isinstance(decoder, SpanDecoder):
+        j = next(iter(read_by(spec, decoder_name(spec, place)).values())).index
+        found, chances = decoder(memories)[0].exp(), board.all(f"p{'′' * place}_{j}k{'′' * place}")
+        for first in range(len(found)):
+            for more in range(min(decoder.longest, len(found) - first)):
+                same(chances[first, first + more], found[first, more], f"p of {first} to {first + more}")
+        same(chances.sum(), torch.tensor(1.0), "the sum of all spans")
     elif isinstance(decoder, MultilabelDecoder):
         answer, primes = decoder.predict(memories), "′" * place
         same(board.all(f"p{primes}_k{primes}"), answer.log_probabilities[0, :, 1].exp(), "p_k")
@@ -245,6 +253,8 @@ def test_so_do_the_boards_of_other_options(variant: list[str]) -> None:
         ("image-qa-attention", "r_3 = tanh", "r_3 = relu"),
         ("image-qa-attention", "[s′_t′; c′_t′]", "[s′_{t′−1}; c′_t′]"),
         ("topics", "(1 − y_k) log", "y_k log"),
+        ("spans", "[k < j + 4]", "[k < j + 3]"),
+        ("spans", "[j = y_2]", "[j = y_1]"),
         ("topics", "U_a q_k", "U_a q_1"),
         ("tagger-crf", "a_y[y_1] + ", ""),
         ("tagger-crf", " + z_y[y_S]", ""),

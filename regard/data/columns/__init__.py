@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from regard.data.columns.points import PointsColumn
     from regard.data.columns.restore import column_from_state
     from regard.data.columns.series import SeriesColumn
+    from regard.data.columns.span import SpanColumn
     from regard.data.columns.spelled import SpelledTextColumn
     from regard.data.columns.story import StoryColumn
     from regard.data.columns.stream import StreamColumn
@@ -59,6 +60,7 @@ __all__ = [
     "PointsColumn",
     "SeriesColumn",
     "SoundVariation",
+    "SpanColumn",
     "SpelledTextColumn",
     "StoryColumn",
     "StreamColumn",

@@ -114,6 +114,8 @@ class Column(ABC):
     """Whether it has a `remark` about the values of a split."""
     has_units: ClassVar[bool] = False
     """Whether its fitted `units` number rows of weights."""
+    shows_pieces: ClassVar[bool] = False
+    """Whether a value names positions of the column it is `of`, and is shown as the pieces there (`shown`)."""
     usual: ClassVar[tuple[str, ...]] = ()
     """Default metrics of an output of this type; for a truth column, of the output it refers to."""
 
@@ -263,6 +265,13 @@ class Column(ABC):
     def reference(self, value: str) -> Any:
         """The reference value for metrics: the `Prediction.value` of a correct prediction."""
         return value.strip()
+
+    def shown(self, value: Any, pieces: Sequence[str] = ()) -> str:
+        """A reference value as answers show it.
+
+        pieces   those of the column it is `of`, if it `shows_pieces`
+        """
+        return " ".join(map(str, value)) if isinstance(value, list | tuple) else self.written(value)
 
     @declared("names_files")
     def located(self, value: str, file: str) -> str:

@@ -115,6 +115,9 @@ class MultilabelColumn(ClassedColumn):
         """The classes in the order of their numbers, then those that training never saw."""
         return self.in_order(self.classes_in(value))
 
+    def shown(self, value: Any, pieces: Sequence[str] = ()) -> str:
+        return self.separator.join(value)
+
     def in_order(self, classes: Iterable[str]) -> list[str]:
         return sorted(classes, key=lambda one: (self._numbers.get(one, self.size), one))
 

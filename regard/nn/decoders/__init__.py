@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from regard.nn.decoders.recurrent import RecurrentDecoder
     from regard.nn.decoders.recurrent_steps import State
     from regard.nn.decoders.retrieval import RetrievalDecoder
+    from regard.nn.decoders.span import FoundSpans, SpanDecoder
     from regard.nn.decoders.stepwise import StepwiseDecoder
     from regard.nn.decoders.tags import Tags, TagsDecoder
     from regard.nn.decoders.tree import ParsedTrees, TreeDecoder
@@ -47,6 +48,7 @@ __all__ = [
     "DecomposableDecoder",
     "Distilled",
     "FeedForwardDecoder",
+    "FoundSpans",
     "LabelDecoder",
     "LabelSets",
     "Labels",
@@ -65,6 +67,7 @@ __all__ = [
     "RecurrentDecoder",
     "RetrievalDecoder",
     "Source",
+    "SpanDecoder",
     "State",
     "Step",
     "StepwiseDecoder",

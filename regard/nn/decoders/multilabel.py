@@ -289,7 +289,8 @@ def _weights(wanted: Any, column: Any) -> Tensor | None:
     if wanted != "balanced":
         return given_weights(wanted, column)
     counts = torch.tensor(column.counts, dtype=torch.float32).clamp(min=1)
-    return ((column.rows - counts) / counts).clamp(min=1e-3)
+    found: Tensor = ((column.rows - counts) / counts).clamp(min=1e-3)
+    return found
 
 
 def _looking(options: Any, memories: Mapping[str, MemorySymbols]) -> dict[str, LookSymbols]:

@@ -29,6 +29,7 @@ from regard.nn.decoders import (
     PointerDecoder,
     RecurrentDecoder,
     RetrievalDecoder,
+    SpanDecoder,
     TagsDecoder,
     TreeDecoder,
     WindowDecoder,
@@ -39,6 +40,7 @@ from regard.nn.decoders.transformer import TransformerDecoder
 from regard.nn.mean_position import _places
 from regard.nn.memory import Memory
 from regard.nn.scores.two_level import TwoLevel
+from regard.nn.selections import Softmax
 from regard.nn.stores import LieStore, NTMStore
 from regard.nn.symbols import MemorySymbols
 from regard.testing.board import Family
@@ -81,6 +83,8 @@ def of_decoder(
         found: Binding = {name: torch.as_tensor(number).double() for name, number in numbers.items()}
         found |= {"y": target[0], "v_y": decoder.output.weight[0], "u_y": decoder.log_deviation.exp()}
         return found | of_label(decoder, given, symbols, truth)
+    if isinstance(decoder, SpanDecoder):
+        return of_span(decoder, target)
     if isinstance(decoder, MultilabelDecoder):
         return of_multilabel(decoder, symbols, target, truth)
     found = {"V_y": decoder.output.weight, "b_y": decoder.output.bias}
@@ -311,6 +315,16 @@ def of_tree(m: TreeDecoder, target: Any, j: str) -> Binding:
         }
     relations = 0 if m.relations is None else len(m.relations.weight)
     return found | {"N": relations, f"r_{j}": target.relations[0] + 1}
+
+
+def of_span(m: SpanDecoder, target: Any) -> Binding:
+    found: Binding = {"y_1": target[0, 0] + 1, "y_2": target[0, 1] + 1}
+    if m.query is not None:
+        found["q"] = m.query
+    for mark, score in (("f", m.first), ("g", m.last)):
+        one: Any = SimpleNamespace(score=score, select=Softmax(), query_size=0)
+        found |= of_attention(one, mark)
+    return found
 
 
 def of_multilabel(
