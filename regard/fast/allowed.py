@@ -2,35 +2,102 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import cast
+
 import torch
 from torch import Tensor
 
-from regard.nn.search.stepper import Bounds, top
+from regard.nn.constraints.table import ConstraintTable
+from regard.nn.path import Replaces
+from regard.nn.search.constrained import Constrained
+from regard.nn.search.stepper import Bounds, Stepper, top
 from regard.structures.kernels.availability import triton_takes
+
+CONSTRAINED = Replaces(Constrained)
+"""Steps that obey a constraint, as the paths obey it."""
+
+
+def unconstrained(stepper: Stepper) -> Stepper:
+    """The steps without their constraint."""
+    found: Stepper = stepper.inner if CONSTRAINED.kind(stepper) is not None else stepper  # type: ignore[attr-defined]
+    return found
+
+
+def constraint_lacks(stepper: Stepper) -> str:
+    """Why a path cannot obey the constraint of some steps; empty if it can, or if there is none."""
+    if CONSTRAINED.kind(stepper) is None:
+        return ""
+    bound = cast(Constrained, stepper)
+    if bound.table.after is None or bound.copies is not None:
+        return "The table of the constraint is too large, or words are copied."
+    return ""
+
+
+@dataclass(frozen=True)
+class Obeyed:
+    """The constraint of a search, and the states (B, K) of its hypotheses."""
+
+    table: ConstraintTable
+    states: Tensor
+
+    @staticmethod
+    def of(stepper: Stepper, words: Tensor) -> Obeyed | None:
+        """The constraint of some steps before the first word; None if there is none."""
+        if CONSTRAINED.kind(stepper) is None:
+            return None
+        return Obeyed(cast(Constrained, stepper).table, torch.zeros_like(words))
+
+    def address(self) -> Hashable:
+        """What identifies the table in a recording."""
+        parts = (self.table.after, self.table.needed, self.table.missing)
+        return (self.table.size, *(None if part is None else part.data_ptr() for part in parts))
+
+    def forbid(self, logits: Tensor, left: Tensor) -> None:
+        """Set the tokens that do not obey to −inf, in place; left (B): the tokens that may follow the next one."""
+        assert self.table.after is not None
+        needed = self.table.needed[self.table.after[self.states]]
+        logits.masked_fill_(needed > left[:, None, None], -torch.inf)
+
+    def missing(self) -> tuple[Tensor, Tensor] | None:
+        """As in `Step`."""
+        if self.table.missing is None or self.table.after is None:
+            return None
+        return self.table.missing[self.states], self.table.missing[self.table.after[self.states]]
 
 
 def allowed_top(
-    logits: Tensor, bounds: Bounds, at: Tensor, count: int, *, late: bool
+    logits: Tensor, bounds: Bounds, at: Tensor, count: int, *, late: bool, obeyed: Obeyed | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Normalizers (B, K), and the `count` highest logits that the limits allow at step `at` (), as in `top`.
 
-    late   whether an output may have to end at this step
+    late     whether an output may have to end at this step
+    obeyed   the constraint; if it has banks, the logits that are not allowed become −inf, in place
     """
-    if triton_takes(logits):
+    banked = obeyed is not None and obeyed.table.missing is not None
+    if triton_takes(logits) and not banked:
         from regard.fast.cuda import best
 
         if best.serves(logits, count, bounds.forbidden):
             end, minimum, forbidden = bounds.end, bounds.minimum, bounds.forbidden
-            return best.best(logits, bounds.last, at, count, end=end, minimum=minimum, forbidden=forbidden)
+            table = None if obeyed is None else (obeyed.table.after, obeyed.table.needed, obeyed.states)
+            return best.best(
+                logits, bounds.last, at, count, end=end, minimum=minimum, forbidden=forbidden, table=table
+            )
     normalizers = logits.logsumexp(-1)
-    return normalizers, *top(allow(bounds, logits, at, late=late), count)
+    return normalizers, *top(allow(bounds, logits, at, late=late, obeyed=obeyed), count)
 
 
-def allow(bounds: Bounds, logits: Tensor, step: Tensor, *, late: bool) -> Tensor:
+def allow(
+    bounds: Bounds, logits: Tensor, step: Tensor, *, late: bool, obeyed: Obeyed | None = None
+) -> Tensor:
     """`Bounds.apply` at a step () that only the device knows, without a prefix.
 
     late   whether an output may have to end at this step
     """
+    if obeyed is not None:
+        obeyed.forbid(logits, bounds.last - step - 1)
     for token in bounds.forbidden:
         if 0 <= token < logits.shape[-1]:
             logits[..., token] = -torch.inf

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.fast.allowed import Obeyed, constraint_lacks, unconstrained
 from regard.fast.paths.recorded import NOT_RECORDABLE
 from regard.fast.recording.buckets import rounded, rounded_rows
 from regard.fast.recording.recordable import recordable, state_of
@@ -52,6 +53,9 @@ def takes(stepper: Stepper, bounds: Bounds) -> bool:
 
 def lacks(stepper: Stepper, bounds: Bounds) -> str:
     """Why a search cannot be recorded, on any device; empty if it can."""
+    if lacking := constraint_lacks(stepper):
+        return lacking
+    stepper = unconstrained(stepper)
     decoder = getattr(stepper, "decoder", None)
     if STEPPERS.kind(stepper) is None or not isinstance(decoder, nn.Module):
         return "Several models answer together, or their steps were changed."
@@ -82,6 +86,7 @@ class SearchedRows:
     @staticmethod
     def of(stepper: Stepper, bounds: Bounds) -> tuple[SearchedRows, Tensor]:
         """The searched rows, and the index (B') of each in the batch; padding repeats the first row."""
+        stepper = unconstrained(stepper)
         rows = padded_rows(torch.arange(len(stepper.lengths), device=stepper.lengths.device))
         memories = {name: _widened(memory.select(rows)) for name, memory in stepper.memories.items()}
         widths = {name: memory.mask.shape[1] for name, memory in stepper.memories.items()}
@@ -130,9 +135,10 @@ class Key:
     timeless: bool
 
     @staticmethod
-    def of(stepper: Stepper, bounds: Bounds, search: Hashable) -> Key:
-        decoder: Any = stepper.decoder
-        limits = (stepper.begin, stepper.end, bounds.minimum, bounds.forbidden)
+    def of(stepper: Stepper, bounds: Bounds, search: Hashable, obeyed: Obeyed | None = None) -> Key:
+        decoder: Any = unconstrained(stepper).decoder
+        table = None if obeyed is None else obeyed.address()
+        limits = (stepper.begin, stepper.end, bounds.minimum, bounds.forbidden, table)
         weights = tuple(parameter.data_ptr() for parameter in decoder.parameters())
         return Key(search, limits, weights, state_of(decoder), getattr(decoder, "timeless", False))
 

@@ -29,9 +29,10 @@ def serves(logits: Tensor, count: int, forbidden: tuple[int, ...]) -> bool:
 
 
 @triton.jit(do_not_specialize=["V", "K", "end", "minimum", "first", "second"])
-def best_kernel(logits, last, at, normalizers, values, words, V, K, end, minimum, first, second,
-                C: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
-    """logits (N, V), last (N / K), at () → normalizers (N), values and words (N, C), best first."""
+def best_kernel(logits, last, at, after, needed, states, normalizers, values, words, V, K, end, minimum, first, second,
+                C: tl.constexpr, BLOCK: tl.constexpr, BOUND: tl.constexpr):  # fmt: skip
+    """logits (N, V), last (N / K), at () → normalizers (N), values and words (N, C), best first. With BOUND, those of
+    the table `after` (Q, V) of a constraint in states (N), where needed (Q) is not too much."""
     row = tl.program_id(0).to(tl.int64)
     v = tl.arange(0, BLOCK)
     x = tl.load(logits + row * V + v, mask=v < V, other=float("-inf"))
@@ -40,8 +41,14 @@ def best_kernel(logits, last, at, normalizers, values, words, V, K, end, minimum
     tl.store(normalizers + row, safe + tl.log(tl.sum(tl.exp(x - safe), 0)))
     now = tl.load(at)
     x = tl.where((v == first) | (v == second) | ((v == end) & (now < minimum)), float("-inf"), x)
-    over = tl.load(last + row // K) <= now
+    ends = tl.load(last + row // K)
+    over = ends <= now
     x = tl.where(over & (v != end), float("-inf"), x)
+    if BOUND:
+        state = tl.load(states + row).to(tl.int64)
+        target = tl.load(after + state * V + v, mask=v < V, other=0)
+        need = tl.load(needed + target, mask=v < V, other=0)
+        x = tl.where(need > ends - now - 1, float("-inf"), x)
     for place in range(C):
         high = tl.max(x, 0)
         word = tl.min(tl.where(x == high, v, BLOCK), 0)
@@ -59,10 +66,14 @@ def best(
     end: int,
     minimum: int,
     forbidden: tuple[int, ...],
+    table: tuple[Tensor, Tensor, Tensor] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """logits (B, K, V), last (B) the step after which a source must have ended, at () the current step →
     normalizers (B, K) over all tokens, and the values and indices (B, K, count) of the `count` best allowed
     tokens.
+
+    table   of a constraint: the states after each token (Q, V), the tokens that each still needs (Q), and the states
+            (B, K) now
     """
     rows, hypotheses, choices = logits.shape
     logits = logits.contiguous()
@@ -71,9 +82,11 @@ def best(
     words = torch.empty(rows, hypotheses, count, dtype=torch.int64, device=logits.device)
     first, second = (*forbidden, -1, -1)[:FORBIDDEN]
     block = power_of_two(choices, 64)
+    after, needed, states = (logits, logits, logits) if table is None else table
+    states = states.contiguous()
     with on_device_of(logits):
         best_kernel[(rows * hypotheses,)](
-            logits, last, at, normalizers, values, words, choices, hypotheses, end, minimum, first, second,
-            C=count, BLOCK=block, num_warps=min(32, max(4, block // 1024)),
+            logits, last, at, after, needed, states, normalizers, values, words, choices, hypotheses, end, minimum,
+            first, second, C=count, BLOCK=block, BOUND=table is not None, num_warps=min(32, max(4, block // 1024)),
         )  # fmt: skip
     return normalizers, values, words

@@ -12,11 +12,12 @@ from torch import Tensor
 
 from regard.data.batch import PAD
 from regard.fast import chunks
-from regard.fast.allowed import allowed_top
+from regard.fast.allowed import Obeyed, allowed_top, unconstrained
 from regard.fast.chunks import Key, SearchedRows, by_step, chunks_of, padded_rows
 from regard.fast.recording.replay import recorder_of
 from regard.nn.memory import Memory
 from regard.nn.path import Path, Replaces
+from regard.nn.search.banks import with_missing
 from regard.nn.search.beam import Beam
 from regard.nn.search.hypotheses import BackPointers, Finished, Hypotheses, Unfinished
 from regard.nn.search.stepper import Bounds, Stepper, check_outputs
@@ -56,6 +57,7 @@ class Searching:
     done: Tensor
     finished: Finished
     at: Tensor
+    states: Tensor | None = None
 
     @staticmethod
     def start(decoder: Any, memories: Mapping[str, Memory], begin: int, real: int, size: int) -> Searching:
@@ -73,24 +75,28 @@ class Searching:
         done = self.done.index_select(0, rows)
         done[real:] = True
         words, live = self.words.index_select(0, rows), self.live.index_select(0, rows)
-        return Searching(self.state.select(rows), words, live, done, self.finished.select(rows), self.at)
+        states = None if self.states is None else self.states.index_select(0, rows)
+        finished = self.finished.select(rows)
+        return Searching(self.state.select(rows), words, live, done, finished, self.at, states)
 
 
 def beam_in_chunks(beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
     """`Beam.step_by_step` in chunks; None if a score was not finite."""
-    decoder: Any = stepper.decoder
+    decoder: Any = unconstrained(stepper).decoder
     recorder = recorder_of(decoder)
     with torch.inference_mode(False), torch.no_grad(), recorder.lock:
         searched_rows, rows = SearchedRows.of(stepper, bounds)
         count, device = len(stepper.lengths), rows.device
         unfinished = Unfinished.all(len(rows), device)
         search = Searching.start(decoder, searched_rows.memories, stepper.begin, count, beam.size)
+        obeyed = Obeyed.of(stepper, search.words)
+        search = search if obeyed is None else replace(search, states=obeyed.states)
         finals: list[tuple[Tensor, Finished]] = []
         kept: list[dict[str, Any]] = []
-        key = Key.of(stepper, bounds, beam)
+        key = Key.of(stepper, bounds, beam, obeyed)
         for first, length in chunks_of(bounds.steps):
             late = first + length > bounds.extent[0]
-            run = partial(_chunk, beam, stepper, bounds, length, late)
+            run = partial(_chunk, beam, stepper, bounds, length, late, obeyed)
             given = (searched_rows.memories, searched_rows.last, search)
             here = key.at(search.state, length, late=late)
             search, found, flags = recorder.replays(here, run, given)
@@ -122,12 +128,13 @@ def _chunk(
     bounds: Bounds,
     length: int,
     late: bool,
+    obeyed: Obeyed | None,
     given: tuple[Mapping[str, Memory], Tensor, Searching],
 ) -> tuple[Any, ...]:
     """`length` steps: the state of the search after them, what they kept, and (number of sources that are
     done, whether all scores were finite)."""
     memories, last, search = given
-    decoder: Any = stepper.decoder
+    decoder: Any = unconstrained(stepper).decoder
     bounds = replace(bounds, last=last)
     looks: list[Mapping[str, Tensor]] = []
     kept: dict[str, list[Tensor]] = {"live": [], "parents": [], "words": []}
@@ -135,10 +142,17 @@ def _chunk(
     for _ in range(length):
         step = decoder.step(search.words, search.state, memories)
         count = min(2 * beam.size, step.logits.shape[-1])
-        normalizer, best, words = allowed_top(step.logits, bounds, search.at, count, late=late)
-        live, parents, words, finished, done = _advance(beam, best, words, normalizer, search, bounds, sound)
+        now = None if obeyed is None else replace(obeyed, states=search.states)
+        normalizer, best, words = allowed_top(step.logits, bounds, search.at, count, late=late, obeyed=now)
+        banks, missing = None, None if now is None else now.missing()
+        if missing is not None:
+            best, words, banks = with_missing(step.logits, best, words, missing, beam.size)
+        live, parents, words, finished, done = _advance(
+            beam, best, words, normalizer, search, bounds, sound, banks
+        )
         state = step.state.reorder(parents)
-        search = Searching(state, words, live, done, finished, search.at + 1)
+        states = None if now is None else now.table.follow(now.states.gather(1, parents), words)
+        search = Searching(state, words, live, done, finished, search.at + 1, states)
         for name, part in (("live", live), ("parents", parents), ("words", words)):
             kept[name].append(part)
         looks.append(step.looks)
@@ -155,9 +169,10 @@ def _advance(
     search: Searching,
     bounds: Bounds,
     sound: Tensor,
+    banks: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Finished, Tensor]:
     """`Beam.advance`; sets `sound` (B) to 0, in place, where a score that counts is not finite."""
-    if triton_takes(best):
+    if banks is None and triton_takes(best):
         from regard.fast.cuda import beams
 
         if beams.serves(beam.size, best.shape[2], best):
@@ -183,7 +198,7 @@ def _advance(
     alive = (search.live > -torch.inf) & ~search.done.unsqueeze(1)
     sound &= ~(normalizer.isnan() | (dead & alive)).any(1)
     gained = (search.live - normalizer).masked_fill(dead, -torch.inf)
-    return beam.advance(best, words, gained, search.finished, search.done, bounds, search.at)
+    return beam.advance(best, words, gained, search.finished, search.done, bounds, search.at, banks)
 
 
 def _places(like: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:

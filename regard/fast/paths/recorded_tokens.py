@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.fast import chunks
-from regard.fast.allowed import allow, allowed_top
+from regard.fast.allowed import Obeyed, allow, allowed_top, unconstrained
 from regard.fast.chunks import Key, SearchedRows, by_step, chunks_of, padded_rows
 from regard.fast.recording.recordable import trusted
 from regard.fast.recording.replay import recorder_of
@@ -57,13 +57,14 @@ class Writing:
     last: Tensor
     at: Tensor
     given: Tensor | None
+    states: Tensor | None = None
 
 
 def written_in_chunks(
     stepper: Stepper, choice: TokenChoice, bounds: Bounds, hypotheses: int = 1
 ) -> Hypotheses | None:
     """`token_by_token` in chunks; None if a score was not finite."""
-    decoder: Any = stepper.decoder
+    decoder: Any = unconstrained(stepper).decoder
     recorder = recorder_of(decoder)
     with torch.inference_mode(False), torch.no_grad(), recorder.lock:
         searched_rows, rows = SearchedRows.of(stepper, bounds)
@@ -77,14 +78,18 @@ def written_in_chunks(
         written: list[tuple[Unfinished, Tensor]] = []
         scores: list[tuple[Unfinished, Tensor]] = []
         looks: dict[str, list[tuple[Unfinished, Tensor]]] = {}
-        key = Key.of(stepper, bounds, _name(choice))
+        obeyed = Obeyed.of(stepper, words)
+        states = None if obeyed is None else obeyed.states
+        key = Key.of(stepper, bounds, _name(choice), obeyed)
         for step, length in chunks_of(bounds.steps):
             late = step + length > bounds.extent[0]
             given = _padded_given(choice.given(unfinished, step, length), len(words))
-            run = partial(_chunk, stepper, choice, bounds, length, late)
-            writing = Writing(searched_rows.memories, state, words, done, searched_rows.last, at, given)
+            run = partial(_chunk, stepper, choice, bounds, length, late, obeyed)
+            writing = Writing(
+                searched_rows.memories, state, words, done, searched_rows.last, at, given, states
+            )
             here = key.at(state, length, late=late)
-            state, words, done, at, found, flags = recorder.replays(here, run, writing)
+            state, words, done, at, states, found, flags = recorder.replays(here, run, writing)
             count, (ended, sound) = len(unfinished), flags.tolist()
             if not sound:
                 return None
@@ -103,6 +108,7 @@ def written_in_chunks(
                     state.select(chosen),
                     words.index_select(0, chosen),
                 )
+                states = None if states is None else states.index_select(0, chosen)
                 done = done.index_select(0, chosen).clone()
                 done[len(kept) :] = True
         return joined_steps(written, scores, looks, stepper.end).cut()
@@ -121,28 +127,36 @@ def _padded_given(given: Tensor | None, rows: int) -> Tensor | None:
 
 
 def _chunk(
-    stepper: Stepper, choice: TokenChoice, bounds: Bounds, length: int, late: bool, writing: Writing
+    stepper: Stepper,
+    choice: TokenChoice,
+    bounds: Bounds,
+    length: int,
+    late: bool,
+    obeyed: Obeyed | None,
+    writing: Writing,
 ) -> tuple[Any, ...]:
     """`length` steps: the state of the search after them, the written tokens, and (number of rows that have
     ended, whether all scores were finite)."""
-    decoder: Any = stepper.decoder
+    decoder: Any = unconstrained(stepper).decoder
     state, words, done, at = writing.state, writing.words, writing.done, writing.at
     bounds = replace(bounds, last=writing.last)
-    sound = torch.ones_like(done)
+    sound, states = torch.ones_like(done), writing.states
     written, scores, looks = [], [], []
     for i in range(length):
         step = decoder.step(words, state, writing.memories)
         state, logits = step.state, step.logits
+        now = None if obeyed is None else replace(obeyed, states=states)
         if choice.most_probable:
-            normalizer, best, chosen = allowed_top(logits, bounds, at, 1, late=late)
+            normalizer, best, chosen = allowed_top(logits, bounds, at, 1, late=late, obeyed=now)
             words, score = chosen.squeeze(-1), best.squeeze(-1) - normalizer
         else:
             normalizer = logits.logsumexp(-1)
-            logits = allow(bounds, logits, at, late=late)
+            logits = allow(bounds, logits, at, late=late, obeyed=now)
             words = choice.choose(logits, None if writing.given is None else writing.given[i])
             score = logits.gather(-1, words.unsqueeze(-1)).squeeze(-1) - normalizer
         sound = sound & ((score - score == 0) | done)
         done, at = done | (words == stepper.end), at + 1
+        states = None if now is None else now.table.follow(now.states, words)
         written.append(words)
         scores.append(score)
         looks.append(step.looks)
@@ -152,4 +166,4 @@ def _chunk(
         "looks": by_step(looks, words.shape[1]),
     }
     flags = torch.stack([done.all(1).sum(), sound.all().to(torch.int64)])
-    return state, words, done, at, found, flags
+    return state, words, done, at, states, found, flags
