@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import torch
 
+from regard.fast.allowed import Obeyed, constraint_lacks, unconstrained
 from regard.fast.paths.fused import CHANGED
 from regard.fast.paths.fused_step import SEARCHED, Prepared, layers_lack
 from regard.fast.recurrence import decoder_lacks, knows_decoder
@@ -25,6 +26,9 @@ LARGEST = 2**26
 
 def takes(stepper: Stepper, bounds: Bounds, hypotheses: int) -> bool:
     """Whether the kernels search with this decoder."""
+    if constraint_lacks(stepper):
+        return False
+    stepper = unconstrained(stepper)
     if not STEPPERS(stepper):
         return False
     decoder: Any = stepper.decoder
@@ -40,6 +44,9 @@ def takes(stepper: Stepper, bounds: Bounds, hypotheses: int) -> bool:
 
 def lacks(stepper: Stepper, bounds: Bounds) -> str:
     """Why the kernels do not search with this decoder; empty if they do."""
+    if lacking := constraint_lacks(stepper):
+        return lacking
+    stepper = unconstrained(stepper)
     if not STEPPERS(stepper):
         return "Several models search together."
     decoder: Any = stepper.decoder
@@ -61,6 +68,7 @@ def started(stepper: Stepper, bounds: Bounds) -> tuple[Prepared, How, SearchStar
     """What the kernels are given, see `regard.fast.cpu.whole_search`; None if the decoder was not prepared for them."""
     from regard.fast.cpu.whole_search import How, SearchStart
 
+    allowed, stepper = _allowed(stepper, bounds), unconstrained(stepper)
     decoder = cast(RecurrentSteps, stepper.decoder)
     state = cast(State, stepper.start())
     prepared = state.constants.prepared
@@ -82,7 +90,7 @@ def started(stepper: Stepper, bounds: Bounds) -> tuple[Prepared, How, SearchStar
         decoder.readout_size if decoder.looks_after else 0,
     )
     how = How(decoder.looks_after, decoder.combine is not None, prepared.alone, state.feed is not None)
-    return prepared, how, start, _allowed(stepper, bounds)
+    return prepared, how, start, allowed
 
 
 def _allowed(stepper: Stepper, bounds: Bounds) -> Allowed:
@@ -93,6 +101,11 @@ def _allowed(stepper: Stepper, bounds: Bounds) -> Allowed:
     if bounds.prefix is not None:
         ids = bounds.prefix.ids.long().contiguous().numpy()
         lengths = bounds.prefix.lengths.long().contiguous().numpy()
+    after, needed, missing = np.zeros((0, 0), np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32)
+    obeyed = Obeyed.of(stepper, bounds.last)
+    if obeyed is not None and obeyed.table.after is not None:
+        after, needed = obeyed.table.after.numpy(), obeyed.table.needed.numpy()
+        missing = missing if obeyed.table.missing is None else obeyed.table.missing.numpy()
     return Allowed(
         stepper.begin,
         bounds.end,
@@ -102,6 +115,9 @@ def _allowed(stepper: Stepper, bounds: Bounds) -> Allowed:
         np.array([*bounds.forbidden, bounds.end], np.int64),
         ids,
         lengths,
+        after,
+        needed,
+        missing,
     )
 
 

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from regard.fast.cpu.banks import candidates, in_order
 from regard.fast.cpu.best import insert
 from regard.fast.cpu.layout import Memories
-from regard.fast.cpu.ranking import Ranked, rank, room_to_rank
+from regard.fast.cpu.ranking import Bound, Ranked, rank, room_to_rank
 from regard.fast.cpu.step import Layers, advance_rows
 from regard.fast.cpu.whole_search import (
     Allowed,
@@ -144,7 +145,10 @@ def beam_part(
     active, capacity = last - first, (last - first) * size
     rows, other = rows_for(capacity, layers, memories, start), rows_for(capacity, layers, memories, start)
     ranked = room_to_rank(capacity, min(2 * size, vocabulary), rows.embedded)
-    only = np.empty(capacity, np.int64)
+    banked = len(allowed.missing) > 0
+    nearer = room_to_rank(capacity if banked else 0, min(size, vocabulary), rows.embedded)
+    only, left = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
+    states, later = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
     counts, live = np.ones(active, np.int64), np.zeros((active, size), rows.embedded.dtype)
     scores, names = np.empty(2 * size, rows.embedded.dtype), np.empty(2 * size, np.int64)
     for i in range(active):
@@ -155,16 +159,39 @@ def beam_part(
         said = advance_rows(0, count, how.current, how.bent, how.alone, layers, memories, rows)
         for i in range(count):
             only[i] = only_word(rows.source[i], t, allowed)
-        rank(count, said, layers, forbidden_at(t, allowed), only, ranked)
+            left[i] = allowed.last[rows.source[i]] - t - 1
+        bound = Bound(allowed.after, allowed.needed, allowed.missing, states, left)
+        rank(count, said, layers, forbidden_at(t, allowed), only, bound, ranked, nearer)
         penalty = found.penalties[t]
         low, going, kept = 0, 0, 0
         for i in range(active):
             source, prefixes = rows.source[low], counts[i]
-            if not _merge(low, prefixes, live[i], ranked, vocabulary, scores, names):
+            if banked:
+                sound = candidates(
+                    low,
+                    prefixes,
+                    live[i],
+                    ranked,
+                    nearer,
+                    bound,
+                    vocabulary,
+                    scores,
+                    names,
+                    size,
+                    allowed.end,
+                )
+            else:
+                sound = _merge(low, prefixes, live[i], ranked, vocabulary, scores, names)
+            if not sound:
                 found.unsound[part] = True
                 return
             for slot in range(prefixes):
                 copy(rows.weights[low + slot], record.looks[t, source, slot])
+            if banked:
+                for c in range(size):
+                    if scores[c] > -np.inf and names[c] % vocabulary == allowed.end:
+                        _finish(source, t, scores[c], scores[c] / penalty, names[c] // vocabulary, ended)
+                in_order(scores, names, size, vocabulary, allowed.end)
             slot = 0
             for c in range(2 * size):
                 if scores[c] == -np.inf:
@@ -179,6 +206,8 @@ def beam_part(
                     record.words[t, source, slot], record.parents[t, source, slot] = word, parent
                     move(low + parent, rows, going + slot, other, how.feeds)
                     read_word(going + slot, word, start, other)
+                    if len(allowed.after) > 0:
+                        later[going + slot] = allowed.after[states[low + parent], word]
                     slot += 1
             low += prefixes
             full = ended.normalized[source, size - 1] > -np.inf
@@ -195,6 +224,7 @@ def beam_part(
             going += slot
             kept += 1
         rows, other = other, rows
+        states, later = later, states
         active, count = kept, going
         if active == 0:
             return

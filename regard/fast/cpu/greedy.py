@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from regard.fast.cpu.layout import Memories
-from regard.fast.cpu.ranking import rank, room_to_rank
+from regard.fast.cpu.ranking import Bound, rank, room_to_rank
 from regard.fast.cpu.step import Layers, advance_rows
 from regard.fast.cpu.whole_search import (
     Allowed,
@@ -53,7 +53,9 @@ def write_part(
     count = end - first
     rows = rows_for(count, layers, memories, start)
     ranked = room_to_rank(count, 1, rows.embedded)
-    only = np.empty(count, np.int64)
+    nearer = room_to_rank(0, 1, rows.embedded)
+    only, states, left = np.empty(count, np.int64), np.zeros(count, np.int64), np.empty(count, np.int64)
+    bound = Bound(allowed.after, allowed.needed, allowed.missing[:0], states, left)
     for i in range(count):
         place(i, first + i, start, rows)
         read_word(i, allowed.begin, start, rows)
@@ -61,7 +63,8 @@ def write_part(
         said = advance_rows(0, count, how.current, how.bent, how.alone, layers, memories, rows)
         for i in range(count):
             only[i] = only_word(rows.source[i], t, allowed)
-        rank(count, said, layers, forbidden_at(t, allowed), only, ranked)
+            left[i] = allowed.last[rows.source[i]] - t - 1
+        rank(count, said, layers, forbidden_at(t, allowed), only, bound, ranked, nearer)
         going = 0
         for i in range(count):
             source, word = rows.source[i], ranked.words[i, 0]
@@ -77,6 +80,8 @@ def write_part(
                 continue
             move(i, rows, going, rows, how.feeds)
             read_word(going, word, start, rows)
+            if len(allowed.after) > 0:
+                states[going] = allowed.after[states[i], word]
             going += 1
         count = going
         if count == 0:

@@ -39,6 +39,16 @@ class Ranked(NamedTuple):
     logits: Array
 
 
+class Bound(NamedTuple):
+    """The constraint of n rows: its table, as in `Allowed`, their states (n), and how many words may follow the next."""
+
+    after: Array
+    needed: Array
+    missing: Array
+    states: Array
+    left: Array
+
+
 @part
 def room_to_rank(count: int, best: int, like: Any) -> Ranked:
     kind = like.dtype
@@ -62,19 +72,49 @@ def _add(row: Array, i: int, ranked: Ranked) -> None:
 
 
 @part
-def rank(count: int, said: Window, layers: Layers, forbidden: Array, only: Array, ranked: Ranked) -> None:
+def _forbid(row: Array, targets: Array, needed: Array, left: int) -> None:
+    """Forbid the words of a row that lead to states from which the end is too far."""
+    for j in range(len(row)):
+        if needed[targets[j]] > left:
+            row[j] = -np.inf
+
+
+@part
+def _keep_nearer(row: Array, targets: Array, missing: Array, here: int) -> None:
+    """Forbid the words of a row that do not lead to a bank nearer to the end."""
+    for j in range(len(row)):
+        if missing[targets[j]] >= here:
+            row[j] = -np.inf
+
+
+@part
+def rank(
+    count: int,
+    said: Window,
+    layers: Layers,
+    forbidden: Array,
+    only: Array,
+    bound: Bound,
+    ranked: Ranked,
+    nearer: Ranked,
+) -> None:
     """Rank the words of `count` rows.
 
     said        the inputs of the output layer
     forbidden   words that are not allowed
     only        (n) the only word that is allowed in a row; −1: all others are too
+    nearer      where to put the best words that lead to a bank nearer to the end, if the constraint has banks
     """
+    banked = len(bound.missing) > 0
     vocabulary = len(layers.output_bias)
     for i in range(count):
         ranked.highest[i] = -np.inf
         ranked.normalizers[i] = 0
         ranked.values[i, :] = -np.inf
         ranked.words[i, :] = 0
+        if banked:
+            nearer.values[i, :] = -np.inf
+            nearer.words[i, :] = 0
     for first in range(0, len(layers.output), PANELS):
         low = first * WIDTH
         width = min(PANELS * WIDTH, vocabulary - low)
@@ -88,8 +128,15 @@ def rank(count: int, said: Window, layers: Layers, forbidden: Array, only: Array
             for word in forbidden:
                 if low <= word < low + width:
                     row[word - low] = -np.inf
+            if len(bound.after) > 0:
+                targets = bound.after[bound.states[i], low : low + width]
+                _forbid(row, targets, bound.needed, bound.left[i])
             if only[i] < 0:
                 gather_best(row, low, ranked.values[i], ranked.words[i])
+                if banked:
+                    targets = bound.after[bound.states[i], low : low + width]
+                    _keep_nearer(row, targets, bound.missing, bound.missing[bound.states[i]])
+                    gather_best(row, low, nearer.values[i], nearer.words[i])
             elif low <= only[i] < low + width:
                 insert(row[only[i] - low], only[i], ranked.values[i], ranked.words[i])
     for i in range(count):

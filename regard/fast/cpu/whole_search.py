@@ -51,6 +51,8 @@ class Allowed(NamedTuple):
     last        (B) the step at which only `end` is allowed; `steps` in all
     forbidden   words that are never written, and `end` as the last of them, which is allowed from step `minimum` on
     prefix      (B, P) with which an output begins, `lengths` (B)
+    after       (Q, V) the table of a constraint: the state after each word; (0, V): there is none
+    needed      (Q) the words that a state still needs   missing (Q) those of its banks; of width 0 if it has none
     """
 
     begin: int
@@ -61,6 +63,9 @@ class Allowed(NamedTuple):
     forbidden: Array
     prefix: Array
     lengths: Array
+    after: Array
+    needed: Array
+    missing: Array
 
 
 @part
