@@ -40,7 +40,7 @@ class Ranked(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """The constraint of n rows: its table, as in `Allowed`, their states (n), and how many words may follow the next."""
+    """The constraint of n rows: its table, as in `Allowed`, their states (n), and the words left after the next."""
 
     after: Array
     needed: Array
