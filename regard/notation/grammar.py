@@ -22,9 +22,9 @@ from regard.notation.nodes import (
 from regard.notation.tokens import NotationError, Token, items_of, refuse, tokens
 
 COMPARISONS = ("=", "≠", "<", "≤", ">", "≥")
-NUMBERS = ("Σ", "max", "min", "argmax", "argmin", "mean")
+NUMBERS = ("Σ", "max", "min", "argmax", "argmin", "mean", "sparsemap")
 """What gives one value for all values of an index; other functions over an index give one for each."""
-OVER = ("softmax", "sparsemax", "entmax", "max", "min", "argmax", "argmin", "mean")
+OVER = ("softmax", "sparsemax", "entmax", "max", "min", "argmax", "argmin", "mean", "sparsemap")
 """The functions of the notation that range over the index in their subscript: softmax_j(e_tj)."""
 
 

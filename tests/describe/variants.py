@@ -82,6 +82,10 @@ translation-luong decoder.copy={"from":"source"} attention.feed=false
 translation-luong decoder.copy=source attention.select=sparsemax attention.score=history decoder.tie=output
 nli-syntax encoder.premise.parents.score=additive encoder.premise.parents.select=spanning
     decoder.compare=concatenation
+nli-syntax encoder.premise.parents.select={"type":"projective","estimate":"straight-through"}
+nli-syntax encoder.premise.parents.select={"type":"spanning","estimate":"perturbed"}
+nli-syntax encoder.premise.parents.select={"type":"projective","estimate":"sparsemap"}
+nli-syntax encoder.premise.parents.select={"type":"projective","estimate":"em"}
 nli-plain decoder.attend=network decoder.compare=concatenation
 nli-self encoder.premise.parents.select=sigmoid encoder.premise.scaled=true
 nli-self encoder.premise.parents.select=uniform
@@ -106,6 +110,9 @@ image-qa-attention
 image-qa decoder.attention={"over":"image"} decoder.glimpses=4 decoder.hidden=6 decoder.whole=true
 image-qa decoder.combine=gated
 speech attention={"score":"perceptron","state":"current"}
+translation-segments-word attention.select={"type":"segments","estimate":"straight-through"}
+translation-segments-word attention.select={"type":"segments","estimate":"em"}
+translation-segments-word attention.select={"type":"segments","estimate":"sparsemap"}
 speech attention.score={"type":"perceptron","size":3} attention.select=segments
 speech-location attention.score.bias=true
 translation attention={"score":{"type":"additive","bias":true},"select":"segments"}

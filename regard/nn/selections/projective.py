@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard.nn.estimates.estimate import EstimateName, Latent, estimate_class, make_estimate
 from regard.nn.selections.selection import NOTHING, Given, Selection
 from regard.nn.symbols import LookSymbols
 from regard.parts import register
@@ -20,6 +21,14 @@ class Projective(Selection):
     The T queries are the words 1 … N, the S positions the root symbol (0) and the words.
     """
 
+    class Options(Selection.Options):
+        """One head for each word, in a tree without crossing arcs: Eisner's algorithm."""
+
+        estimate: EstimateName = "marginals"
+        """What stands for the latent tree. marginals: all trees, by their probability. straight-through: the best tree,
+        with the gradient of the marginals. perturbed: the best tree after Gumbel noise. sparsemap: a mean of a few
+        trees. em: the best tree, and scores learn the tree that the loss prefers (hard EM)."""
+
     joint = "queries"
     needs = frozenset({"words"})
     unguided = "it selects the heads of a tree, not an alignment"
@@ -27,25 +36,52 @@ class Projective(Selection):
 
     @classmethod
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:
-        return tree_equations("projective", "by Eisner's algorithm", look)
+        return tree_equations("projective", "by Eisner's algorithm", look, options.estimate)
+
+    def __init__(self, *, estimate: EstimateName = "marginals") -> None:
+        super().__init__()
+        self.estimate = make_estimate(estimate)
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         lengths = mask.sum(-1) - 1  # without the root symbol
-        return by_word(self.trees(by_head(scores), lengths=lengths).marginals)
+        if self.estimate is None:
+            return by_word(self.trees(by_head(scores), lengths=lengths).marginals)
+        latent = Latent(
+            structure=lambda scores: self.trees(by_head(scores), lengths=lengths),
+            weights=by_word,
+            score=lambda scores, heads: torch.where(heads > 0, scores * heads, 0.0).flatten(-2).sum(-1),
+            dims=2,
+        )
+        return self.estimate(latent, scores, training=self.training)
 
     def best_heads(self, scores: Tensor, weights: Tensor, lengths: Tensor) -> Tensor:
         tree = self.trees(by_head(scores.detach()), lengths=lengths)
         return tree.heads(tree.mode)
 
 
-def tree_equations(trees: str, how: str, look: LookSymbols) -> list[str]:
-    """Equations of the marginals over all trees of a kind: `step` is the word, `index` its head,
+def tree_equations(
+    trees: str, how: str, look: LookSymbols, estimate: EstimateName = "marginals"
+) -> list[str]:
+    """Equations of the weights from all trees of a kind: `step` is the word, `index` its head,
     0 the root symbol."""
     word, head, energy = look.step, look.index, look.letters[0]
-    return [
+    lines = [
         f"τ ∈ {trees}({look.memory.length})     — all such trees with one root; τ_{word}: the head of {word}",
         f"φ(τ) = Σ_{word} {energy}_{{{word},τ_{word}}}",
-        f"{look.weight} = Σ_{{τ: τ_{word} = {head}}} exp(φ(τ)) / Σ_τ exp(φ(τ))     — {how}",
+    ]
+    if estimate == "marginals":
+        return [*lines, f"{look.weight} = Σ_{{τ: τ_{word} = {head}}} exp(φ(τ)) / Σ_τ exp(φ(τ))     — {how}"]
+    chosen = estimate_class(estimate)
+    if chosen.found == "mean":
+        return [
+            *lines,
+            f"μ = sparsemap_τ(φ(τ))     — {chosen.note}",
+            f"{look.weight} = μ[{word}, {head}]",
+        ]
+    return [
+        *lines,
+        "ω = argmax_τ(φ(τ))     — the best tree",
+        f"{look.weight} = [ω_{word} = {head}]     — {chosen.note}",
     ]
 
 
@@ -57,4 +93,4 @@ def by_head(scores: Tensor) -> Tensor:
 
 def by_word(arcs: Tensor) -> Tensor:
     """The inverse of `by_head`."""
-    return arcs[:, :, 1:].transpose(1, 2)
+    return arcs[..., 1:].transpose(-2, -1)

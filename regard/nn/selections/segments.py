@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import RegardError
+from regard.nn.estimates.estimate import EstimateName
 from regard.nn.letters import Letters
 from regard.nn.path import Replaces
 from regard.nn.portable import portable
@@ -42,14 +43,33 @@ class Segmental(Rescaled):
 
         decay: NotNegative = 0.005
         """Weight of the L2 penalty on the four pairwise scores."""
+        estimate: EstimateName = "marginals"
+        """What stands for the latent segments. marginals: p(inside). straight-through: the best segmentation, with the
+        gradient of the marginals. perturbed: the best one after noise. sparsemap: a mean of a few. em: the best one,
+        and scores learn the segmentation that the loss prefers (hard EM)."""
 
     unguided = "a segment that covers every position minimizes the guided-attention loss"
 
     structured = True
     ruled = True
 
-    def __init__(self, *, normalize: float = 2.0, decay: float = 0.005) -> None:
+    @classmethod
+    def build(cls, options: Any, query_size: int) -> Segmental:
+        if options.estimate == "marginals":
+            return cls(normalize=options.normalize, decay=options.decay)
+        from regard.nn.selections.estimated_segments import EstimatedSegments
+
+        return EstimatedSegments(**dict(options))
+
+    def __init__(
+        self, *, normalize: float = 2.0, decay: float = 0.005, estimate: EstimateName = "marginals"
+    ) -> None:
         super().__init__(normalize=normalize)
+        if estimate != "marginals" and type(self) is Segmental:
+            raise RegardError(
+                f"Segmental computes marginals; received estimate={estimate!r}.",
+                fix="Use  make_selection  with the options, or EstimatedSegments.",
+            )
         if decay < 0:
             raise RegardError(f"decay must be at least 0; received {decay}.")
         self.decay = decay
@@ -61,11 +81,26 @@ class Segmental(Rescaled):
         z = f"z{look.prime}"
         pairs = f"Σ_{{{j}<{length}}} b_{look.mark}[{z}_{j}, {z}_{{{j}+1}}]"
         inside = f"Σ_{{{z}: {z}_{j} = 1}} exp({score}({z}))"
-        return [
+        lines = [
             f"{z} ∈ {{0, 1}}^{length}     — {z}_{j}: whether position {j} is inside a segment",
             f"{score}({z}) = Σ_{j} {look.energy} {z}_{j} + {pairs}",
+        ]
+        if options.estimate != "marginals":
+            from regard.nn.selections.estimated_segments import estimate_lines
+
+            return [*lines, *estimate_lines(options, look, z, score)]
+        return [
+            *lines,
             f"{look.weight} = {inside} / Σ_{z} exp({score}({z}))     — by forward-backward",
         ]
+
+    @classmethod
+    def read_equations(cls, options: Any, look: LookSymbols) -> list[str]:
+        lines = super().read_equations(options, look)
+        if options.estimate == "marginals" or not options.normalize:
+            return lines
+        total, inside = lines[1].split(" = ")[0], f"Σ_{look.index} {look.weight}"
+        return [lines[0], f"{total} = max({inside}, 1) / {options.normalize:g}     — there may be no segment"]
 
     @classmethod
     def letters(cls, options: Any, look: LookSymbols) -> Letters:

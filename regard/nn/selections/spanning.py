@@ -14,8 +14,11 @@ from regard.structures import SpanningTree
 class Spanning(Projective):
     """p(head of t is s) under p(tree) ∝ exp Σ_t e[t, head(t)], over all trees: the matrix-tree theorem."""
 
+    class Options(Projective.Options):
+        """One head for each word, in a tree whose arcs may cross: the matrix-tree theorem."""
+
     trees = SpanningTree
 
     @classmethod
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:
-        return tree_equations("spanning", "by the matrix-tree theorem", look)
+        return tree_equations("spanning", "by the matrix-tree theorem", look, options.estimate)

@@ -10,6 +10,8 @@ One line is one equation, in Unicode text. Text after — is a note and is skipp
     Σ_j a_j         over all j; Σ_{j: j ≠ k} or Σ_{j<S} over those that satisfy it; extends to the next + or −
     softmax_j(e_j)  a vector over all j, 0 where a condition on j fails. Likewise max_j, min_j, argmax_j,
                     argmin_j, mean_j, sparsemax_j(e_j), entmax_j(e_j, a)
+    sparsemap_z(ψ(z))  the mean μ = E_q[z] of structures z, 0 or 1 for each of their parts, for the distribution q
+                    with the highest E_q[ψ(z)] − ½ ‖μ‖²: μ[j] of a sequence, μ[j, p] of heads p
     [a ≤ b]         1 where it holds, else 0
     |a|  √a  a²     of each feature
     W * x   W ⋆ x   convolution at every position with zero padding; without padding, where W fits

@@ -251,6 +251,22 @@ def sparse(energies: Tensor, degree: float) -> Tensor:
     return (scaled - low).clamp(min=0).pow(power)
 
 
+def sparse_mean(scores: Tensor, structures: Sequence[Value]) -> Value:
+    """The mean of structures under the q with the highest E_q[score] − ½ ‖mean‖²: by projected gradient."""
+    table = torch.tensor([list(one) for one in structures])
+    parts = table if int(table.max()) <= 1 else nn.functional.one_hot(table, table.shape[1] + 1)
+    parts = parts.double().flatten(1)  # (N, D)
+    step = 1 / torch.linalg.matrix_norm(parts @ parts.T, 2)
+    q = ahead = torch.full((len(parts),), 1 / len(parts), dtype=torch.float64)
+    pace = 1.0
+    for _ in range(4000):
+        new = sparse(ahead + step * (scores - parts @ (parts.T @ ahead)), 2)
+        faster = (1 + (1 + 4 * pace * pace) ** 0.5) / 2
+        q, ahead, pace = new, new + (pace - 1) / faster * (new - q), faster
+    mean = parts.T @ q
+    return mean if parts.shape[1] == table.shape[1] else Family(mean.view(table.shape[1], -1), (1, 0))
+
+
 def gathered(
     kind: str, bodies: Tensor, held: Sequence[Value], values: Sequence[Value], degree: float | None = None
 ) -> Value:
@@ -263,6 +279,8 @@ def gathered(
         return bodies.amax(0) if kind == "max" else bodies.amin(0)
     if kind in ("argmax", "argmin"):
         return held[int(bodies.argmax() if kind == "argmax" else bodies.argmin())]
+    if kind == "sparsemap":
+        return sparse_mean(bodies, held)
     weights = torch.softmax(bodies, 0) if kind == "softmax" else sparse(bodies, degree or 2)
     spread = dict(zip(held, weights, strict=True))
     nothing = torch.zeros((), dtype=torch.float64)

@@ -1,0 +1,75 @@
+"""The base of estimates, and what they need to know of a structure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from regard.structures import Structure
+
+EstimateName = Literal["marginals", "straight-through", "perturbed", "sparsemap", "em"]
+MODULES = {
+    "straight-through": ("straight_through", "StraightThrough"),
+    "perturbed": ("perturbed", "Perturbed"),
+    "sparsemap": ("sparsemap", "SparseMAP"),
+    "em": ("em", "ExpectationMaximization"),
+}
+"""The file and the class of each estimate."""
+
+
+@dataclass(frozen=True)
+class Latent:
+    """A structure behind weights of attention, as functions of its scores (B, T, S).
+
+    structure    the distribution
+    weights      a value of the distribution, or its marginals, as weights (…, B, T, S)
+    score        scores and weights (…, B, T, S) of structures → their scores (…, B) or (…, B, T), differentiable
+    dims         how many of the last dimensions are one structure: 1 for each query, 2 for all queries together
+    parameters   what the distribution depends on beside the scores
+    """
+
+    structure: Callable[[Tensor], Structure]
+    weights: Callable[[Tensor], Tensor]
+    score: Callable[[Tensor, Tensor], Tensor]
+    dims: int
+    parameters: Sequence[Tensor] = ()
+
+    def best(self, scores: Tensor) -> Tensor:
+        """The weights of the best structure, without gradient; NaN where a score of the structure is NaN."""
+        scores = scores.detach()
+        return self.weights(self.structure(scores).mode) + self.spoiled(scores)
+
+    def spoiled(self, scores: Tensor) -> Tensor:
+        """NaN for the structures that have a score of NaN, else 0; (B, T, S) or with dimensions of 1."""
+        dims = tuple(range(-self.dims, 0))
+        return torch.where(scores.isnan().any(dims, keepdim=True), torch.nan, 0.0).to(scores.dtype)
+
+
+class Estimate:
+    """Scores of a latent structure → weights (B, T, S).
+
+    found   what it finds: the "best" structure, or a "mean" of several
+    note    how equations say what they do not: its gradient, or its condition
+    """
+
+    found = "best"
+    note = ""
+
+    def __call__(self, latent: Latent, scores: Tensor, *, training: bool) -> Tensor:
+        raise NotImplementedError
+
+
+def make_estimate(name: EstimateName) -> Estimate | None:
+    """The estimate of that name; None for marginals, which a selection computes itself."""
+    return None if name == "marginals" else estimate_class(name)()
+
+
+def estimate_class(name: EstimateName) -> type[Estimate]:
+    file, owner = MODULES[name]
+    found: type[Estimate] = getattr(import_module(f"regard.nn.estimates.{file}"), owner)
+    return found
