@@ -16,7 +16,7 @@ raise SystemExit(not any(one.name == "triton" and (not one.marker or one.marker.
 endef
 export BRINGS_TRITON
 
-.PHONY: demo test lint style zoo web clean
+.PHONY: demo test lint style zoo docs web clean
 
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
@@ -42,6 +42,12 @@ style: $(STAMP)
 # systems; SEEDS="1 2 3" trains each with several seeds.
 zoo: $(STAMP)
 	$(BIN)/python bench/zoo.py $(if $(ONLY),--only "$(ONLY)") $(if $(SEEDS),--seeds $(SEEDS))
+
+# The site, from docs/ and mkdocs.yml into build/site. A link that leads nowhere is an error.
+docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint $(VENV)/constraints.txt --editable '.[docs]'
+	$(BIN)/zensical build --clean --strict
+	@echo "Open build/site/index.html"
 
 # The script and the style sheet of live figures, from web/ into regard/live/static: after a change in web/src. Needs node.
 web:
