@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,7 +35,9 @@ def shown() -> list[Any]:
 
 
 @pytest.mark.parametrize("example", shown())
-def test_spec(example: Example) -> None:
+def test_spec(example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("glove.6B.100d.txt").write_text("the" + " 0.5" * 100 + "\n", encoding="utf-8")
     for document in pieces(example):
         assert set(document) <= {*KEYS.split("|"), "name", "description"}, f"{example}: not a spec"
         regard.Spec(**completed(document))
