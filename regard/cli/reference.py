@@ -20,8 +20,8 @@ def page() -> str:
     lines = [
         "# The command line",
         "",
-        "This page is generated from the help texts: `python -m regard.cli.reference > docs/commands.md`. `regard COMMAND --help` shows",
-        "them in a terminal.",
+        "This page is generated from the help texts: `python -m regard.cli.reference > docs/commands.md`.",
+        "`regard COMMAND --help` shows them in a terminal.",
         "",
     ]
     heading = ""
@@ -56,8 +56,8 @@ def _command(name: str, command: Any, parent: Any) -> Iterator[str]:
 def _told(text: str) -> Iterator[str]:
     """The help text: paragraphs, and after \\b lines as they stand."""
     for paragraph in re.split(r"\n\s*\n", text):
-        if paragraph.startswith("\b") or paragraph.startswith("\\b"):
-            yield from ("```bash", *(line for line in paragraph.splitlines()[1:]), "```", "")
+        if paragraph.startswith(("\b", "\\b")):
+            yield from ("```bash", *paragraph.splitlines()[1:], "```", "")
         else:
             yield from (" ".join(paragraph.split()), "")
 
