@@ -14,7 +14,7 @@ from regard.nn.heads import HeadMarginals
 from regard.nn.imposed import Imposed
 from regard.private import tensor_node
 
-Layout = Literal["line", "grid", "frames", "sentences", "tree", "points", "table"]
+Layout = Literal["line", "grid", "frames", "sentences", "tree", "points", "table", "graph"]
 """The arrangement of the S positions, for figures."""
 
 

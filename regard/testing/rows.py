@@ -119,6 +119,15 @@ RECORDS = (
     "name=the cat|age=3",
 )
 
+GRAPHS = (
+    "The cat -saw-> Ann, Bob; Ann, Bob -has-> a dog; a dog -saw-> The cat",
+    '{"nodes": ["cafe\u0301", "a dog", "The cat"], "edges": [[1, 0, "at"], [0, 2]]}',
+    "ﬁne dogs -saw-> é; é",
+    '{"nodes": [{"id": "a", "label": "Ann"}, {"id": "b"}], "edges": [["a", "b", "has"], ["b", "a", "saw"]]}',
+    "cat -saw-> dog; dog -at-> the cat; cat -has-> the cat",
+    "Ann",
+)
+
 SIGNALS = ("011 101 _ _", "111 _", "000 001 010 _ _", "110 100 _ _ _", "101 _ _", "100 011 _")
 
 
@@ -175,6 +184,7 @@ def _row(number: int) -> dict[str, str]:
         "others": POINTS[number - 1],
         "corners": CORNERS[number],
         "record": RECORDS[number],
+        "map": GRAPHS[number],
         "level": str(1 + number // 2),
         "signals": SIGNALS[number],
         "noise": " ".join(SIGNALS[number].split()[::-1]),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from regard.trace.heads import LayerHeads
     from regard.trace.pointed import Pointed, written
     from regard.trace.potentials import Potentials
-    from regard.trace.seen import Seen, SeenImage, SeenPoints, SeenSeries, SeenTable, SeenVideo
+    from regard.trace.seen import Seen, SeenGraph, SeenImage, SeenPoints, SeenSeries, SeenTable, SeenVideo
     from regard.trace.structure import TracedStructure
     from regard.trace.structures import Arcs, Constituents, Hops, Nodes, Segments, SentenceWords
     from regard.trace.tape import Tape
@@ -56,6 +56,7 @@ __all__ = [
     "Pointed",
     "Potentials",
     "Seen",
+    "SeenGraph",
     "SeenImage",
     "SeenPoints",
     "SeenSeries",

@@ -126,6 +126,25 @@ class SeenTable(Seen):
 
 
 @dataclass(frozen=True, eq=False)
+class SeenGraph(Seen):
+    """A graph whose S nodes are the pieces of the input: `edges` from node to node, from 0, each with its relation."""
+
+    kind: ClassVar[str] = "graph"
+    edges: tuple[tuple[int, int, str], ...]
+
+    def __post_init__(self) -> None:
+        made = tuple((int(source), int(target), str(relation)) for source, target, relation in self.edges)
+        object.__setattr__(self, "edges", made)
+
+    def check_against(self, name: str, outputs: int, positions: int) -> None:
+        for source, target, _ in self.edges:
+            if not (0 <= source < positions and 0 <= target < positions):
+                raise RegardError(
+                    f"{name}: an edge from {source} to {target}, but that input has {positions} nodes."
+                )
+
+
+@dataclass(frozen=True, eq=False)
 class SeenPoints(Seen):
     """points (S, 2) in the plane; each is a position that can be attended to."""
 

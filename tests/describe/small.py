@@ -15,6 +15,7 @@ from regard import zoo
 from regard.data.batch import BEGIN, UNLABELED, Batch, Forest, Sentences, Span, SpanLabels, Tokens, Trees
 from regard.data.columns.stream import span as as_span
 from regard.data.columns.verbatim import verbatim
+from regard.data.graph_nodes import GraphNodes
 from regard.data.media import Images, Series, Videos
 from regard.data.table_cells import TableCells
 from regard.model.building import build_network
@@ -159,6 +160,11 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
             ids = torch.randint(4, column.words.size, (1, LENGTH, 5))
             ids[0, 1, 3:] = 0
             found[name] = small_sentences(ids, column)
+            if part.type == "graph":
+                edges = {"sources": [0, 1, 1, 3, 2], "targets": [1, 0, 2, 2, 2], "relations": [4, 5, 4, 4, 5]}
+                found[name] = GraphNodes(
+                    **vars(found[name]), **{end: torch.tensor(those) for end, those in edges.items()}
+                )
             if part.type == "table":
                 found[name] = TableCells(
                     **vars(found[name]), names=torch.randint(1, len(column.names), (LENGTH,))

@@ -23,6 +23,7 @@ FIELDS = {
     "document": "document",
     "evidence": "evidence",
     "facts": "facts",
+    "graph": "map",
     "group": "level",
     "image": "image",
     "label": "topic",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from regard.data.columns.document import DocumentColumn
     from regard.data.columns.evidence import EvidenceColumn
     from regard.data.columns.facts import FactsColumn
+    from regard.data.columns.graph import GraphColumn
     from regard.data.columns.image import ImageColumn
     from regard.data.columns.label import LabelColumn
     from regard.data.columns.label_words import LabelWordsColumn
@@ -50,6 +51,7 @@ __all__ = [
     "DocumentColumn",
     "EvidenceColumn",
     "FactsColumn",
+    "GraphColumn",
     "ImageColumn",
     "LabelColumn",
     "LabelWordsColumn",

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from regard.nn.encoders.candidates import CandidatesEncoder
     from regard.nn.encoders.convolutional import ConvolutionalEncoder
     from regard.nn.encoders.encoder import Encoder, owner_of
+    from regard.nn.encoders.graph import GraphEncoder
     from regard.nn.encoders.hierarchical import HierarchicalEncoder
     from regard.nn.encoders.image import ImageEncoder
     from regard.nn.encoders.mean import MeanEncoder
@@ -36,6 +37,7 @@ __all__ = [
     "CandidatesEncoder",
     "ConvolutionalEncoder",
     "Encoder",
+    "GraphEncoder",
     "HierarchicalEncoder",
     "ImageEncoder",
     "MeanEncoder",

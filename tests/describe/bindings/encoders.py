@@ -12,6 +12,7 @@ from regard.nn.encoders import (
     BagEncoder,
     CandidatesEncoder,
     ConvolutionalEncoder,
+    GraphEncoder,
     HierarchicalEncoder,
     ImageEncoder,
     MeanEncoder,
@@ -29,7 +30,7 @@ from regard.nn.encoders import (
 from regard.nn.encoders.transformer import TransformerEncoder
 from regard.nn.encoders.video import DOT
 from regard.testing.board import Family
-from tests.describe.bindings.cells import Binding, of_attention, of_layer
+from tests.describe.bindings.cells import Binding, of_attention, of_cell, of_layer
 from tests.describe.bindings.images import of_image, of_network
 from tests.describe.bindings.transformers import of_feed, of_heads, of_layer_norm, of_start
 
@@ -51,6 +52,8 @@ def of_encoder(encoder: Any, options: Any, given: Any, tree: Any) -> Binding:
         return of_candidates(encoder, given)
     if isinstance(encoder, HierarchicalEncoder):
         return of_hierarchy(encoder, given)
+    if isinstance(encoder, GraphEncoder):
+        return of_graph(encoder, given)
     if isinstance(encoder, TableEncoder):
         return of_table(encoder, given)
     if isinstance(encoder, StoryEncoder):
@@ -138,6 +141,25 @@ def of_sentences(given: Any) -> Binding:
     """The words of a story or document that fits one bucket."""
     (tokens,) = given.buckets
     return {"S": len(tokens.ids), "N_j": tokens.lengths, "w_jm": tokens.ids + 1}
+
+
+def of_graph(encoder: GraphEncoder, given: Any) -> Binding:
+    found = of_sentences(given) | of_label_words(encoder)
+    found |= {"W_g": encoder.node.weight, "b_g": encoder.node.bias}
+    nodes, relations = len(given.places), len(encoder.forth.weight)
+    edges = torch.zeros(relations, nodes, nodes).double()
+    edges[given.relations, given.targets, given.sources] = 1
+    found |= {"R": relations, "A_ζji": _shared(edges), "M_ζ": encoder.forth.weight}
+    if encoder.back is not None:
+        found |= {"B_ζji": _shared(edges.mT), "Q_ζ": encoder.back.weight}
+    if encoder.cell is not None:
+        return found | of_cell(encoder.cell, "n")
+    return found | {"W_n": encoder.plain.weight, "b_n": encoder.plain.bias}  # type: ignore[union-attr]
+
+
+def _shared(edges: torch.Tensor) -> torch.Tensor:
+    """(R, S, S) each edge as a share of those of its relation to the same node."""
+    return edges / edges.sum(-1, keepdim=True).clamp(min=1)
 
 
 def of_table(encoder: TableEncoder, given: Any) -> Binding:
