@@ -69,6 +69,59 @@ class Verbatim:
         return Verbatim(moved(self.keys, device), self.pieces)
 
 
+@tensor_node(aside=("keys", "unknown"))
+@dataclass(frozen=True)
+class WordPieces:
+    """The words of a batch, cut by the tokenizer of a pretrained encoder. A text that is too long for it is several
+    windows.
+
+    ids      (N, P) int64, the pieces of each window, with the tokenizer's special ones
+    lengths  (N,)   int64, the number of pieces of each window
+    rows     (N,)   int64, the row of the batch that a window belongs to
+    places   (M,)   int64, window · P + piece of each pair of a piece and a word that it is part of
+    words    (M,)   int64, row · T + word of each of these pairs
+    keys     a hash of the pieces of each row; 0: the row is not as it was written
+    unknown  the id of an unknown piece
+    """
+
+    ids: Tensor
+    lengths: Tensor
+    rows: Tensor
+    places: Tensor
+    words: Tensor
+    keys: tuple[int, ...]
+    unknown: int
+
+    @property
+    def mask(self) -> Tensor:
+        """(N, P) bool, True where there is a piece."""
+        return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
+
+    def to(self, device: torch.device | str) -> WordPieces:
+        parts = (self.ids, self.lengths, self.rows, self.places, self.words)
+        ids, lengths, rows, places, words = (moved(part, device) for part in parts)
+        return WordPieces(ids, lengths, rows, places, words, self.keys, self.unknown)
+
+    def row(self, number: int, positions: int) -> WordPieces:
+        """One row alone, without padding. positions: T"""
+        windows = (self.rows == number).nonzero().flatten()
+        longest, before = int(self.lengths[windows].max()), self.ids.shape[1]
+        mine = (self.words >= number * positions) & (self.words < (number + 1) * positions)
+        places, words = self.places[mine], self.words[mine] - number * positions
+        inside = (places // before - windows[0]) * longest + places % before
+        rows = torch.zeros_like(windows)
+        ids = self.ids[windows, :longest]
+        return WordPieces(ids, self.lengths[windows], rows, inside, words, (self.keys[number],), self.unknown)
+
+    def forgotten(self, number: int, positions: Sequence[int], longest: int) -> WordPieces:
+        """The same with unknown pieces in place of those of some words. longest: T"""
+        wanted = torch.tensor([number * longest + one for one in positions], device=self.words.device)
+        ids = self.ids.clone()
+        ids.view(-1)[self.places[torch.isin(self.words, wanted)]] = self.unknown
+        keys = tuple(0 if row == number else key for row, key in enumerate(self.keys))
+        return WordPieces(ids, self.lengths, self.rows, self.places, self.words, keys, self.unknown)
+
+
 @tensor_node()
 @dataclass(frozen=True)
 class Tokens:
@@ -79,6 +132,7 @@ class Tokens:
     counts   the lengths on the CPU, if known there, so that reading them needs no synchronization with the device
     spelling the characters of the words, if the column provides them
     verbatim the pieces themselves, if a decoder copies them
+    cut      the words as a pretrained encoder cuts them, if it reads them
     """
 
     ids: Tensor
@@ -86,6 +140,7 @@ class Tokens:
     counts: Tensor | None = None
     spelling: Spelling | None = None
     verbatim: Verbatim | None = None
+    cut: WordPieces | None = None
 
     @property
     def mask(self) -> Tensor:
@@ -97,7 +152,8 @@ class Tokens:
         spelling = None if self.spelling is None else self.spelling.to(device)
         verbatim = None if self.verbatim is None else self.verbatim.to(device)
         ids, lengths = (moved(part, device) for part in (self.ids, self.lengths))
-        return Tokens(ids, lengths, counts, spelling, verbatim)
+        cut = None if self.cut is None else self.cut.to(device)
+        return Tokens(ids, lengths, counts, spelling, verbatim, cut)
 
 
 @tensor_node()

@@ -27,7 +27,7 @@ def make_columns(spec: Spec) -> dict[str, Column]:
 
 def _asked(spec: Spec, name: str) -> dict[str, Any]:
     """The requirements of a column's encoder or decoder, and of other decoders that read it."""
-    reader = spec.encoder.get(name) if name in spec.inputs else spec.decoder.get(name)
+    reader = owner_of(spec, name) if name in spec.encoder else spec.decoder.get(name)
     asked: dict[str, Any] = {} if reader is None else dict(reader.part.column_needs(reader))
     for output, decoder in spec.decoder.items():
         asked |= decoder.part.input_needs(decoder, output, spec).get(name, {})

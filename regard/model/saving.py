@@ -148,6 +148,7 @@ def card(
     ]
     lines += _use(example)
     lines += _model(spec, parameters, sizes or {}, vocabularies or {}, parts)
+    lines += _pretrained(metrics.get("pretrained", {}))
     lines += _data(metrics.get("splits", {}))
     lines += _scores(metrics.get("scores", {}))
     lines += _training(spec, metrics)
@@ -186,6 +187,17 @@ def _model(
     for needed, some in _by_distribution(parts).items():
         lines.append(_plain(f"- {needed}: {', '.join(f'{one.kind} {one.name}' for one in some)}"))
     return [*lines, ""]
+
+
+def _pretrained(records: Mapping[str, Any]) -> list[str]:
+    """The pretrained parts, with the license that each states, or the digest of a file of vectors."""
+    lines = []
+    for place, one in records.items():
+        if "model" in one:
+            lines.append(_plain(f"- {place} starts from {one['model']}; its license: {one['license']}"))
+        else:
+            lines.append(_plain(f"- {place} starts from the vectors of {one['file']}, {one['digest']}"))
+    return ["## Pretrained parts", "", *lines, ""] if lines else []
 
 
 def _data(splits: Mapping[str, Any]) -> list[str]:

@@ -274,7 +274,12 @@ def small(kind: str, name: str) -> dict[str, Any]:
     """The options with which a part is tried."""
     fields = options_of(kind, name).model_fields
     chosen = {} if kind == "column" else {key: value for key, value in SMALL.items() if key in fields}
-    return {"type": name, **chosen, **NEEDED.get((kind, name), {})}
+    needed = NEEDED.get((kind, name), {})
+    if (kind, name) == ("encoder", "pretrained"):
+        from regard.testing.tiny import tiny_encoder
+
+        needed = {"model": tiny_encoder()}
+    return {"type": name, **chosen, **needed}
 
 
 def document(name: str, *, encoder: str | None = None, decoder: str | None = None) -> Document:

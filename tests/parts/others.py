@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from regard.parts import names
 from regard.parts.choice import OneOf
 from regard.testing.specs import Context, small
+from regard.testing.tiny import write_tiny_encoder
 
 GIVEN: dict[str, list[Any]] = {
     "text.shared": ["target", "question"],
@@ -46,6 +47,7 @@ GIVEN: dict[str, list[Any]] = {
     "bag.like": ["story"],
     "cldr.locale": ["ru"],
     "timm.name": ["resnet34"],
+    "pretrained.layers": ["mix", 0, 1],
     "memory-network.over": [["story", "asking"]],
     "memory-network.query": ["wanting"],
     "memory-network.attention.over": ["tale"],
@@ -78,6 +80,10 @@ class Others:
 def other_values(part: str, dotted: str, field: FieldInfo, context: Context, vectors: str) -> Others:
     """Other values of an option; `dotted`: its path below the part, `vectors`: a file of vectors."""
     last = dotted.rpartition(".")[2]
+    if (part, dotted) == ("pretrained", "model"):
+        other = Path(vectors).with_name("encoder")
+        write_tiny_encoder(other, seed=1)
+        return Others([str(other)], [])
     if dotted.endswith("embedding.vectors"):
         return Others([vectors.replace("vectors.txt", "others.txt")], [])
     if dotted.endswith("embedding.size"):

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from regard.data.columns.brackets import BracketsColumn
     from regard.data.columns.column import Column
     from regard.data.columns.constituents import ConstituentsColumn
+    from regard.data.columns.cut import CutTextColumn
     from regard.data.columns.dialog import DialogColumn
     from regard.data.columns.document import DocumentColumn
     from regard.data.columns.evidence import EvidenceColumn
@@ -47,6 +48,7 @@ __all__ = [
     "BracketsColumn",
     "Column",
     "ConstituentsColumn",
+    "CutTextColumn",
     "DialogColumn",
     "DocumentColumn",
     "EvidenceColumn",

@@ -105,7 +105,10 @@ class TextColumn(Column):
     def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
         given = {key: value for key, value in dict(options).items() if key != "shared"}
         given["verbatim"] = bool(asked.get("verbatim"))
-        made: Column = (part("column", "spelled-text") if asked.get("spelled") else cls)(name, **given)
+        if asked.get("cut_by"):
+            given["model"] = asked["cut_by"]
+        kind = "cut-text" if asked.get("cut_by") else "spelled-text" if asked.get("spelled") else ""
+        made: Column = (part("column", kind) if kind else cls)(name, **given)
         return made
 
     @classmethod

@@ -54,6 +54,8 @@ def _unknown(tokens: Tokens, number: int, positions: Sequence[int], name: str) -
         raise RegardError(
             f"the words of {name!r} are read by their letters: none of them is unknown.", where=WHERE
         )
+    if tokens.cut is not None:
+        changed = {**changed, "cut": tokens.cut.forgotten(number, positions, tokens.ids.shape[1])}
     if tokens.verbatim is not None:
         keys = _with(
             tokens.verbatim.keys, number, positions, -1

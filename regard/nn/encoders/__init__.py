@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from regard.nn.encoders.image import ImageEncoder
     from regard.nn.encoders.mean import MeanEncoder
     from regard.nn.encoders.points import PointsEncoder
+    from regard.nn.encoders.pretrained import PretrainedEncoder
     from regard.nn.encoders.pyramidal import PyramidalEncoder
     from regard.nn.encoders.recurrent import RecurrentEncoder
     from regard.nn.encoders.shared import SharedEncoder
@@ -43,6 +44,7 @@ __all__ = [
     "MeanEncoder",
     "ParentedEncoder",
     "PointsEncoder",
+    "PretrainedEncoder",
     "PyramidalEncoder",
     "RecurrentEncoder",
     "SharedEncoder",
