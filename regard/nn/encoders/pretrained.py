@@ -40,7 +40,8 @@ class LayerMix(nn.Module):
 
     def forward(self, layers: Tensor) -> Tensor:
         """(L, …) → (…)"""
-        return self.scale * torch.tensordot(self.weight.softmax(0), layers, 1)
+        mixed: Tensor = self.scale * torch.tensordot(self.weight.softmax(0), layers, 1)
+        return mixed
 
 
 @register("encoder", "pretrained")
@@ -193,7 +194,8 @@ class PretrainedEncoder(Encoder):
         flat = states.flatten(1, 2)
         sums = flat.new_zeros(len(flat), rows * longest, flat.shape[-1]).index_add(1, words, flat[:, places])
         pieces = flat.new_zeros(rows * longest).index_add(0, words, torch.ones_like(places, dtype=flat.dtype))
-        return (sums / pieces.clamp(min=1).unsqueeze(-1)).unflatten(1, (rows, longest))
+        means: Tensor = (sums / pieces.clamp(min=1).unsqueeze(-1)).unflatten(1, (rows, longest))
+        return means
 
     def _pairs(self, cut: WordPieces) -> tuple[Tensor, Tensor]:
         """The pieces and the words that they belong to; with pool: first, one piece for each word."""
