@@ -1,4 +1,7 @@
-"""Distributions over latent structures: exact, differentiable inference, for use alone or in attention."""
+"""Distributions over latent structures: exact, differentiable inference, for use alone or in attention.
+
+`PairwiseField` is the exception: its sums are approximate, and say so.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -11,6 +14,7 @@ if TYPE_CHECKING:
     from regard.structures.constituency import BinaryTree
     from regard.structures.ctc import CTCAlignment
     from regard.structures.dependency import ProjectiveTree
+    from regard.structures.pairwise import PairwiseField
     from regard.structures.position_chain import PositionChain
     from regard.structures.segmentation import Segmentation
     from regard.structures.semimarkov import SemiMarkov
@@ -26,6 +30,7 @@ __all__ = [
     "Categorical",
     "LinearChain",
     "MonotoneAlignment",
+    "PairwiseField",
     "PositionChain",
     "ProjectiveTree",
     "Segmentation",

@@ -12,7 +12,6 @@ from torch import Tensor
 from regard.nn.selections import Projective, Segmental, Spanning, make_selection
 from regard.parts import find
 from regard.testing.board.listing import trees
-from regard.testing.board.values import sparse
 
 N = 4
 HEADS = torch.ones(3, N + 1, dtype=torch.bool)
@@ -84,11 +83,17 @@ def test_perturbed_scores_choose_trees_as_noise_on_the_listed_ones_does() -> Non
 
 def projected(points: Tensor, worth: Tensor) -> Tensor:
     """The mean of listed structures (K, D) by projected gradient: the truth for SparseMAP."""
+
+    def nearest(point: Tensor) -> Tensor:  # on the simplex
+        ordered = point.sort(descending=True).values
+        levels = (ordered.cumsum(0) - 1) / torch.arange(1, len(point) + 1)
+        return (point - levels[int((ordered > levels).sum()) - 1]).clamp(min=0)
+
     step = 1 / torch.linalg.matrix_norm(points @ points.T, 2)
     q = torch.full((len(points),), 1 / len(points), dtype=torch.float64)
     ahead, pace = q, 1.0
-    for _ in range(3000):
-        new = sparse(ahead + step * (worth - points @ (points.T @ ahead)), 2)
+    for _ in range(1500):
+        new = nearest(ahead + step * (worth - points @ (points.T @ ahead)))
         faster = (1 + (1 + 4 * pace * pace) ** 0.5) / 2
         q, ahead, pace = new, new + (pace - 1) / faster * (new - q), faster
     return points.T @ q

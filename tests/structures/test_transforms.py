@@ -78,7 +78,9 @@ QUERIES: dict[str, Callable[[Structure], Tensor]] = {
 
 def test_every_structure_is_tried():
     assert {name.split()[-1].removesuffix("edges") or "LinearChain" for name in STRUCTURES} == {
-        name for name in structures.__all__ if name != "Structure"
+        name
+        for name in structures.__all__
+        if name not in ("Structure", "PairwiseField")  # that one is approximate
     }
 
 

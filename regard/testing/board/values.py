@@ -251,6 +251,13 @@ def sparse(energies: Tensor, degree: float) -> Tensor:
     return (scaled - low).clamp(min=0).pow(power)
 
 
+def nearest_shares(point: Tensor) -> Tensor:
+    """The distribution nearest to a point."""
+    ordered = point.sort(descending=True).values
+    thresholds = (ordered.cumsum(0) - 1) / torch.arange(1, len(point) + 1)
+    return (point - thresholds[int((ordered > thresholds).sum()) - 1]).clamp(min=0)
+
+
 def sparse_mean(scores: Tensor, structures: Sequence[Value]) -> Value:
     """The mean of structures under the q with the highest E_q[score] − ½ ‖mean‖²: by projected gradient."""
     table = torch.tensor([list(one) for one in structures])
@@ -259,8 +266,8 @@ def sparse_mean(scores: Tensor, structures: Sequence[Value]) -> Value:
     step = 1 / torch.linalg.matrix_norm(parts @ parts.T, 2)
     q = ahead = torch.full((len(parts),), 1 / len(parts), dtype=torch.float64)
     pace = 1.0
-    for _ in range(4000):
-        new = sparse(ahead + step * (scores - parts @ (parts.T @ ahead)), 2)
+    for _ in range(1500):
+        new = nearest_shares(ahead + step * (scores - parts @ (parts.T @ ahead)))
         faster = (1 + (1 + 4 * pace * pace) ** 0.5) / 2
         q, ahead, pace = new, new + (pace - 1) / faster * (new - q), faster
     mean = parts.T @ q
