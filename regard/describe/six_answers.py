@@ -121,9 +121,8 @@ def _duration(training: TrainingSpec) -> str:
 
 def _algorithm(spec: Spec) -> Answer:
     training, search = spec.training, spec.search
-    batch = (
-        f"{training.batch_rows} rows" if training.batch_rows else f"{training.batch_tokens or 4000} tokens"
-    )
+    tokens = "a measured number of" if training.batch_tokens == "auto" else training.batch_tokens or 4000
+    batch = f"{training.batch_rows} rows" if training.batch_rows else f"{tokens} tokens"
     if is_stream(spec):
         carried = (
             "the state carried over from span to span" if training.carry else "the state reset for each span"

@@ -20,6 +20,7 @@ from regard.reporting.terminal import printable
 from regard.spec import Spec
 from regard.spec.sections import QUICKEST
 from regard.training import Result
+from regard.training.batch_size import UPDATES, BatchChoice
 
 
 class Announcer:
@@ -44,6 +45,32 @@ class Announcer:
             f"{self._counted(datasets['dev'])} for dev"
             + (f"; vocabularies: {escape(sizes)}" if sizes else ""),
             highlight=False,
+        )
+
+    def unlabeled(self, way: str, used: int, rows: int, times: int, run: Path) -> None:
+        """What was made of a file without labels."""
+        told = f" beside the real ones, {times} times each" if times > 1 else " beside the real ones"
+        self.console.print(
+            f"  {way}: {used:,} of {rows:,} rows join the training rows{told}; the first model is in {run}",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+
+    def batch(self, choice: BatchChoice) -> None:
+        """The size of a batch that was chosen, and why."""
+        why = {
+            "throughput": "larger ones are no faster",
+            "memory": "larger ones need more than half of the memory",
+            "updates": f"an epoch keeps {UPDATES} updates",
+        }[choice.limit]
+        speed = next(one.throughput for one in choice.tried if one.tokens == choice.tokens)
+        self.console.print(
+            f"  batch    {choice.tokens:,} tokens, {speed:,.0f} tokens/s; {why} ({choice.seconds:.1f} s to measure)   "
+            + said(Setting("training.batch_tokens", choice.tokens), self.front),
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
         )
 
     def inferred(self, notes: Sequence[Note], splits: Splits, warnings: Sequence[Words]) -> None:

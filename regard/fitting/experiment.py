@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from regard.data import Dataset
+import numpy as np
+
+from regard.data import Batch, Batches, Dataset
 from regard.data.columns import column_from_state
 from regard.data.sources import (
     Splits,
@@ -21,7 +24,7 @@ from regard.data.sources import (
     with_absolute_paths,
     with_group,
 )
-from regard.errors import PYTHON, Front, Message, Option, RegardError, Words
+from regard.errors import PYTHON, Front, Message, Option, RegardError, Setting, Words
 from regard.evaluation import Evaluation, check_metrics, evaluate, settle
 from regard.fitting.announcing import Announcer
 from regard.fitting.pair_columns import Sources
@@ -42,10 +45,12 @@ from regard.spec.document import Change
 from regard.spec.spec import load_spec, write_spec
 from regard.training import Callback, Result, make_progress, process_rank, seed_everything, world_size
 from regard.training import fit as fit_network
+from regard.training.batch_size import BatchChoice, choose_batch_tokens
 from regard.training.curricula import Curriculum, make_curriculum
 from regard.training.distillation import columns_from, load_distillation
 from regard.training.log import read_curve
 from regard.training.machine import first_on_machine, join, made_once, together
+from regard.training.rate_finder import RateCurve, find_rate
 from regard.training.state import Generators, undisturbed
 from regard.zoo import find, names
 
@@ -97,6 +102,10 @@ class Experiment:
         """The number of updates in plain code, before kernels were compiled; None if kernels were used at once."""
         self._together = True
         """Whether all processes of a launch do what this one does: from the first row to the end of the training."""
+        self.beside: dict[str, Any] = {}
+        """What else metrics.json has about this run: a file without labels."""
+        self.batch_choice: BatchChoice | None = None
+        """What was measured for `batch_tokens: auto`; None if the size was given."""
         self.evaluations: dict[str, Evaluation] = {}
         """The final evaluation of each split."""
         silent = quiet or process_rank() > 0
@@ -184,6 +193,8 @@ class Experiment:
 
     def _train(self) -> Model | Any:
         train, dev = self.dataset("train"), self.dataset("dev")
+        if self.spec.training.batch_tokens == "auto":
+            self._choose_batch(train)
         drawn = None if self.spec.training.curriculum is None else self._curriculum(train).draw
         batches = self.model.training_batches(train, world_size=world_size(), draw=drawn)
         distill = self.spec.training.distill
@@ -193,7 +204,10 @@ class Experiment:
             self._prepare()
             write_columns(self.folder.work / COLUMNS, self.columns)
             write_spec(self.folder.work, self.spec)
-        self.model.metrics = {"data": self._remembered(), **self._pretrained(train)}
+        if self.resumed:
+            before = read_metrics(self.run)
+            self.beside = {key: before[key] for key in ("unlabeled",) if key in before}
+        self.model.metrics = {"data": self._remembered(), **self.beside, **self._pretrained(train)}
         monitor = self.model.monitored()
         result = fit_network(
             self.model.network,
@@ -214,6 +228,43 @@ class Experiment:
         self.folder.settle()  # a run without a step has no checkpoint
         self._finish(result)
         return self.model
+
+    def _choose_batch(self, train: Dataset) -> None:
+        """Measure the size of a batch, and write it into the spec."""
+        if world_size() > 1:
+            raise RegardError(
+                "the size of a batch is measured in one process.",
+                where="training.batch_tokens",
+                fix="Start the run in one process to see the number, and set it.",
+            )
+        options = self.spec.training
+
+        def batches(size: int) -> Iterator[Batch]:
+            made = Batches(train, cost=size, seed=options.seed, window=options.bucket, vary=True, workers=0)
+            return made.epoch(0)
+
+        with undisturbed(), self._progress.shown("measuring batches of"):
+            choice = choose_batch_tokens(
+                self.model.network,
+                batches,
+                total=int(np.maximum(train.costs, 1).sum()),
+                options=options,
+                device=self.device,
+            )
+        self.spec = self.spec.changed(Setting("training.batch_tokens", choice.tokens))
+        self.model.spec = self.announcer.spec = self.spec
+        self.batch_choice = choice
+
+    def find_rate(self) -> RateCurve:
+        """Try learning rates on a copy of the network. Nothing is trained, and nothing is written."""
+        with undisturbed(), faults_named(lambda: self.spec):
+            self._generators.restore()
+            train = self.dataset("train")
+            self._announce()
+            batches = self.model.training_batches(train)
+            return find_rate(
+                self.model.network, batches.epoch, options=self.model.training_options, device=self.device
+            )
 
     def _load_start(self) -> str:
         assert self.start_from is not None
@@ -321,6 +372,8 @@ class Experiment:
     def _announce(self) -> None:
         say, of_training = self.announcer, {split: self.dataset(split) for split in ("train", "dev")}
         say.data(self.columns, of_training)
+        if self.batch_choice is not None:
+            say.batch(self.batch_choice)
         say.inferred(self.notes, self.splits, self.warnings)
         for split, dataset in of_training.items():
             say.rejected(dataset, split, self.run / _rejected(split))
@@ -367,12 +420,17 @@ class Experiment:
                 "stopped_because": result.stopped_because,
                 "seed": self.spec.training.seed,
                 **({} if self.plain_updates is None else {"plain_updates": self.plain_updates}),
+                **({} if self.batch_choice is None else {"batch": asdict(self.batch_choice)}),
             },
             "splits": {split: self._about(split) for split in self.datasets},
             "curve": read_curve(self.run, self.spec.training.metric),
             "examples": examples,
             "versions": versions(),
-            **{key: self.model.metrics[key] for key in ("pretrained",) if key in self.model.metrics},
+            **{
+                key: self.model.metrics[key]
+                for key in ("pretrained", "unlabeled")
+                if key in self.model.metrics
+            },
         }
         if process_rank() == 0:
             self.model.save(self.run)

@@ -29,7 +29,7 @@ from regard.parts import faults_named, is_stream
 from regard.reporting.terminal import printable
 from regard.spec import Spec
 from regard.spec.document import Change
-from regard.spec.sections import QUICKEST
+from regard.spec.sections import QUICKEST, TrainingSpec
 from regard.storage.hub import fetched
 from regard.trace.prediction import Again, Prediction
 
@@ -42,6 +42,11 @@ PREDICT_ROWS = 64
 DEFAULT_BATCH_COST = 4000
 Target = str | int | float
 """A given output, in the written form of its column."""
+
+
+def _known_cost(options: TrainingSpec) -> int | None:
+    """The maximum cost of a batch; None if it is not given, or still to be measured."""
+    return None if options.batch_tokens == "auto" else options.batch_tokens
 
 
 class SearchOptions(TypedDict, total=False):
@@ -400,7 +405,7 @@ class Model(AnyModel):
         """
         training = self.spec.training
         if batch_rows is None and batch_tokens is None:
-            batch_rows, batch_tokens = training.batch_rows, training.batch_tokens
+            batch_rows, batch_tokens = training.batch_rows, _known_cost(training)
         if batch_rows is None and batch_tokens is None:
             batch_tokens = DEFAULT_BATCH_COST
         known = as_rows(rows, self.columns)
@@ -421,7 +426,7 @@ class Model(AnyModel):
         return Batches(
             train,
             rows=options.batch_rows,
-            cost=None if options.batch_rows else options.batch_tokens or DEFAULT_BATCH_COST,
+            cost=None if options.batch_rows else _known_cost(options) or DEFAULT_BATCH_COST,
             seed=options.seed,
             window=options.bucket,
             world_size=world_size,

@@ -198,8 +198,9 @@ class TrainingSpec(Section):
     """Passes over the data; default: 10 unless `steps` is given. With both, training ends at whichever comes first."""
     steps: Annotated[int, Field(ge=0)] | None = None
     """Number of updates, even if they end within an epoch; 0: evaluate and keep the initial weights."""
-    batch_tokens: Count | None = None
-    """Maximum cost of a batch, in padded tokens, over all processes; default: 4000 unless `batch_rows` is given."""
+    batch_tokens: Count | Literal["auto"] | None = None
+    """Maximum cost of a batch, in padded tokens, over all processes; default: 4000 unless `batch_rows` is given. auto:
+    measured when the run starts, by throughput and memory; the spec of the run has the number."""
     batch_rows: Count | None = None
     """Number of rows of a batch, over all processes. For a stream: number of parallel streams (default: 20)."""
     bucket: Count = 16

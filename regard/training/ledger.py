@@ -74,7 +74,8 @@ def explain_out_of_memory(place: BatchPlace, options: TrainingSpec) -> Iterator[
             raise
         by_rows = options.batch_rows is not None
         key, size = ("batch_rows", len(place.rows)) if by_rows else ("batch_tokens", place.cost)
-        limit = (options.batch_rows if by_rows else options.batch_tokens) or size
+        given = options.batch_rows if by_rows else options.batch_tokens
+        limit = size if given is None or given == "auto" else given
         raise RegardError(
             f"out of memory with a batch of {len(place.rows)} rows and cost {place.cost}.",
             where=str(place),

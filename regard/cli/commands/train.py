@@ -25,6 +25,8 @@ class TrainCommand(Command):
     regard train reviews.csv --source text --target label
     regard train sentences.en sentences.de
     regard train reviews.csv --folds 5
+    regard train pairs.tsv --unlabeled more-targets.txt
+    regard train my.yaml --find-lr
     regard train --resume runs/my
     regard train my.yaml --devices 4
     """
@@ -115,6 +117,22 @@ class TrainCommand(Command):
                 "They share each batch.",
             ),
         ] = None,
+        unlabeled: Annotated[
+            Optional[Path],  # noqa: UP045
+            typer.Option(
+                "--unlabeled",
+                metavar="FILE",
+                help="A file without labels to learn from: outputs of texts (a reverse model writes their inputs), or "
+                "inputs of labels (a first model labels those it is sure of).",
+            ),
+        ] = None,
+        find_lr: Annotated[
+            bool,
+            typer.Option(
+                "--find-lr",
+                help="Try learning rates on a copy of the model and suggest one; nothing is trained. -o: a figure.",
+            ),
+        ] = False,
         folds: Annotated[
             Optional[int],  # noqa: UP045
             typer.Option(
@@ -157,6 +175,17 @@ class TrainCommand(Command):
         changes = spec_changes(
             overrides, seed=seed, bad_rows=bad_rows, epochs=epochs, lr=lr, batch=batch, model=model
         )
+        if find_lr or unlabeled is not None:
+            from regard.cli.probing import LittleRequest, find_learning_rate, train_unlabeled
+
+            wanted = LittleRequest(
+                parallel(what or []), changes, source or None, target, output, device, quiet
+            )
+            if find_lr:
+                find_learning_rate(wanted)
+            else:
+                train_unlabeled(wanted, unlabeled, overwrite=overwrite, report=report)
+            return
         if folds is not None or (resume is not None and contains_folds(resume)):
             from regard.cli.folding import FoldsRequest, train_folds
 
