@@ -67,7 +67,7 @@ def imdb(data: Path) -> tuple[Rows, Rows, Rows]:
     def rows(name: str) -> Rows:
         cells = [line.split("\t") for line in lines(data, f"{name}.tsv.xz")]
         return [
-            {"source": " ".join(one[3].split()[:400]), "target": one[0]} for one in cells if len(one) == 4
+            {"source": " ".join(one[3].split()[:300]), "target": one[0]} for one in cells if len(one) == 4
         ]
 
     return rows("train"), rows("val"), rows("test")
@@ -112,7 +112,15 @@ TASKS: dict[str, dict[str, Any]] = {
         "read": imdb,
         "metric": "accuracy",
         "spec": {
-            "inputs": {"source": {"type": "text", "case": "lower", "split": "punctuation", "min_count": 2}},
+            "inputs": {
+                "source": {
+                    "type": "text",
+                    "case": "lower",
+                    "split": "punctuation",
+                    "min_count": 2,
+                    "max_length": 2000,
+                }
+            },
             "outputs": {"target": {"type": "label"}},
             "encoder": {"type": "mean", "embedding": 64, "dropout": 0.3, "word_dropout": 0.1},
             "decoder": {"type": "label"},
@@ -243,7 +251,9 @@ def calibration(data: Path, device: str | None) -> dict[str, Any]:
             found.append(result.to_dict())
             for when in ("before", "after"):
                 one = getattr(result, when)["test"]
-                print(f"imdb seed {seed} {when:<6} T {result.temperature:.3f}  accuracy {one.accuracy:.4f}  ECE {one.ece:.4f}  Brier {one.brier:.4f}  loss {one.loss:.4f}", flush=True)  # fmt: skip
+                shown = ((name, getattr(one, name)) for name in ("accuracy", "ece", "brier", "loss"))
+                told = "  ".join(f"{name} {value:.4f}" for name, value in shown)
+                print(f"imdb seed {seed} {when:<6} temperature {result.temperature:.3f}  {told}", flush=True)
     return {"imdb": found}
 
 
@@ -272,7 +282,8 @@ def sizes(data: Path, device: str | None) -> dict[str, Any]:
             found[task] = asdict(experiment.batch_choice)
             for one in experiment.batch_choice.tried:
                 chosen = "  chosen" if one.tokens == experiment.batch_choice.tokens else ""
-                print(f"{task} {device or 'gpu'} {one.tokens:>8,} tokens {one.throughput:>12,.0f} tokens/s {one.memory / 2**20:>8,.0f} MiB{chosen}", flush=True)  # fmt: skip
+                speed = f"{one.tokens:>8,} tokens {one.throughput:>12,.0f} tokens/s {one.memory / 2**20:>8,.0f} MiB"
+                print(f"{task} {device or 'gpu'} {speed}{chosen}", flush=True)
     return found
 
 
