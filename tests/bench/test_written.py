@@ -19,6 +19,7 @@ GIVEN = {
     "entailment.py": ["sick"],
     "faithful_ferret.py": ["run"],
     "faithful_seeds.py": ["compare", "measured"],
+    "realization.py": ["data"],
     "report.py": ["run"],
     "serve.py": ["run"],
     "start.py": ["run"],

@@ -44,7 +44,7 @@ def draw_graph(shown: GraphAttention) -> Block:
 
 def _around(wide: Sequence[float]) -> list[Place]:
     """Around a circle, the first node at the top."""
-    radius = max(70.0, sum(wide) / 5.2, len(wide) * 15.0)
+    radius = max(84.0, sum(wide) / 4.6, len(wide) * 18.0)
     angles = [2 * math.pi * place / len(wide) for place in range(len(wide))]
     return [(1.25 * radius * math.sin(angle), -radius * math.cos(angle)) for angle in angles]
 
@@ -84,7 +84,7 @@ def _edges(shown: GraphAttention, places: Sequence[Place], wide: Sequence[float]
             middle = turn
         else:
             length = math.hypot(x2 - x1, y2 - y1) or 1.0
-            away = 16.0 if (target, source) in together else 0.0
+            away = 22.0 if (target, source) in together else 0.0
             bend = (
                 (x1 + x2) / 2 - away * (y2 - y1) / length,
                 (y1 + y2) / 2 + away * (x2 - x1) / length,
