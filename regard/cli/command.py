@@ -192,6 +192,30 @@ Beam = Annotated[
         "--beam", min=1, metavar="N", help="Beam search of this size; 1 is greedy. Default: from the spec."
     ),
 ]
+Must = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option("--must", metavar="TEXT", help="A phrase that every output contains. Can be repeated."),
+]
+Never = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option("--never", metavar="TEXT", help="A phrase that no output contains. Can be repeated."),
+]
+Prefix = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--prefix", metavar="TEXT", help="The beginning of every output."),
+]
+Regex = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--regex", metavar="PATTERN", help="A regular expression for the whole output."),
+]
+Grammar = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option("--grammar", metavar="FILE", help="A grammar of the whole output."),
+]
+Answers = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option("--answers", metavar="FILE", help="The allowed outputs, one in each line."),
+]
 With = Annotated[
     Optional[list[Path]],  # noqa: UP045
     typer.Option("--with", metavar="RUN", help="Additional model of the ensemble. Can be repeated."),

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from regard.nn.attention_check import check_attention
     from regard.nn.cells import AnyCell, Cell, GRUCell, LSTMCell, RNNCell, make_cell
     from regard.nn.composers import AnyComposer, Composer, make_composer
-    from regard.nn.constraints import Automaton, Constraint, Spelling
+    from regard.nn.constraints import Automaton, Constraint, OutputSpelling
     from regard.nn.decoders import (
         BatchView,
         CRFDecoder,
@@ -98,6 +98,7 @@ __all__ = [
     "MemorySymbols",
     "MultilabelDecoder",
     "NumberDecoder",
+    "OutputSpelling",
     "Packing",
     "ParentedEncoder",
     "Parents",
@@ -114,7 +115,6 @@ __all__ = [
     "Selection",
     "SpanDecoder",
     "SpelledEmbedding",
-    "Spelling",
     "Step",
     "Stepper",
     "StepwiseDecoder",

@@ -134,6 +134,10 @@ class ServedModel:
                 raise Refused(
                     422, f"received {search[name]}, expected at most {self.options.tokens}.", where=name
                 )
+        if "constraint" in search:  # as options, which can be compared
+            search["constraint"] = self.model.searching(
+                constraint=search["constraint"]
+            ).spec.search.constraint
         return Asking(self, asked.output, asked.trace, tuple(sorted(search.items())))
 
 

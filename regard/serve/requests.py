@@ -51,14 +51,16 @@ SEARCH = (
     "top_k",
     "top_p",
     "seed",
+    "constraint",
 )
 
 
 class SearchRequest(AskedFor):
     """How an output is searched; default: as the model's spec says.
 
-    output   the name of the output, if the model has several
-    trace    whether to return the attention too
+    output       the name of the output, if the model has several
+    trace        whether to return the attention too
+    constraint   conditions that the output obeys, as in a spec: {"type": "must", "phrases": ["dog"]}
     """
 
     output: Name | None = None
@@ -73,6 +75,7 @@ class SearchRequest(AskedFor):
     top_k: Annotated[int, Field(ge=0, le=10**6)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)] | None = None
+    constraint: Annotated[list[dict[str, Any]], Field(max_length=16)] | None = None
 
     @property
     def search(self) -> dict[str, Any]:

@@ -343,6 +343,19 @@ class SearchSpec(Section):
     def _one_or_many(cls, value: Any) -> Any:
         return () if value is None else value if isinstance(value, list | tuple) else (value,)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_banks(cls, value: Any) -> Any:
+        """A constraint with banks needs a beam, unless another search is named."""
+        if not isinstance(value, Mapping) or "method" in value or not value.get("constraint"):
+            return value
+        given = (
+            value["constraint"] if isinstance(value["constraint"], list | tuple) else [value["constraint"]]
+        )
+        named = [one.get("type") if isinstance(one, Mapping) else getattr(one, "type", one) for one in given]
+        parts = [part("constraint", name) for name in named if isinstance(name, str)]
+        return {"method": "beam", **value} if any(one is not None and one.banked for one in parts) else value
+
     @field_serializer("constraint")
     def _with_type(self, value: Any) -> Any:
         return as_data(value, unset=True)

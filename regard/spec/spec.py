@@ -179,7 +179,7 @@ class Spec(Settings):
     def with_options(self, section: str, options: Mapping[str, Any]) -> Spec:
         """A copy with other options of `search` or `training`. Only that section is validated again."""
         before: Section = getattr(self, section)
-        given = {name: plain(value, name) for name, value in options.items()}
+        given = {name: plain(as_data(value), name) for name, value in options.items()}
         document = Document(
             {section: {**before.beside(), **given}},
             changes={(section, name): Option(name, value) for name, value in options.items()},

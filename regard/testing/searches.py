@@ -12,7 +12,7 @@ from torch import Tensor
 from regard.data.batch import END
 from regard.data.columns.vocabulary import SPECIAL
 from regard.data.columns.writing import of_characters
-from regard.nn.constraints import Automaton, Spelling
+from regard.nn.constraints import Automaton, OutputSpelling
 from regard.nn.constraints.table import tabulated
 from regard.nn.memory import Memory
 from regard.nn.search import Beam, Greedy, Hypotheses, Limits, Request, Stepper
@@ -112,7 +112,7 @@ def check_constraint(report: PartReport, options: Any) -> None:
     with report.calling("make", "a constraint"):
         constraint = options.part.make(options)
     with report.calling("automata", "automata"):
-        automata = list(constraint.automata(Spelling()))
+        automata = list(constraint.automata(OutputSpelling()))
     if not automata or not all(isinstance(one, Automaton) for one in automata):
         report.add("automata", "one Automaton or more", repr(automata))
         raise Stop

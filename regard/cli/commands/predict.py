@@ -9,13 +9,19 @@ from typing import Annotated, Any, Optional
 import typer
 
 from regard.cli.command import (
+    Answers,
     Beam,
     Command,
     Device,
+    Grammar,
     Loading,
+    Must,
+    Never,
     Of,
     Overrides,
     Overwrite,
+    Prefix,
+    Regex,
     Run,
     Seed,
     With,
@@ -36,6 +42,7 @@ class PredictCommand(Command):
     regard predict runs/g2p -f words.txt --json out.jsonl
     regard predict runs/parser -f pairs.tsv --column premise --as tree -o parsed.tsv
     regard predict runs/parser-crf file.conllu -o out.conllu
+    regard predict runs/g2p attention --never AE --must "SH AH N"
     regard predict runs/g2p -f 'words/*.parquet' -o out/ --shard 2/8
 
     The .conllu file is written back with the predicted columns in it. The last one answers a share of many rows into a
@@ -123,6 +130,12 @@ class PredictCommand(Command):
             ),
         ] = False,
         beam: Beam = None,
+        must: Must = None,
+        never: Never = None,
+        prefix: Prefix = None,
+        regex: Regex = None,
+        grammar: Grammar = None,
+        answers: Answers = None,
         others: With = None,
         overwrite: Overwrite = False,
         overrides: Overrides = None,
@@ -166,7 +179,12 @@ class PredictCommand(Command):
         ] = None,
     ) -> None:
 
-        how = Loading(spec_changes(overrides, beam=beam, seed=seed), device)
+        changes = spec_changes(overrides, beam=beam, seed=seed)
+        if must or never or prefix or regex or grammar or answers:
+            from regard.cli.constraining import constraint_change
+
+            changes = (constraint_change(must, never, prefix, regex, grammar, answers), *changes)
+        how = Loading(changes, device)
         _check_beam(beam, n_best)
         texts = [] if texts == ["-"] else texts or []
         files = [] if files == ["-"] else files or []

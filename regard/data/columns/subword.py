@@ -14,7 +14,7 @@ from regard.data.columns.vocabulary import SPECIAL, Unit, Vocabulary
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
-    from regard.data.columns.writing import Writing
+    from regard.data.columns.writing import UnitWriting
 
 Algorithm = Literal["bpe", "unigram"]
 
@@ -96,7 +96,7 @@ class Subwords(Unit):
     def plain(self, text: str) -> str:
         return " ".join(text.split())
 
-    def writing(self, pieces: Sequence[str]) -> Writing:
+    def writing(self, pieces: Sequence[str]) -> UnitWriting:
         from regard.data.columns.writing import of_subwords
 
         return of_subwords(pieces, marked=self.marked)

@@ -22,7 +22,7 @@ from regard.data.columns.marks import JOINER, escape, unescape
 from regard.data.ragged import Array
 
 if TYPE_CHECKING:
-    from regard.data.columns.writing import Writing
+    from regard.data.columns.writing import UnitWriting
 
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
 """How the four special ids are shown, in numeric order."""
@@ -49,7 +49,7 @@ class Unit(ABC):
         """A piece as the label of an axis."""
         return piece
 
-    def writing(self, pieces: Sequence[str]) -> Writing | None:
+    def writing(self, pieces: Sequence[str]) -> UnitWriting | None:
         """The characters that each piece adds to a text; None if they are not known piece by piece."""
         return None
 
@@ -92,7 +92,7 @@ class Words(Unit):
     def plain(self, text: str) -> str:
         return " ".join(text.split())
 
-    def writing(self, pieces: Sequence[str]) -> Writing:
+    def writing(self, pieces: Sequence[str]) -> UnitWriting:
         from regard.data.columns.writing import of_words
 
         return of_words(pieces, punctuation=self.punctuation, marked=self.marked)
@@ -171,7 +171,7 @@ class Characters(Unit):
     def show(self, piece: str) -> str:
         return {" ": "␣", "\n": "⏎"}.get(piece, piece)
 
-    def writing(self, pieces: Sequence[str]) -> Writing:
+    def writing(self, pieces: Sequence[str]) -> UnitWriting:
         from regard.data.columns.writing import of_characters
 
         return of_characters(pieces, marked=self.marked)

@@ -16,7 +16,7 @@ Mode = tuple[bool, str]
 
 
 @dataclass(frozen=True)
-class Writing:
+class UnitWriting:
     """Units as characters, by modes: the state that earlier units leave behind. The first mode is the beginning.
 
     texts       (modes, units) the characters that a unit adds; None: it cannot follow
@@ -40,7 +40,7 @@ class Writing:
 
 def by_modes(
     pieces: Sequence[str], add: Callable[[Mode, str], tuple[str | None, Mode]], start: Mode = (True, "")
-) -> Writing:
+) -> UnitWriting:
     """The writing of pieces, from a function: the mode and a piece → the added text, and the next mode."""
     modes: dict[Mode, int] = {start: 0}
     texts: list[tuple[str | None, ...]] = []
@@ -50,10 +50,10 @@ def by_modes(
         added = [add(mode, piece) for piece in pieces]
         texts.append(tuple(text for text, _ in added))
         following.append([modes.setdefault(after, len(modes)) for _, after in added])
-    return Writing(tuple(texts), np.array(following, dtype=np.int32).reshape(len(texts), len(pieces)))
+    return UnitWriting(tuple(texts), np.array(following, dtype=np.int32).reshape(len(texts), len(pieces)))
 
 
-def of_words(pieces: Sequence[str], *, punctuation: bool, marked: bool) -> Writing:
+def of_words(pieces: Sequence[str], *, punctuation: bool, marked: bool) -> UnitWriting:
     """Words with a space between them, joiners and marks of case as in `Words.join`."""
 
     def add(mode: Mode, piece: str) -> tuple[str | None, Mode]:
@@ -69,7 +69,7 @@ def of_words(pieces: Sequence[str], *, punctuation: bool, marked: bool) -> Writi
     return by_modes(pieces, add)
 
 
-def of_characters(pieces: Sequence[str], *, marked: bool) -> Writing:
+def of_characters(pieces: Sequence[str], *, marked: bool) -> UnitWriting:
     def add(mode: Mode, piece: str) -> tuple[str | None, Mode]:
         if marked and piece in (CAPITAL, UPPER):
             return "", (False, piece)
@@ -80,7 +80,7 @@ def of_characters(pieces: Sequence[str], *, marked: bool) -> Writing:
     return by_modes(pieces, add, (False, ""))
 
 
-def of_subwords(pieces: Sequence[str], *, marked: bool) -> Writing:
+def of_subwords(pieces: Sequence[str], *, marked: bool) -> UnitWriting:
     """Subwords, as in `Subwords.join`; those with half an escape in them cannot follow."""
 
     def add(mode: Mode, piece: str) -> tuple[str | None, Mode]:

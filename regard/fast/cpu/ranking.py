@@ -133,7 +133,7 @@ def rank(
                 _forbid(row, targets, bound.needed, bound.left[i])
             if only[i] < 0:
                 gather_best(row, low, ranked.values[i], ranked.words[i])
-                if banked:
+                if banked and bound.missing[bound.states[i]] > 0:
                     targets = bound.after[bound.states[i], low : low + width]
                     _keep_nearer(row, targets, bound.missing, bound.missing[bound.states[i]])
                     gather_best(row, low, nearer.values[i], nearer.words[i])

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
-from regard.nn.constraints.constraint import Automaton, Constraint, Spelling
+from regard.nn.constraints.constraint import Automaton, Constraint, OutputSpelling
 from regard.nn.constraints.must import one_or_many
 from regard.parts import register
 
 
-class Trie(Automaton):
+class TrieAutomaton(Automaton):
     """Accepts the texts of a list; a state is a node of their trie."""
 
     start = 0
@@ -42,7 +42,7 @@ class Trie(Automaton):
 
 
 @register("constraint", "answers")
-class Answers(Constraint):
+class AnswersConstraint(Constraint):
     """The output is one of a list."""
 
     class Options(Constraint.Options):
@@ -53,8 +53,8 @@ class Answers(Constraint):
 
         _one_or_many = field_validator("answers", mode="before")(one_or_many)
 
-    def automata(self, spelling: Spelling) -> Sequence[Automaton]:
-        return [Trie([spelling.normalize(one) for one in self.options.answers])]
+    def automata(self, spelling: OutputSpelling) -> Sequence[Automaton]:
+        return [TrieAutomaton([spelling.normalize(one) for one in self.options.answers])]
 
     @classmethod
     def described(cls, options: Any) -> str:

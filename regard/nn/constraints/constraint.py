@@ -43,7 +43,7 @@ class Automaton(ABC):
 
 
 @dataclass(frozen=True)
-class Spelling:
+class OutputSpelling:
     """How the outputs of a model are spelled, for a constraint that is about words.
 
     normalize   a text as the model would write it
@@ -76,7 +76,7 @@ class Constraint(ABC):
 
     @abstractmethod
     @required("once for each vocabulary")
-    def automata(self, spelling: Spelling) -> Sequence[Automaton]:
+    def automata(self, spelling: OutputSpelling) -> Sequence[Automaton]:
         """The automata that must all accept an output."""
 
     @classmethod

@@ -17,9 +17,9 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from regard.errors import RegardError
-from regard.nn.constraints.constraint import Automaton, Constraint, Spelling
+from regard.nn.constraints.constraint import Automaton, Constraint, OutputSpelling
 from regard.nn.constraints.expressions import Expression, ExpressionReader, RuleCall, literal
-from regard.nn.constraints.network import RuleNetwork, Walk, called, check_rules
+from regard.nn.constraints.network import NetworkAutomaton, RuleNetwork, called, check_rules
 from regard.parts import nearest, register
 
 RULE = re.compile(r"\s*([A-Za-z_][\w-]*)\s*:(.*)", re.DOTALL)
@@ -30,8 +30,9 @@ class RuleReader(ExpressionReader):
     """Reads the right side of a rule: as an expression, of texts, expressions and names."""
 
     def peek(self) -> str:
-        while self.at < len(self.text) and self.text[self.at].isspace():
-            self.at += 1
+        while (sign := self.text[self.at : self.at + 1]).isspace() or sign == "#":
+            end = self.text.find("\n", self.at) if sign == "#" else self.at + 1
+            self.at = len(self.text) if end < 0 else end
         return super().peek()
 
     def one(self) -> Expression:
@@ -67,7 +68,7 @@ def read_rules(text: str) -> dict[str, Expression]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if line[0].isspace() and lines and not RULE.match(line):
-            lines[-1] = lines[-1][0], f"{lines[-1][1]} {line}"
+            lines[-1] = lines[-1][0], f"{lines[-1][1]}\n{line}"
         else:
             lines.append((number, line))
     for number, line in lines:
@@ -96,7 +97,7 @@ def read_rules(text: str) -> dict[str, Expression]:
 
 
 @register("constraint", "grammar")
-class Grammar(Constraint):
+class GrammarConstraint(Constraint):
     """The output is a text of a context-free grammar, with rules nested in each other up to a depth."""
 
     class Options(Constraint.Options):
@@ -109,11 +110,11 @@ class Grammar(Constraint):
         depth: Annotated[int, Field(ge=1, le=64)] = 6
         """How deeply rules may be nested. A rule that calls itself at its end needs no depth."""
 
-    def automata(self, spelling: Spelling) -> Sequence[Automaton]:
+    def automata(self, spelling: OutputSpelling) -> Sequence[Automaton]:
         rules, network = read_rules(self.options.rules), RuleNetwork()
         for name, one in rules.items():
             network.add(name, one)
-        return [Walk(network, next(iter(rules)), depth=self.options.depth, where="grammar")]
+        return [NetworkAutomaton(network, next(iter(rules)), depth=self.options.depth, where="grammar")]
 
     @classmethod
     def described(cls, options: Any) -> str:

@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, field_validator
 
-from regard.nn.constraints.constraint import Automaton, Constraint, Spelling
-from regard.nn.constraints.phrase import Phrase
+from regard.nn.constraints.constraint import Automaton, Constraint, OutputSpelling
+from regard.nn.constraints.phrase import PhraseAutomaton
 from regard.parts import register
 
 
@@ -33,7 +33,7 @@ class PhraseOptions(Constraint.Options):
 
 
 @register("constraint", "must")
-class Must(Constraint):
+class MustConstraint(Constraint):
     """Every phrase occurs, in any order. A beam keeps hypotheses with different numbers of phrases apart."""
 
     class Options(PhraseOptions):
@@ -41,7 +41,7 @@ class Must(Constraint):
 
     banked: ClassVar[bool] = True
 
-    def automata(self, spelling: Spelling) -> Sequence[Automaton]:
+    def automata(self, spelling: OutputSpelling) -> Sequence[Automaton]:
         return phrases_of(self.options, spelling, absent=False)
 
     @classmethod
@@ -49,7 +49,7 @@ class Must(Constraint):
         return f"contains {quoted(options.phrases)}"
 
 
-def phrases_of(options: Any, spelling: Spelling, *, absent: bool) -> list[Automaton]:
+def phrases_of(options: Any, spelling: OutputSpelling, *, absent: bool) -> list[Automaton]:
     whole = spelling.by_words if options.whole is None else options.whole
     written = [spelling.normalize(one) or one for one in options.phrases]
-    return [Phrase(one, whole=whole, absent=absent) for one in dict.fromkeys(written)]
+    return [PhraseAutomaton(one, whole=whole, absent=absent) for one in dict.fromkeys(written)]

@@ -24,6 +24,8 @@ from regard.nn.constraints.expressions import (
 Place = tuple[int, tuple[int, ...]]
 """A state of a network, and the states to return to, the next one last."""
 Places = frozenset[Place]
+MOST = 10_000
+"""The largest number of states of a network."""
 
 
 @dataclass
@@ -42,6 +44,12 @@ class RuleNetwork:
     rules: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def state(self) -> int:
+        if len(self.arcs) >= MOST:
+            raise RegardError(
+                f"the expression needs more than {MOST:,} places.",
+                where="constraint",
+                fix="Repeat less: a{100}{100} is a thousand times as large as a{10}.",
+            )
         self.arcs.append([])
         self.free.append([])
         self.calls.append([])
@@ -102,7 +110,7 @@ class RuleNetwork:
         return found
 
 
-class Walk(Automaton):
+class NetworkAutomaton(Automaton):
     """Accepts the texts of the first rule of a network.
 
     depth   the largest number of places to return to: how deeply rules are nested in each other

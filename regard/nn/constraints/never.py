@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from regard.nn.constraints.constraint import Automaton, Constraint, Spelling
+from regard.nn.constraints.constraint import Automaton, Constraint, OutputSpelling
 from regard.nn.constraints.must import PhraseOptions, phrases_of, quoted
 from regard.parts import register
 
 
 @register("constraint", "never")
-class Never(Constraint):
+class NeverConstraint(Constraint):
     """None of the phrases occurs."""
 
     class Options(PhraseOptions):
         """Phrases that an output does not contain."""
 
-    def automata(self, spelling: Spelling) -> Sequence[Automaton]:
+    def automata(self, spelling: OutputSpelling) -> Sequence[Automaton]:
         return phrases_of(self.options, spelling, absent=True)
 
     @classmethod

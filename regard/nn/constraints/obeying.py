@@ -13,7 +13,7 @@ from torch import Tensor
 from regard.data.batch import PAD, UNKNOWN
 from regard.data.columns.vocabulary import SPECIAL
 from regard.errors import RegardError
-from regard.nn.constraints.constraint import Constraint, Spelling
+from regard.nn.constraints.constraint import Constraint, OutputSpelling
 from regard.nn.constraints.table import FAR, ConstraintTable, tabulated
 from regard.nn.search.constrained import Constrained
 from regard.nn.search.stepper import Bounds, Limits, Stepper
@@ -87,7 +87,7 @@ def made(
             where=WHERE,
             fix="Leave the constraint out, or train with unit: char or subword.",
         )
-    spelling = Spelling(column.normalize, column.unit in ("word", "subword"))
+    spelling = OutputSpelling(column.normalize, column.unit in ("word", "subword"))
     parts: list[Constraint] = [one.part.make(one) for one in constraints]
     automata = [(one, part.banked) for part in parts for one in part.automata(spelling)]
     ids = [*([UNKNOWN] if unknown else []), *range(len(SPECIAL), len(SPECIAL) + len(known) + len(words))]
@@ -154,7 +154,8 @@ def _check_possible(
             fix="Raise max_length.",
         )
     raise RegardError(
-        f"the model cannot write an output that {told}{after}{_culprit(stepper, constraints, column, unknown)}.",
+        f"the model cannot write an output of at most {int(left[row])} units that {told}{after}"
+        f"{_culprit(stepper, constraints, column, unknown)}.",
         where=WHERE,
         fix="Choose words of its vocabulary, or a weaker constraint.",
     )

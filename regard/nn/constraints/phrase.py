@@ -13,7 +13,7 @@ FOUND: Places = frozenset({-1})
 """The phrase was written."""
 
 
-class Phrase(Automaton):
+class PhraseAutomaton(Automaton):
     """Accepts a text that contains a phrase; with `absent`, one that does not.
 
     whole   whether the phrase must be whole words: no letter, digit or mark stands beside its first and last one

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from regard.nn.constraints.constraint import Automaton, Constraint, Spelling
+from regard.nn.constraints.constraint import Automaton, Constraint, OutputSpelling
 from regard.parts import register
 
 
-class Beginning(Automaton):
+class BeginningAutomaton(Automaton):
     """Accepts a text that begins with another; a state is the number of its characters so far."""
 
     start = 0
@@ -33,7 +33,7 @@ class Beginning(Automaton):
 
 
 @register("constraint", "prefix")
-class Prefix(Constraint):
+class PrefixConstraint(Constraint):
     """The output begins with a text, which may end within a unit."""
 
     class Options(Constraint.Options):
@@ -42,8 +42,8 @@ class Prefix(Constraint):
         text: Annotated[str, Field(min_length=1)] = "a"
         """The beginning."""
 
-    def automata(self, spelling: Spelling) -> Sequence[Automaton]:
-        return [Beginning(spelling.normalize(self.options.text))]
+    def automata(self, spelling: OutputSpelling) -> Sequence[Automaton]:
+        return [BeginningAutomaton(spelling.normalize(self.options.text))]
 
     @classmethod
     def described(cls, options: Any) -> str:

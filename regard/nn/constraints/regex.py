@@ -8,14 +8,14 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from regard.errors import RegardError
-from regard.nn.constraints.constraint import Automaton, Constraint, Spelling
+from regard.nn.constraints.constraint import Automaton, Constraint, OutputSpelling
 from regard.nn.constraints.expressions import read_expression
-from regard.nn.constraints.network import RuleNetwork, Walk
+from regard.nn.constraints.network import NetworkAutomaton, RuleNetwork
 from regard.parts import register
 
 
 @register("constraint", "regex")
-class Regex(Constraint):
+class RegexConstraint(Constraint):
     """The output matches a regular expression from its first character to its last."""
 
     class Options(Constraint.Options):
@@ -24,10 +24,10 @@ class Regex(Constraint):
         pattern: Annotated[str, Field(min_length=1)] = ".*"
         """The expression, in the notation of Python's `re`, without anchors, references back and looks ahead."""
 
-    def automata(self, spelling: Spelling) -> Sequence[Automaton]:
+    def automata(self, spelling: OutputSpelling) -> Sequence[Automaton]:
         network = RuleNetwork()
         network.add("", read_expression(self.options.pattern, "regex"))
-        return [Walk(network, "", depth=0, where="regex")]
+        return [NetworkAutomaton(network, "", depth=0, where="regex")]
 
     @classmethod
     def described(cls, options: Any) -> str:

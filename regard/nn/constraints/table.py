@@ -15,14 +15,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.data.columns.writing import Writing
+from regard.data.columns.writing import UnitWriting
 from regard.errors import RegardError
 from regard.nn.constraints.constraint import Automaton
-from regard.nn.constraints.walking import Numbered, Units, walk
+from regard.nn.constraints.walking import Numbered, WrittenUnits, walk
 
 Array = Any
 FAR = 2**30
-"""Units to an end that cannot be reached."""
+"""WrittenUnits to an end that cannot be reached."""
 MOST_STATES = 2**17
 LARGEST = 2**25
 """Entries of a table that is kept in full, states times units."""
@@ -105,7 +105,7 @@ class Explored:
     needed: Array
 
 
-def explore(automata: Sequence[Automaton], units: Units, steps: int, minimum: int = 0) -> Explored:
+def explore(automata: Sequence[Automaton], units: WrittenUnits, steps: int, minimum: int = 0) -> Explored:
     """All states that outputs of at most `steps` units reach."""
     numbered = [Numbered(one, units.characters) for one in automata]
     columns = len(numbered)
@@ -190,7 +190,7 @@ def distances(accepting: Array, arcs: tuple[Array, Array, Array]) -> Array:
 def tabulated(
     automata: Sequence[Automaton],
     banked: Sequence[bool],
-    writing: Writing,
+    writing: UnitWriting,
     ids: Sequence[int],
     *,
     size: int,
@@ -208,7 +208,7 @@ def tabulated(
     available (B, units) the written units that each row can write; None: all
     copied    number of units at the end that are copied only
     """
-    units = Units(writing)
+    units = WrittenUnits(writing)
     found = explore(automata, units, steps, minimum)
     count = len(found.states)
     over, nowhere = count, count + 1
@@ -247,7 +247,7 @@ def _by_row(found: Explored, available: Array) -> Array:
 
 
 def _missing(
-    found: Explored, automata: Sequence[Automaton], banked: Sequence[bool], units: Units, steps: int
+    found: Explored, automata: Sequence[Automaton], banked: Sequence[bool], units: WrittenUnits, steps: int
 ) -> Tensor:
     """(Q + 2) the units that the banked automata still need, each by itself."""
     total = np.zeros(len(found.states) + 2, dtype=np.int32)

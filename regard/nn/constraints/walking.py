@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.data.columns.writing import Writing
+from regard.data.columns.writing import UnitWriting
 from regard.nn.constraints.constraint import Automaton
 
 Array = Any
@@ -56,7 +56,7 @@ class Numbered:
         return after
 
 
-class Units:
+class WrittenUnits:
     """The characters of the units of a vocabulary, by mode, as arrays.
 
     lengths   (modes, units) number of characters, −1 for a unit that cannot follow
@@ -64,7 +64,7 @@ class Units:
     order     (modes, units) units sorted by their first character; `starts` (modes, characters + 1) where each begins
     """
 
-    def __init__(self, writing: Writing) -> None:
+    def __init__(self, writing: UnitWriting) -> None:
         self.following = writing.following
         texts = writing.texts
         self.characters = sorted({one for mode in texts for text in mode for one in text or ""}) or [" "]
@@ -94,7 +94,9 @@ class Units:
         return rows, self.order[mode][np.repeat(starts, counts) + offsets]
 
 
-def walk(automata: Sequence[Numbered], units: Units, mode: int, states: Array) -> tuple[Array, Array, Array]:
+def walk(
+    automata: Sequence[Numbered], units: WrittenUnits, mode: int, states: Array
+) -> tuple[Array, Array, Array]:
     """From states (F, automata) that have the same mode: the number of the state in F, the unit, and the states
     (N, automata) after it, for all units that may follow."""
     letters = np.arange(len(units.characters))

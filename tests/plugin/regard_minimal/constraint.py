@@ -22,7 +22,7 @@ class Even(regard.nn.Automaton):
 class EvenConstraint(regard.nn.Constraint):
     """The number of characters of an output is even."""
 
-    def automata(self, spelling: regard.nn.Spelling) -> Sequence[regard.nn.Automaton]:
+    def automata(self, spelling: regard.nn.OutputSpelling) -> Sequence[regard.nn.Automaton]:
         return [Even()]
 
     @classmethod
