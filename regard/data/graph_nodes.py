@@ -138,8 +138,9 @@ def _edge(number: int, given: Any, count: int, places: Mapping[str, int]) -> Edg
         )
     ends = []
     for end in given[:2]:
-        whole = isinstance(end, int) and not isinstance(end, bool)
-        place = places.get(str(end)) if places else end if whole else None
+        # readers of JSON lines keep numbers as they are written
+        whole = str(end) if not isinstance(end, bool) and re.fullmatch(r"-?[0-9]{1,9}", str(end)) else None
+        place = places.get(str(end)) if places else None if whole is None else int(whole)
         if place is None and not places:
             raise Unreadable(
                 f"has the edge {json.dumps(given)[:SHORT]}, expected the numbers of its nodes, from 0"

@@ -124,7 +124,7 @@ GRAPHS = (
     '{"nodes": ["cafe\u0301", "a dog", "The cat"], "edges": [[1, 0, "at"], [0, 2]]}',
     "ﬁne dogs -saw-> é; é",
     '{"nodes": [{"id": "a", "label": "Ann"}, {"id": "b"}], "edges": [["a", "b", "has"], ["b", "a", "saw"]]}',
-    "cat -saw-> dog; dog -at-> the cat; cat -has-> the cat",
+    "cat -saw-> dog, Bob; dog, Bob -at-> the cat; cat -has-> the cat",
     "Ann",
 )
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from regard.data import read_rows
 from regard.data.columns import GraphColumn, column_from_state
 from regard.errors import RegardError
 from regard.inspect import figure
@@ -64,6 +66,15 @@ def test_triples_and_json_are_the_same_graph() -> None:
     )
     again = column_from_state(json.loads(json.dumps(column.state())))
     assert again.encode(ROWS[0]["map"]).tolist() == column.encode(ROWS[0]["map"]).tolist()
+
+
+def test_json_lines_hold_graphs(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"map": GRAPH, "route": "x"}) + "\n", encoding="utf-8")
+    (row,) = read_rows(path, fields=["map", "route"])
+    column = fitted()
+    assert column.check_value(row["map"]) is None
+    assert column.encode(row["map"]).tolist() == column.encode(column.written(GRAPH)).tolist()
 
 
 def test_messages_run_along_edges_by_relation() -> None:
