@@ -25,6 +25,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "topics": {"type": "multilabel"},
     "reasons": {"type": "label_words"},
     "part": {"type": "span", "of": "source"},
+    "grade": {"type": "ordinal"},
     "value": {"type": "number"},
     "tags": {"type": "tags", "of": "source"},
     "spans": {"type": "tags", "of": "source"},
@@ -89,6 +90,7 @@ SPECS: dict[str, Document] = {
     "sorted-plain": {"inputs": ["source"], "outputs": ["topics"]},
     "found": {"inputs": ["source", "question"], "outputs": ["part"]},
     "found-alone": {"inputs": ["source"], "outputs": ["part"]},
+    "graded": {"inputs": ["source", "question"], "outputs": ["grade"], "look": "source"},
     "asked": {"inputs": ["source", "question"], "outputs": ["topic"], "look": "source"},
     "pointed": {"inputs": ["image"], "outputs": ["topic"], "truth": ["places", "elsewhere"], "look": "image"},
     "two": {
@@ -190,6 +192,7 @@ TOGETHER: dict[str, list[dict[str, Any]]] = {
     "series.augment": [{"crop": 0.2}],
     "audio.augment": [{"time_masks": 2, "frequency_masks": 2}],
     "label": [{"hidden": 4}, {"hidden": 4, "combine": "gated"}],
+    "ordinal": [{"hidden": 4}, {"hidden": 4, "combine": "gated"}],
     "number": [{"hidden": 4}, {"hidden": 4, "combine": "gated"}],
     "memory-network": [
         {"attention": {"select": "facts"}},

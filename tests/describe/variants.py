@@ -147,7 +147,8 @@ spans decoder={"type":"span","score":"additive","longest":2,"over":["text"]} enc
 spans decoder={"type":"span","score":{"type":"additive","bias":true},"longest":9}
 topics decoder={"type":"multilabel","class_weights":"balanced"}
 topics decoder={"type":"multilabel","threshold":0.5,"attention":{"guide":2,"score":"general","select":"sparsemax"}}
-nli-words outputs={"labels":{"type":"multilabel"}} decoder={"type":"multilabel","attention":{"over":"premise"}}
+nli-words outputs={"labels":{"type":"multilabel"}}
+    decoder={"type":"multilabel","query":"hypothesis","attention":{"over":"premise"}}
     metrics=["micro_f1"] training.metric=micro_f1
 nli-words outputs={"labels":{"type":"multilabel"}} decoder={"type":"multilabel","attention":{"score":"general"}}
     metrics=["micro_f1"] training.metric=micro_f1

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from regard.data.columns.label_words import LabelWordsColumn
     from regard.data.columns.multilabel import MultilabelColumn
     from regard.data.columns.number import NumberColumn
+    from regard.data.columns.ordinal import OrdinalColumn
     from regard.data.columns.places import PlacesColumn
     from regard.data.columns.pointers import PointersColumn
     from regard.data.columns.points import PointsColumn
@@ -59,6 +60,7 @@ __all__ = [
     "LabelWordsColumn",
     "MultilabelColumn",
     "NumberColumn",
+    "OrdinalColumn",
     "PlacesColumn",
     "PointersColumn",
     "PointsColumn",

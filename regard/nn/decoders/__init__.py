@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from regard.nn.decoders.multilabel import LabelSets, MultilabelDecoder
     from regard.nn.decoders.nodes import NodesDecoder
     from regard.nn.decoders.number import NumberDecoder, Numbers
+    from regard.nn.decoders.ordinal import OrdinalDecoder
     from regard.nn.decoders.output import Distilled, TextObjective
     from regard.nn.decoders.pointer import PointerDecoder, PointerState
     from regard.nn.decoders.recurrent import RecurrentDecoder
@@ -60,6 +61,7 @@ __all__ = [
     "NodesDecoder",
     "NumberDecoder",
     "Numbers",
+    "OrdinalDecoder",
     "ParsedSpans",
     "ParsedTrees",
     "PointerDecoder",

@@ -22,7 +22,7 @@ from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.symbols import LookSymbols, MemorySymbols, factor, side_by_side
 from regard.nn.thresholds import HALF, best_threshold_of
-from regard.parts import Mistakes, Plan, Positive, Settings, register
+from regard.parts import Mistakes, Plan, Positive, Settings, nearest, register
 from regard.private import tensor_node
 from regard.trace.prediction import Prediction
 
@@ -48,7 +48,8 @@ class MultilabelDecoder(Decoder):
     """p(y_k | x) = σ(v_k·s_k + b_k) for each of C labels, independently (Mullenbach et al. 2018).
 
     Without attention, s_k is the concatenated summaries of all sources. With attention, each label has its own
-    learned query q_k; s_k is what it reads in the attended memories, and the summaries of the others.
+    learned query q_k; s_k is what it reads in the attended memories, and the summaries of the others. If an input asks,
+    such as a question, its summary moves all queries: q_k = u_k + Q h.
 
     thresholds      (C) a label is given if its probability is at least this
     class_weights   (C) weight of the labels that a row has, in the loss
@@ -60,6 +61,8 @@ class MultilabelDecoder(Decoder):
         attention: tuple[Attention.Options, ...] = ()
         """Every label attends to the inputs with a learned query of its own, instead of reading their summaries: to
         all of them, `{score: dot}`; to one, `{over: passage}`; or to some, each with its own options."""
+        query: str | None = None
+        """The input whose summary is added to the query of every label, for instance a question; default: none."""
         threshold: Literal["each", "shared"] | Positive = "each"
         """Probability from which a label is given. each: chosen for each label after training, for its best F1 on dev.
         shared: one for all labels, for the best micro F1 on dev. Or a number, such as 0.5."""
@@ -91,6 +94,7 @@ class MultilabelDecoder(Decoder):
             column.size,
             sources,
             attention=attention,
+            query=options.query,
             guide=options.attention[0].guide if options.attention else 0.0,
             threshold=options.threshold,
             class_weights=_weights(options.class_weights, column),
@@ -107,6 +111,15 @@ class MultilabelDecoder(Decoder):
                 fix="Write  threshold: 0.5.",
             )
         looked = [one.over or read[0] for one in options.attention]
+        if options.query is not None and (options.query not in read or options.query in looked or not looked):
+            others = [one for one in read if one not in looked]
+            mistakes.add(
+                f"this decoder has no input {options.query!r} beside the attended ones."
+                if looked
+                else "query needs an attention, and this decoder has none.",
+                "query",
+                fix=nearest(options.query, others) if looked and others else "Leave query out.",
+            )
         for one, source in zip(options.attention, looked, strict=True):
             check_over(one, options, plan, here)
             check_attention(
@@ -129,7 +142,7 @@ class MultilabelDecoder(Decoder):
     def attends_to(
         cls, options: Mapping[str, Any], column: Mapping[str, Any], read: Sequence[str]
     ) -> Sequence[str]:
-        return list(read)
+        return [one for one in read if one != options.get("query")]
 
     @classmethod
     def reads_positions(cls, options: Any, name: str, plan: Plan) -> tuple[str, ...]:
@@ -145,7 +158,11 @@ class MultilabelDecoder(Decoder):
         looks = _looking(options, memories)
         parts = [look.context for look in looks.values()]
         parts += [memory.summary for name, memory in memories.items() if name not in looks]
-        lines = ["k = 1 … C     — the labels", *(["— q_k: learned"] if looks else [])]
+        lines = ["k = 1 … C     — the labels"]
+        if options.query is not None:
+            lines.append(f"q_k = u_k + Q_y {memories[options.query].summary}     — u_k: learned")
+        elif looks:
+            lines.append("— q_k: learned")
         for one, look in zip(options.attention, looks.values(), strict=True):
             lines += Attention.equations(one, look)
         lines.append(f"p_k = σ(v_yk·{side_by_side(parts)} + b_yk)")
@@ -153,7 +170,13 @@ class MultilabelDecoder(Decoder):
 
     @classmethod
     def letters(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> Letters:
-        found: Letters = {"query": "q_k", "output.weight": "v_yk", "output.bias": "b_yk"}
+        query = "q_k" if options.query is None else "u_k"
+        found: Letters = {
+            "query": query,
+            "asks.weight": "Q_y",
+            "output.weight": "v_yk",
+            "output.bias": "b_yk",
+        }
         for one, (name, look) in zip(options.attention, _looking(options, memories).items(), strict=True):
             found |= under(f"reading.attentions.{name}", Attention.letters(one, look))
         return found
@@ -176,6 +199,7 @@ class MultilabelDecoder(Decoder):
         sources: Mapping[str, Source],
         *,
         attention: Mapping[str, Attention] | None = None,
+        query: str | None = None,
         guide: float = 0.0,
         threshold: Literal["each", "shared"] | float = "each",
         class_weights: Tensor | None = None,
@@ -187,10 +211,14 @@ class MultilabelDecoder(Decoder):
         attended = self.reading.names if self.reading is not None else ()
         self.summarized = tuple(name for name in sources if name not in attended)
         self.query: nn.Parameter | None = None
+        self.asking = query
+        self.asks: nn.Linear | None = None
         size = sum(sources[name].summary_size for name in self.summarized)
         if self.reading is not None and attention is not None:
             self.query = nn.Parameter(torch.randn(classes, attention[attended[0]].query_size) * 0.1)
             size += self.reading.context_size
+            if query is not None:
+                self.asks = nn.Linear(sources[query].summary_size, self.query.shape[1], bias=False)
         self.output = nn.Linear(size, classes)
         self.dropout = nn.Dropout(dropout)
         first = HALF if isinstance(threshold, str) else threshold
@@ -208,7 +236,10 @@ class MultilabelDecoder(Decoder):
         known = truth_by_name(truth, self.reading.names)
         constants = Constants(self.reading.keys(memories), truth=known)
         rows = next(iter(memories.values())).mask.shape[0]
-        found = self.reading(self.query.expand(rows, -1, -1), memories, constants)
+        queries = self.query.expand(rows, -1, -1)
+        if self.asks is not None and self.asking is not None:
+            queries = queries + self.asks(memories[self.asking].summary).unsqueeze(1)
+        found = self.reading(queries, memories, constants)
         contexts, context = (
             self.output.weight.split(
                 [self.reading.context_size, self.output.in_features - self.reading.context_size], -1

@@ -339,7 +339,9 @@ def of_multilabel(
     if m.class_weights is not None:
         found["w_yk"] = m.class_weights.double()
     if m.query is not None:
-        found["q_k"] = m.query
+        found["q_k" if m.asks is None else "u_k"] = m.query
+    if m.asks is not None:
+        found["Q_y"] = m.asks.weight
     for place, name in enumerate(() if m.reading is None else m.reading.names):
         primes = "′" * place
         found |= of_attention(m.reading.attention(name), f"a{primes}")  # type: ignore[union-attr]
