@@ -2,8 +2,8 @@
 
 text → text   the file has outputs. A model of the reverse direction, trained on the same pairs, writes an input for
               each; these pairs join the training rows, with a mark before each written input (Sennrich 2016)
-text → label  the file has inputs. A first model labels them; those of which it is sure join the training rows
-              (Yarowsky 1995)
+text → label  the file has inputs. A first model labels them; of each label, the half of which it is surest joins the
+              training rows (Yarowsky 1995)
 
 The real rows are repeated until they are about as many as the new ones. Dev and test have real rows alone. The first
 model is a run of its own beside the run: RUN-reverse or RUN-first.
@@ -30,8 +30,8 @@ from regard.storage.manifest import STATE_FILE
 
 MARK = "§"
 """Stands before an input that a model wrote."""
-SURE = 0.9
-"""Fewest probability of a label that a first model gives."""
+SUREST = 0.5
+"""Share of the rows of each label that a first model gives: those with the highest probability."""
 MOST = 50
 """Most repetitions of the real rows."""
 
@@ -63,7 +63,7 @@ def start_with_unlabeled(
     *,
     device: str | None = None,
     quiet: bool = False,
-    sure: float = SURE,
+    share: float = SUREST,
     **options: Any,
 ) -> Experiment:
     """The run of a spec with the rows of a file without labels; the first model is trained here."""
@@ -76,7 +76,9 @@ def start_with_unlabeled(
     beside = folder.path.with_name(f"{folder.path.name}-{suffix}")
     first = _trained(first_spec, beside, device=device, quiet=quiet)
     fields = _field(spec.inputs, source), _field(spec.outputs, target)
-    made = _labeled(first, given, fields, sure) if labels else _translated(first, given, fields, spec, source)
+    made = (
+        _labeled(first, given, fields, share) if labels else _translated(first, given, fields, spec, source)
+    )
     if not made:
         raise RegardError(
             f"none of the {len(given):,} rows could be used.",
@@ -165,14 +167,18 @@ def _lines(spec: Spec, file: str) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def _labeled(model: Model, texts: list[str], fields: tuple[str, str], sure: float) -> list[dict[str, str]]:
-    """The inputs of whose label the model is sure."""
+def _labeled(model: Model, texts: list[str], fields: tuple[str, str], share: float) -> list[dict[str, str]]:
+    """Of each label that the model gives, the share of inputs of which it is surest."""
     answers = model.predict(texts, trace=False)
-    return [
-        {fields[0]: text, fields[1]: answer.text}
-        for text, answer in zip(texts, answers, strict=True)
-        if max((answer.probabilities or {"": 1.0}).values()) >= sure
+    places: dict[str, list[int]] = {}
+    for place, answer in enumerate(answers):
+        places.setdefault(answer.text, []).append(place)
+    surest = [
+        place
+        for several in places.values()
+        for place in sorted(several, key=lambda one: -answers[one].score)[: round(share * len(several))]
     ]
+    return [{fields[0]: texts[place], fields[1]: answers[place].text} for place in sorted(surest)]
 
 
 def _translated(

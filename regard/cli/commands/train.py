@@ -123,7 +123,7 @@ class TrainCommand(Command):
                 "--unlabeled",
                 metavar="FILE",
                 help="A file without labels to learn from: outputs of texts (a reverse model writes their inputs), or "
-                "inputs of labels (a first model labels those it is sure of).",
+                "inputs of labels (a first model labels them).",
             ),
         ] = None,
         find_lr: Annotated[
