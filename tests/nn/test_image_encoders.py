@@ -207,6 +207,16 @@ class TestTimm:
         after = encoder.network.body.state_dict()
         assert all(torch.equal(before[name], after[name]) for name in before)
 
+    def test_the_features_of_a_frozen_backbone_are_computed_once(self):
+        encoder = ImageEncoder(Backbone("resnet18", (3, 64, 64), frozen=True), position="none")
+        seen, runs = pictures(3, (64, 64)), []
+        computed = encoder.eval()(seen).values
+        encoder.train()
+        encoder.network.body.register_forward_hook(lambda *_: runs.append(1))
+        first, again = encoder(seen).values, encoder(seen).values
+        assert len(runs) == 3 and torch.equal(first, again)
+        torch.testing.assert_close(first, computed, rtol=1e-4, atol=1e-5)
+
     def test_weights_that_cannot_be_fetched_are_an_error_with_a_remedy(self, monkeypatch):
         import timm
 

@@ -64,8 +64,8 @@ def test_a_picture_has_an_image_encoder_without_being_told():
         (CAPTION, ["encoder.network={stride: 4}"], ["the key 'type' is missing. Known: lenet, resnet"]),
         (
             CAPTION,
-            ["encoder.network={type: timm, name: resnet18, freeze: true}"],
-            ["freeze needs pretrained weights, and this network has none", "pretrained: true"],
+            ["encoder.network={type: timm, name: resnet18, train: frozen}"],
+            ["train: frozen needs pretrained weights, and this network has none", "pretrained: true"],
         ),
         (CAPTION, ["encoder.network={type: resnet, stride: 6}"], ["stride is 6", "1, 2, 4, 8 pixels wide"]),
         (

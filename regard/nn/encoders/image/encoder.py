@@ -58,7 +58,7 @@ class ImageEncoder(Encoder):
             "summary": "network: {type: resnet, connected: 128}",
             "size": "network: {type: resnet, connected: …}",
             "pretrained": "network: {type: timm, name: …, pretrained: …}",
-            "freeze": "network: {type: timm, name: …, freeze: …}",
+            "freeze": "network: {type: timm, name: …, train: frozen}",
         }
 
     reads = ("image",)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import hashlib
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -16,7 +17,9 @@ from regard.nn.encoders.image.network import (
     summary_lines,
     summary_of,
 )
+from regard.nn.feature_cache import FeatureCache
 from regard.nn.letters import Letters
+from regard.nn.pretrained_body import ModelOrigin
 from regard.parts import Mistakes, Size, register
 
 
@@ -37,8 +40,9 @@ class Backbone(ImageNetwork):
         """Name of the network in timm: resnet18."""
         pretrained: bool = False
         """Start from the published weights."""
-        freeze: bool = False
-        """Do not train the pretrained weights."""
+        train: Literal["full", "frozen"] = "full"
+        """full: train all weights; frozen: the pretrained weights stay as they are, and the features of each image are
+        computed once."""
         connected: Size | None = None
         """Units of a layer over the whole grid that summarizes the image; default: the mean over the grid."""
 
@@ -50,24 +54,24 @@ class Backbone(ImageNetwork):
             options.name,
             canvas,
             pretrained=options.pretrained and read_files,
-            frozen=options.freeze,
+            frozen=options.train == "frozen",
             connected=options.connected,
             dropout=dropout,
         )
 
     @classmethod
     def check(cls, options: Any, sides: tuple[int, int], mistakes: Mistakes) -> None:
-        if options.freeze and not options.pretrained:
+        if options.train == "frozen" and not options.pretrained:
             mistakes.add(
-                "freeze needs pretrained weights, and this network has none.",
-                "freeze",
-                fix="Add  pretrained: true, or leave freeze out.",
+                "train: frozen needs pretrained weights, and this network has none.",
+                "train",
+                fix="Add  pretrained: true, or leave train out.",
             )
 
     @classmethod
     def board(cls, options: Any, seen: str, at: str, summary: str) -> list[str]:
         weights = "pretrained" if options.pretrained else "randomly initialized"
-        frozen = ", frozen" if options.freeze else ""
+        frozen = ", frozen" if options.train == "frozen" else ""
         return [
             f"— {map_at('G', at)}: the last feature map of timm's {options.name} for {seen}; {weights}{frozen}",
             *summary_lines(options.connected, at, summary),
@@ -94,8 +98,12 @@ class Backbone(ImageNetwork):
     ) -> None:
         super().__init__()
         self.frozen = frozen
+        self.cache: FeatureCache | None = None
         colors, height, width = canvas
         self.body, published = _body(name, colors, pretrained)
+        if pretrained:
+            license = str(getattr(published, "license", None) or "")
+            self.origin = ModelOrigin(f"timm:{name}", {}, license)
         if published is not None:
             self.mean, self.std = tuple(published.mean), tuple(published.std)
         if colors == 1:
@@ -105,6 +113,9 @@ class Backbone(ImageNetwork):
         self.grid = self._grid(colors, height, width)
         self.summary = summary_of(connected, self.channels, self.grid, dropout=dropout)
         self.summary_size = self.summary.size
+
+    origin: ModelOrigin | None = None
+    """Where the weights were read from; None in a model that was loaded."""
 
     @torch.no_grad()
     def _grid(self, colors: int, height: int, width: int) -> tuple[int, int]:
@@ -130,12 +141,25 @@ class Backbone(ImageNetwork):
         super().train(mode)
         if self.frozen:
             self.body.eval()
+            if mode and self.cache is None:  # a model that only answers keeps nothing
+                self.cache = FeatureCache()
         return self
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
+        if self.cache is not None:
+            features = torch.stack(
+                self.cache.rows(_keys(pixels), lambda row: self._features(pixels[row : row + 1])[0])
+            )
+            return features, self.summary(features)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
             features = self._features(pixels)
         return features, self.summary(features)
+
+
+def _keys(pixels: Tensor) -> list[int]:
+    """A hash of each image."""
+    rows = pixels.detach().cpu().contiguous().numpy()
+    return [int.from_bytes(hashlib.blake2b(row.tobytes(), digest_size=8).digest()) >> 1 or 1 for row in rows]
 
 
 def _body(name: str, colors: int, pretrained: bool) -> tuple[Any, Any]:
