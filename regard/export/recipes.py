@@ -38,6 +38,8 @@ def refused(model: Any, output: str) -> str:
         return f"the runner cannot write its output {output}, of type {column.type}."
     if model.network.trees:
         return "its encoder reads given trees."
+    if getattr(decoder, "allowed", None) is not None:
+        return "its tags obey a scheme, which the runner does not know."
     search = model.spec.search
     if decoder.stepwise and search.constraint:
         return "its outputs obey a constraint; the runner knows none; leave out search.constraint."

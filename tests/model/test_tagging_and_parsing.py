@@ -180,14 +180,14 @@ def chunks(folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("scheme", ["bio", "bioes"])
-def test_chunks_from_conll_columns_obey_their_scheme(tmp_path: Path, scheme: str) -> None:
+@pytest.mark.parametrize(("decoder", "scheme"), [("crf", "bio"), ("crf", "bioes"), ("tags", "bioes")])
+def test_chunks_from_conll_columns_obey_their_scheme(tmp_path: Path, decoder: str, scheme: str) -> None:
     path = chunks(tmp_path)
     spec = {
         "inputs": {"words": {"type": "text"}},
         "outputs": {"chunks": {"type": "tags", "of": "words", "scheme": scheme}},
         **SMALL,
-        "decoder": {"type": "crf", "constraints": scheme},
+        "decoder": {"type": decoder, "constraints": scheme},
         "training": TRAINING,
         "data": {"train": str(path), "dev": str(path), "fields": ["words", "_", "chunks"]},
         "metrics": ["chunk_f1", "tag_accuracy"],
@@ -209,7 +209,7 @@ def test_the_board_and_the_errors_of_the_spec() -> None:
             Spec.parse({**base, "outputs": {"tags": tags}, "decoder": decoder})
 
     refused({"crf": True}, "the key 'crf' has moved. Write  type: crf")
-    refused({"constraints": "bio"}, "constraints.*Write  type: crf")
+    refused({"constraints": "bio"}, "converts its tags to bioes", [("scheme", "bioes")])
     refused({"decode": "marginal"}, "decode.*Write  type: crf")
     refused({"type": "crf", "class_weights": "balanced"}, "class_weights.*Write  type: tags")
     refused({"type": "crf", "constraints": "bio"}, "converts its tags to bioes", [("scheme", "bioes")])

@@ -15,7 +15,7 @@ from regard.data.batch import Tokens, Trees
 from regard.data.columns.spans import may_follow
 from regard.errors import RegardError
 from regard.nn import CRFDecoder, Memory, TreeDecoder
-from regard.nn.decoders.crf import allowed_tags
+from regard.nn.decoders.tags import TagsDecoder, allowed_tags
 
 WIDTH = 5
 SOURCES = {"words": SimpleNamespace(value_size=WIDTH, summary_size=WIDTH)}
@@ -84,6 +84,36 @@ def test_marginal_decoding_takes_the_likeliest_tag_of_each_position() -> None:
         assert decoder.predict({"words": seen}).value[0].tolist() == wanted
         different += tuple(wanted) != max(truth, key=truth.__getitem__)
     assert different, "or the test could not tell it from Viterbi"
+
+
+@pytest.mark.parametrize("scheme", ["bio", "bioes"])
+def test_independent_tags_are_the_most_probable_that_a_scheme_allows(scheme: str) -> None:
+    classes = ["B-X", "I-X", "O"] if scheme == "bio" else ["B-X", "E-X", "I-X", "O", "S-X"]
+    allowed = allowed_tags(classes, scheme)  # type: ignore[arg-type]
+    different = 0
+    for seed in range(8):
+        torch.manual_seed(seed)
+        decoder = TagsDecoder(len(classes), SOURCES, allowed=allowed).eval()
+        seen = memory([4, 2], 4)
+        found = decoder.predict({"words": seen})
+        logs = torch.log_softmax(decoder({"words": seen}), -1).detach()
+        for row, length in enumerate((4, 2)):
+            best = max(
+                (sum(float(logs[row, j, tag]) for j, tag in enumerate(tags)), tags)
+                for tags in product(range(len(classes)), repeat=length)
+                if all(
+                    may_follow(before, after, scheme)  # type: ignore[arg-type]
+                    for before, after in zip(
+                        [None, *(classes[tag] for tag in tags)],
+                        [*(classes[tag] for tag in tags), None],
+                        strict=True,
+                    )
+                )
+            )
+            assert tuple(found.value[row, :length].tolist()) == best[1]
+            assert float(found.scores[row]) == pytest.approx(best[0], abs=1e-4)
+            different += best[1] != tuple(logs[row, :length].argmax(-1).tolist())
+    assert different
 
 
 @pytest.mark.parametrize("scheme", ["bio", "bioes"])

@@ -10,10 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import UNSEEN, Tokens
-from regard.data.columns.spans import Scheme, may_follow
 from regard.errors import RegardError
 from regard.nn.decoders.decoder import BatchView, PositionDecoder, Source
-from regard.nn.decoders.tags import tags_predictions
+from regard.nn.decoders.tags import allowed_tags, check_scheme, tags_predictions
 from regard.nn.letters import Letters, linear
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
@@ -88,13 +87,7 @@ class CRFDecoder(PositionDecoder):
     @classmethod
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         super().check(options, name, plan, mistakes)
-        scheme = getattr(plan.outputs[name], "scheme", None)
-        if scheme and options.constraints not in ("none", scheme):
-            mistakes.add(
-                f"the output converts its tags to {scheme}, but constraints is {options.constraints}.",
-                "constraints",
-                fix=f"Use constraints: {scheme}.",
-            )
+        check_scheme(options, name, plan, mistakes)
 
     @classmethod
     def column_needs(cls, options: Any) -> dict[str, Any]:
@@ -218,10 +211,3 @@ class CRFDecoder(PositionDecoder):
 
     def predictions(self, found: ChainTags, column: Any, view: BatchView) -> list[Prediction]:
         return tags_predictions(found, column, view)
-
-
-def allowed_tags(classes: list[str], scheme: Scheme) -> Tensor:
-    """(C + 1, C + 1): whether tag j may follow tag i;
-    the last row is the beginning, the last column the end."""
-    ends = [*classes, None]
-    return torch.tensor([[may_follow(before, after, scheme) for after in ends] for before in ends])
