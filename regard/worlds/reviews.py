@@ -74,8 +74,8 @@ class ReviewsWorld(SplitWorld):
     The bar was almost empty that evening. My brother found the farce rather awful. We thought the thriller was utterly
     superb. … → good crime, because of thriller, utterly and superb in sentence 2 (counted from 0)
 
-    Fields: document, label ("good crime"), sentiment ("good") and evidence, the three words that decide
-    ("2:3 2:5 2:6"). The strongest opinion of a review is unique.
+    Fields: document, label ("good crime"), sentiment ("good"), stars from 1 (utterly bad) to 10 (utterly good), and
+    evidence, the three words that decide ("2:3 2:5 2:6"). The strongest opinion of a review is unique.
     """
 
     train: RowCount = 10_000
@@ -87,7 +87,7 @@ class ReviewsWorld(SplitWorld):
     longest: Count = 16
     """Maximum number of sentences of a review."""
 
-    fields: ClassVar[tuple[str, ...]] = ("document", "label", "sentiment", "evidence")
+    fields: ClassVar[tuple[str, ...]] = ("document", "label", "sentiment", "stars", "evidence")
 
     @model_validator(mode="after")
     def _can_be_written(self) -> Self:
@@ -143,6 +143,7 @@ class ReviewsWorld(SplitWorld):
             "document": " ".join(sentence for sentence, _ in sentences),
             "label": f"{mood} {kind}",
             "sentiment": mood,
+            "stars": str(5 + most if mood == "good" else 6 - most),
             "evidence": " ".join(f"{key}:{place}" for place in places),
         }
 

@@ -133,7 +133,7 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
             found[name] = SpanLabels(labels, torch.tensor([words]))
         elif part.type == "brackets":
             found[name] = small_forest(column)
-        elif part.type in ("label", "candidate"):
+        elif part.type in ("label", "candidate", "ordinal"):
             found[name] = torch.tensor([2])
         elif part.type == "multilabel":
             found[name] = torch.randint(0, 2, (1, column.size)).double()

@@ -23,6 +23,7 @@ from regard.nn.decoders import (
     MemoryNetworkDecoder,
     MultilabelDecoder,
     NumberDecoder,
+    OrdinalDecoder,
     PointerDecoder,
     RecurrentDecoder,
     SpanDecoder,
@@ -109,6 +110,10 @@ def check_decoder(
         for number, (name, looks) in enumerate(answer.attention.items()):
             weight = f"α{primes}{'′' * number}_k{primes}{written[name].index}"
             same(board.all(weight), looks[0], weight)
+    elif isinstance(decoder, OrdinalDecoder):
+        answer = decoder.predict(memories)
+        same(board.all(f"p{'′' * place}_i{'′' * place}"), answer.log_probabilities[0].exp(), "p_i")
+        check_looks(board, place, decoder, memories, answer, spec)
     elif isinstance(decoder, NumberDecoder):
         answer = decoder.predict(memories)
         same(board("μ" + "′" * place), answer.value[0], "μ")
@@ -255,6 +260,7 @@ def test_so_do_the_boards_of_other_options(variant: list[str]) -> None:
         ("topics", "(1 − y_k) log", "y_k log"),
         ("spans", "[k < j + 4]", "[k < j + 3]"),
         ("spans", "[j = y_2]", "[j = y_1]"),
+        ("stars", "F_i − F_{i−1}", "F_i"),
         ("topics", "U_a q_k", "U_a q_1"),
         ("tagger-crf", "a_y[y_1] + ", ""),
         ("tagger-crf", " + z_y[y_S]", ""),

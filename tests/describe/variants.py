@@ -143,6 +143,7 @@ document-class encoder.words={"cell":null,"embedding":5} encoder.attention={"sco
 document-class encoder.attention={"select":"sigmoid"} encoder.sentences={"bidirectional":false,"first":"zero","size":4}
 document-class-hierarchical encoder.words.bidirectional=false encoder.words.cell=lstm
 document-class-hierarchical encoder.words={"cell":null,"embedding":5} encoder.sentences.cell=lstm
+stars decoder={"type":"ordinal","hidden":6} metrics=["kappa"]
 spans decoder={"type":"span","score":"additive","longest":2,"over":["text"]} encoder.question=null inputs.question=null
 spans decoder={"type":"span","score":{"type":"additive","bias":true},"longest":9}
 topics decoder={"type":"multilabel","class_weights":"balanced"}

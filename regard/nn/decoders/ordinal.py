@@ -61,9 +61,11 @@ class OrdinalDecoder(GlimpsingDecoder):
     def board(cls, options: Any, memories: Mapping[str, MemorySymbols]) -> list[str]:
         return [
             *super().board(options, memories),
-            "i = 1 … C     — the classes in their order; θ_yi < θ_{y,i+1}: learned",
-            "p_i = [i < C] σ(θ_yi − η) + [i = C] − Σ_{ι: ι = i − 1} σ(θ_yι − η)",
-            "ι = 1 … C",
+            "i = 1 … C     — the classes in their order",
+            "F_i = σ(θ_yi − η)     for i < C     — class i or a lower one; θ_y1 < θ_y2 < …: learned",
+            "F_0 = 0",
+            "F_C = 1",
+            "p_i = F_i − F_{i−1}",
         ]
 
     @classmethod

@@ -26,6 +26,7 @@ from regard.nn.decoders import (
     MultilabelDecoder,
     NodesDecoder,
     NumberDecoder,
+    OrdinalDecoder,
     PointerDecoder,
     RecurrentDecoder,
     RetrievalDecoder,
@@ -87,6 +88,13 @@ def of_decoder(
         return of_span(decoder, target)
     if isinstance(decoder, MultilabelDecoder):
         return of_multilabel(decoder, symbols, target, truth)
+    if isinstance(decoder, OrdinalDecoder):
+        found = {
+            "v_y": decoder.output.weight[0],
+            "θ_yi": decoder.thresholds,
+            "C": len(decoder.thresholds) + 1,
+        }
+        return found | {"y": target[0] + 1} | of_label(decoder, given, symbols, truth)
     found = {"V_y": decoder.output.weight, "b_y": decoder.output.bias}
     if isinstance(decoder, NodesDecoder):
         return found | {f"y_{j}": target.labels[0] + 1}
@@ -351,7 +359,7 @@ def of_multilabel(
 
 
 def of_label(
-    m: LabelDecoder | NumberDecoder | RetrievalDecoder,
+    m: LabelDecoder | NumberDecoder | OrdinalDecoder | RetrievalDecoder,
     given: Mapping[str, Memory],
     symbols: Mapping[str, MemorySymbols],
     truth: Any,
