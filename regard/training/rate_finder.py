@@ -3,7 +3,7 @@
     rate_i = lowest · (highest / lowest)^{i / (n − 1)}
 
 The loss falls while the rate is useful, and rises when it is too high. The suggestion is a tenth of the rate at which
-the smoothed loss is lowest.
+the smoothed loss, a mean over the neighboring updates, is lowest.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from regard.training.optimizers.optimizer import make_optimizer
 
 LOWEST, HIGHEST = 1e-6, 1.0
 UPDATES = 100
-SMOOTHING = 0.9
-"""Share of the past in the smoothed loss."""
+NEIGHBORS = 4
+"""Updates before and after one whose losses are averaged."""
 RISEN = 4.0
-"""The sweep ends when the smoothed loss is this many times the lowest."""
+"""The sweep ends when a loss is this many times the first."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,6 @@ def find_rate(
     update = Updater(accelerator, probed, make_optimizer(probed, options.optimizer, LOWEST), options.clip)
     rates: list[float] = []
     losses: list[float] = []
-    smoothed: list[float] = []
-    mean = 0.0
     batches = _endless(epoch)
     for number in range(updates):
         rate = LOWEST * (HIGHEST / LOWEST) ** (number / (updates - 1))
@@ -78,15 +76,14 @@ def find_rate(
         )
         if not math.isfinite(loss):
             break
-        mean = SMOOTHING * mean + (1 - SMOOTHING) * loss
         rates.append(rate)
         losses.append(loss)
-        smoothed.append(mean / (1 - SMOOTHING ** (number + 1)))
-        if smoothed[-1] > RISEN * min(smoothed):
+        if loss > RISEN * losses[0]:
             break
     if not rates:
         raise RegardError("the loss of the first update is not a finite number.", where="training")
-    return RateCurve(tuple(rates), tuple(losses), tuple(smoothed))
+    near = [losses[max(0, one - NEIGHBORS) : one + NEIGHBORS + 1] for one in range(len(losses))]
+    return RateCurve(tuple(rates), tuple(losses), tuple(sum(some) / len(some) for some in near))
 
 
 def _endless(epoch: Callable[[int], Iterator[Batch]]) -> Iterator[Batch]:
