@@ -45,7 +45,7 @@ PLUMBING = (
     "regard.training.machine",
 )
 """What only brings values into another form, or chooses how to compute."""
-DEEPEST = 3
+DEEPEST = 5
 
 
 @dataclass(frozen=True)
