@@ -62,9 +62,9 @@ class PairwiseField:
         batch = joint_batch(nodes=nodes.shape[:-2], pairs=pairs.shape[:-4])
         above = torch.ones(size, size, dtype=torch.bool, device=nodes.device).triu(1)[..., None, None]
         half = torch.where(above, pairs, 0.0)
-        self.nodes = nodes.expand(*batch, size, labels)
+        self.nodes: Tensor = nodes.expand(*batch, size, labels)
         # [i, j, a, b] and [j, i, b, a] are the same score
-        self.pairs = (half + half.transpose(-4, -3).transpose(-2, -1)).expand(
+        self.pairs: Tensor = (half + half.transpose(-4, -3).transpose(-2, -1)).expand(
             *batch, size, size, labels, labels
         )
 

@@ -16,7 +16,7 @@ from regard.lazy import at_first_use
 
 if TYPE_CHECKING:
     from regard.nn.estimates.em import ExpectationMaximization
-    from regard.nn.estimates.estimate import Estimate, EstimateName, Latent, make_estimate
+    from regard.nn.estimates.estimate import EstimateName, Latent, StructureEstimate, make_estimate
     from regard.nn.estimates.perturbed import Perturbed
     from regard.nn.estimates.sparsemap import SparseMAP, solve_sparsemap
     from regard.nn.estimates.straight_through import StraightThrough
@@ -24,13 +24,13 @@ else:
     __getattr__ = at_first_use(__name__)
 
 __all__ = [
-    "Estimate",
     "EstimateName",
     "ExpectationMaximization",
     "Latent",
     "Perturbed",
     "SparseMAP",
     "StraightThrough",
+    "StructureEstimate",
     "make_estimate",
     "solve_sparsemap",
 ]

@@ -19,10 +19,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.nn.estimates.estimate import Estimate, Latent
+from regard.nn.estimates.estimate import Latent, StructureEstimate
 
 
-class ExpectationMaximization(Estimate):
+class ExpectationMaximization(StructureEstimate):
     """z*, whose scores learn the posterior mode."""
 
     note = "in training the scores learn what the loss prefers: hard EM"

@@ -13,6 +13,7 @@ from torch import Tensor
 from regard.structures import Structure
 
 EstimateName = Literal["marginals", "straight-through", "perturbed", "sparsemap", "em"]
+"""What stands for a latent structure."""
 MODULES = {
     "straight-through": ("straight_through", "StraightThrough"),
     "perturbed": ("perturbed", "Perturbed"),
@@ -50,7 +51,7 @@ class Latent:
         return torch.where(scores.isnan().any(dims, keepdim=True), torch.nan, 0.0).to(scores.dtype)
 
 
-class Estimate:
+class StructureEstimate:
     """Scores of a latent structure → weights (B, T, S).
 
     found   what it finds: the "best" structure, or a "mean" of several
@@ -64,12 +65,12 @@ class Estimate:
         raise NotImplementedError
 
 
-def make_estimate(name: EstimateName) -> Estimate | None:
+def make_estimate(name: EstimateName) -> StructureEstimate | None:
     """The estimate of that name; None for marginals, which a selection computes itself."""
     return None if name == "marginals" else estimate_class(name)()
 
 
-def estimate_class(name: EstimateName) -> type[Estimate]:
+def estimate_class(name: EstimateName) -> type[StructureEstimate]:
     file, owner = MODULES[name]
-    found: type[Estimate] = getattr(import_module(f"regard.nn.estimates.{file}"), owner)
+    found: type[StructureEstimate] = getattr(import_module(f"regard.nn.estimates.{file}"), owner)
     return found

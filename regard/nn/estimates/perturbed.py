@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from regard.nn.estimates.estimate import Estimate, Latent
+from regard.nn.estimates.estimate import Latent, StructureEstimate
 
 
-class Perturbed(Estimate):
+class Perturbed(StructureEstimate):
     """The best structure of perturbed scores."""
 
     note = "in training after Gumbel noise on every energy, backward as if it were the marginals"

@@ -17,7 +17,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard.nn.estimates.estimate import Estimate, Latent
+from regard.nn.estimates.estimate import Latent, StructureEstimate
 
 MOST = 200
 """Steps at most; a batch ends when all of its structures are found."""
@@ -26,7 +26,7 @@ GAIN = 1e-6
 RIDGE = 1e-10
 
 
-class SparseMAP(Estimate):
+class SparseMAP(StructureEstimate):
     """A mean of a few structures."""
 
     found = "mean"

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from regard.nn.estimates.estimate import Estimate, Latent
+from regard.nn.estimates.estimate import Latent, StructureEstimate
 
 
-class StraightThrough(Estimate):
+class StraightThrough(StructureEstimate):
     """z* with the gradient of the marginals."""
 
     note = "backward as if it were the marginals"
