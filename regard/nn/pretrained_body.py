@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import torch
 from torch import nn
+from torch.nn.utils import parametrize
 
 from regard.errors import MissingExtra, RegardError
 from regard.storage.pretrained import license_of, model_files, model_folder
@@ -77,12 +78,36 @@ def _quiet() -> Iterator[Any]:
 
 
 def _encoder(body: Any) -> Any:
-    """The part of a model that encodes, without a pooler, which nothing reads."""
+    """The part of a model that encodes, without parameters that nothing reads."""
     if getattr(body.config, "is_encoder_decoder", False):
         body = body.get_encoder()
     if isinstance(getattr(body, "pooler", None), nn.Module):
         body.pooler = None
+    if hasattr(body, "masked_spec_embed"):  # for the library's own augmentation
+        del body.masked_spec_embed
+        body.config.apply_spec_augment = False
+    for module in list(body.modules()):
+        for name, child in list(module.named_children()):
+            if parametrize.is_parametrized(child, "weight") and hasattr(child, "kernel_size"):
+                setattr(module, name, _plain(child))
     return body
+
+
+def _plain(child: Any) -> nn.Conv1d:
+    """A convolution with its weights themselves, in place of their directions and lengths."""
+    parametrize.remove_parametrizations(child, "weight")
+    made = nn.Conv1d(
+        child.in_channels,
+        child.out_channels,
+        child.kernel_size,
+        stride=child.stride,
+        padding=child.padding,
+        dilation=child.dilation,
+        groups=child.groups,
+        bias=child.bias is not None,
+    )
+    made.load_state_dict(child.state_dict())
+    return made
 
 
 def body_size(body: Any) -> int:

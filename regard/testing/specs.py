@@ -65,6 +65,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "spots": {"type": "places", "field": "places", "of": ["image", "target"]},
     "film": {"type": "video", "size": 16},
     "sound": {"type": "audio", "rate": 8000, "mels": 16},
+    "speech": {"type": "audio", "field": "sound", "mels": 16},
     "series": {"type": "series"},
     "running": {"type": "stream"},
     "points": {"type": "points"},
@@ -130,6 +131,7 @@ SPECS: dict[str, Document] = {
     "told": {"inputs": ["film"], "outputs": ["target"], "look": "film"},
     "film": {"inputs": ["film"], "outputs": ["topic"]},
     "sound": {"inputs": ["sound"], "outputs": ["target"], "look": "sound"},
+    "speech": {"inputs": ["speech"], "outputs": ["target"], "look": "speech"},
     "series": {"inputs": ["series"], "outputs": ["topic"]},
     "leveled": {"inputs": ["source"], "outputs": ["topic"], "truth": ["level"]},
     "measured": {"inputs": ["source", "question"], "outputs": ["value"], "look": "source"},
@@ -282,6 +284,10 @@ def small(kind: str, name: str) -> dict[str, Any]:
         from regard.testing.tiny import tiny_encoder
 
         needed = {"model": tiny_encoder()}
+    if (kind, name) == ("encoder", "pretrained-audio"):
+        from regard.testing.tiny import tiny_speech_encoder
+
+        needed = {"model": tiny_speech_encoder()}
     return {"type": name, **chosen, **needed}
 
 

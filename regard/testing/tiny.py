@@ -116,3 +116,38 @@ def _weights(pieces: int, positions: int, seed: int) -> dict[str, torch.Tensor]:
             found[f"{name}.weight"] = torch.randn(shape, generator=generator) * shape[1] ** -0.5
             found[f"{name}.bias"] = torch.zeros(shape[0])
     return found
+
+
+@cache
+def tiny_speech_encoder() -> str:
+    """A folder with a tiny wav2vec2, one for each process."""
+    folder = Path(tempfile.gettempdir()) / f"regard-tiny-speech-{os.getpid()}"
+    write_tiny_speech_encoder(folder, "wav2vec2")
+    return str(folder)
+
+
+def write_tiny_speech_encoder(folder: Path, kind: str, *, seed: int = 0) -> None:
+    """Write a Whisper that reads one second, or a wav2vec2 with random weights; needs transformers."""
+    import transformers
+
+    layers = {"num_hidden_layers": 1, "num_attention_heads": HEADS, "intermediate_size": HIDDEN}
+    waves = {
+        "conv_dim": [4, 4],
+        "conv_stride": [16, 20],
+        "conv_kernel": [20, 20],
+        "num_feat_extract_layers": 2,
+    }
+    places = {"num_conv_pos_embeddings": 4, "num_conv_pos_embedding_groups": 2}
+    mels = {"num_mel_bins": 16, "max_source_positions": 50, "max_target_positions": 4, "vocab_size": 8}
+    wide = {"d_model": SIZE, "encoder_layers": 1, "encoder_attention_heads": HEADS, "encoder_ffn_dim": HIDDEN}
+    other = {"decoder_layers": 1, "decoder_attention_heads": HEADS, "decoder_ffn_dim": HIDDEN}
+    ids = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1}
+    if kind == "whisper":
+        config = transformers.WhisperConfig(**mels, **wide, **other, **ids)
+    else:
+        config = transformers.Wav2Vec2Config(hidden_size=SIZE, **layers, **waves, **places)
+    before = torch.get_rng_state()
+    torch.manual_seed(seed)
+    made = transformers.AutoModel.from_config(config)
+    torch.set_rng_state(before)
+    made.eval().save_pretrained(str(folder))

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from regard.parts import names
 from regard.parts.choice import OneOf
 from regard.testing.specs import Context, small
-from regard.testing.tiny import write_tiny_encoder
+from regard.testing.tiny import write_tiny_encoder, write_tiny_speech_encoder
 
 GIVEN: dict[str, list[Any]] = {
     "text.shared": ["target", "question"],
@@ -48,6 +48,7 @@ GIVEN: dict[str, list[Any]] = {
     "cldr.locale": ["ru"],
     "timm.name": ["resnet34"],
     "pretrained.layers": ["mix", 0, 1],
+    "pretrained-audio.layers": ["mix", 0],
     "memory-network.over": [["story", "asking"]],
     "memory-network.query": ["wanting"],
     "memory-network.attention.over": ["tale"],
@@ -83,6 +84,10 @@ def other_values(part: str, dotted: str, field: FieldInfo, context: Context, vec
     if (part, dotted) == ("pretrained", "model"):
         other = Path(vectors).with_name("encoder")
         write_tiny_encoder(other, seed=1)
+        return Others([str(other)], [])
+    if (part, dotted) == ("pretrained-audio", "model"):
+        other = Path(vectors).with_name("speech-encoder")
+        write_tiny_speech_encoder(other, "wav2vec2", seed=1)
         return Others([str(other)], [])
     if dotted.endswith("embedding.vectors"):
         return Others([vectors.replace("vectors.txt", "others.txt")], [])

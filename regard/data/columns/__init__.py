@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from regard.data.columns.tree import TreeColumn
     from regard.data.columns.video import VideoColumn
     from regard.data.columns.vocabulary import SPECIAL, Vocabulary
+    from regard.data.columns.wave import WaveAudioColumn
 else:
     __getattr__ = at_first_use(__name__)
 
@@ -76,5 +77,6 @@ __all__ = [
     "TreeColumn",
     "VideoColumn",
     "Vocabulary",
+    "WaveAudioColumn",
     "column_from_state",
 ]

@@ -20,7 +20,7 @@ from regard.data.media import Series
 from regard.data.mel import LogMel
 from regard.data.ragged import Array, Ragged
 from regard.errors import RegardError
-from regard.parts import Positive, Settings, Share, Size, register
+from regard.parts import Plan, Positive, Settings, Share, Size, part, register
 from regard.trace import SeenSeries
 
 Normalize = Literal["utterance", "learned", "none"]
@@ -155,6 +155,14 @@ class AudioColumn(Column):
         )
 
     cached = False
+
+    @classmethod
+    def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
+        if not asked.get("read_by"):
+            return super().build(options, name, plan, asked)
+        given = {"model": asked["read_by"]}
+        made: Column = part("column", "wave-audio").build(options, name, plan, given)
+        return made
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from regard.nn.encoders.mean import MeanEncoder
     from regard.nn.encoders.points import PointsEncoder
     from regard.nn.encoders.pretrained import PretrainedEncoder
+    from regard.nn.encoders.pretrained_audio import PretrainedAudioEncoder
     from regard.nn.encoders.pyramidal import PyramidalEncoder
     from regard.nn.encoders.recurrent import RecurrentEncoder
     from regard.nn.encoders.shared import SharedEncoder
@@ -44,6 +45,7 @@ __all__ = [
     "MeanEncoder",
     "ParentedEncoder",
     "PointsEncoder",
+    "PretrainedAudioEncoder",
     "PretrainedEncoder",
     "PyramidalEncoder",
     "RecurrentEncoder",
