@@ -80,7 +80,9 @@ def _row(option: Any, context: Any) -> str:
 
 def _value(option: Any) -> str:
     """What stands for the value of an option or an argument."""
-    return str(getattr(option, "metavar", None) or option.name.upper()).replace("|", " or ").replace("  ", " ")
+    return (
+        str(getattr(option, "metavar", None) or option.name.upper()).replace("|", " or ").replace("  ", " ")
+    )
 
 
 if __name__ == "__main__":
