@@ -314,10 +314,13 @@ def main() -> None:
     jobs = [
         (task, size, help_, seed, options.data, options.steps, end)
         for seed in options.seeds
-        for size in sorted(options.sizes, reverse=True)
+        for size in sorted(options.sizes)
         for task in options.tasks
         for help_ in reversed([one for one in HELPS if one in options.helps])
     ]
+    if options.workers > 1:  # compile the kernels once, not in every process
+        for task in options.tasks:
+            print(json.dumps(one((task, 100, "stop", 0, options.data, 2, end))), flush=True)
     found = []
     context = multiprocessing.get_context("spawn")
     with context.Pool(options.workers, maxtasksperchild=8) as pool:

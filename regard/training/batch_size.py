@@ -1,9 +1,10 @@
 """`batch_tokens: auto`: the size of a batch by measured throughput, and on a GPU by its memory.
 
-Batches of 500, 1,000, 2,000, … padded tokens are timed on a copy of the network: forward, backward and update. The
+Batches of 125, 250, 500, … padded tokens are timed on a copy of the network: forward, backward and update. The
 smallest size whose throughput is within a tenth of the best is chosen, because small batches make more updates of an
 epoch. No size is tried that leaves fewer than `UPDATES` updates of an epoch, or needs more than half of the memory of
-the GPU. The measurement leaves weights and random generators as they were.
+the GPU. Each batch is computed several times and its shortest time counts: the first time may compile kernels. The
+measurement leaves weights and random generators as they were.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from regard.training.machine import make_accelerator
 from regard.training.objective import Updater
 from regard.training.optimizers.optimizer import make_optimizer
 
-FIRST = 500
-UPDATES = 20
+FIRST = 125
+UPDATES = 50
 """Fewest updates of an epoch."""
 CLOSE = 0.9
 """Share of the best throughput that is good enough."""
-BATCHES, SECONDS = 6, 0.6
-"""A size is timed with so many batches at most, or for so long."""
+BATCHES, PASSES, SECONDS = 3, 4, 1.0
+"""A size is timed with so many batches, so often each, unless that takes longer."""
 MEMORY = 0.5
 """Share of a GPU's memory that a batch may need: rows of other epochs may be longer."""
 
@@ -101,25 +102,25 @@ def choose_batch_tokens(
 def _timed(
     update: Updater, batches: Iterator[Batch], size: int, rate: float, device: torch.device
 ) -> TimedSize:
-    """Time some batches of a size; the first is not counted."""
+    """Time some batches of a size, each several times; the first time is not counted."""
     on_gpu = device.type == "cuda"
-    few = list(islice(batches, BATCHES + 1))
+    few = list(islice(batches, BATCHES))
     if on_gpu:
         torch.cuda.reset_peak_memory_stats(device)
-    _wait_for(update([few[0]], rate, 1), on_gpu)
-    cost, began = 0, time.perf_counter()
-    for step, batch in enumerate(few[1:] or few, 2):
-        figures = update([batch], rate, step)
-        cost += batch.cost
-        if step % 3 == 0:
-            _wait_for(figures, on_gpu)
-        if time.perf_counter() - began > SECONDS:
+    shortest = [float("inf")] * len(few)
+    step, began = 0, 0.0
+    for number in range(PASSES):
+        if number == 1:
+            began = time.perf_counter()
+        for place, batch in enumerate(few):
+            step, start = step + 1, time.perf_counter()
+            figures = update([batch], rate, step)
+            if on_gpu:
+                figures.cpu()
+            if number:
+                shortest[place] = min(shortest[place], time.perf_counter() - start)
+        if number and time.perf_counter() - began > SECONDS:
             break
-    _wait_for(figures, on_gpu)
-    taken = time.perf_counter() - began
-    return TimedSize(size, cost / taken, torch.cuda.max_memory_allocated(device) if on_gpu else 0)
-
-
-def _wait_for(figures: torch.Tensor, on_gpu: bool) -> None:
-    if on_gpu:
-        figures.cpu()
+    cost = sum(batch.cost for batch in few)
+    memory = torch.cuda.max_memory_allocated(device) if on_gpu else 0
+    return TimedSize(size, cost / max(sum(shortest), 1e-9), memory)

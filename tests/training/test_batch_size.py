@@ -49,7 +49,7 @@ def of_size(size: int) -> Iterator[Batch]:
 
 
 @pytest.mark.parametrize(
-    ("total", "chosen", "limit"), [(10**9, 32000, "throughput"), (60_000, 2000, "updates")]
+    ("total", "chosen", "limit"), [(10**9, 32000, "throughput"), (60_000, 1000, "updates")]
 )
 def test_the_smallest_size_that_is_nearly_as_fast_as_the_best(
     total: int, chosen: int, limit: str, monkeypatch: pytest.MonkeyPatch
