@@ -79,7 +79,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-@pytest.mark.parametrize("decoder", [DECODER, {"type": "window", "order": 3, "size": 8, "embedding": 6}])
+SELF = {"type": "transformer", "size": 8, "embedding": 8, "layers": 2, "heads": 2, "reach": 5, "dropout": 0.1}
+
+
+@pytest.mark.parametrize(
+    "decoder", [DECODER, {"type": "window", "order": 3, "size": 8, "embedding": 6}, SELF]
+)
 def test_a_resumed_run_goes_on_with_the_carried_state(tmp_path: Path, decoder: dict[str, Any]) -> None:
     trained(tmp_path, "whole", decoder=decoder, steps=14)
     trained(tmp_path, "parted", decoder=decoder, steps=5)
@@ -418,3 +423,37 @@ def test_parameters_of_an_adaptive_output_are_counted_as_they_will_be() -> None:
     columns["text"].pretend(50)
     with pytest.raises(RegardError, match="must be smaller than the vocabulary, which has 54 units"):
         build_network(spec, columns)
+
+
+def test_a_model_with_self_attention_generates_from_its_cache_and_shows_where_it_looked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = trained(tmp_path, decoder=SELF, steps=8)
+    column, decoder = model.column, model.decoder
+    written = model.generate("the cat", length=20, temperature=0).text
+    ids = [BEGIN, *column.encode("the cat").tolist()]
+    for _ in range(20):  # without a cache: the whole text once more for each character
+        logs, _ = decoder.following(torch.tensor([ids]), None)
+        logs[:, :4] = -torch.inf
+        ids.append(int(logs.argmax()))
+    assert written == column.decode(ids[1:])
+    trace = model.trace("a cat, a dog")
+    assert list(trace.output) == list(column.tokens("a cat, a dog"))
+    assert trace.input["text"][0] == "<s>" and len(trace.input["text"]) == len(trace.output)
+    looks = trace.attention["text"]
+    assert looks.shape == (12, 12) and list(trace.heads) == ["layer 1", "layer 2"]
+    assert ((looks > 0) == (np.tri(12) - np.tri(12, k=-5) > 0)).all()
+    np.testing.assert_allclose(looks, trace.heads["layer 2"].weights.mean(0), atol=1e-6)
+    np.testing.assert_allclose(-trace.scores, [nats for _, nats in model.surprise("a cat, a dog")], atol=1e-5)
+    drawn = {"looks.svg": (), "heads.html": ("--heads",), "words.svg": ("--panel", "probabilities")}
+    for name, options in drawn.items():
+        given = ("show", str(tmp_path / "run"), "a cat", "-o", str(tmp_path / name), *options)
+        assert command(*given, monkeypatch=monkeypatch) == 0
+        assert (tmp_path / name).stat().st_size > 500
+    assert command("show", str(tmp_path / "run"), "a cat", monkeypatch=monkeypatch) == 0
+    assert "log p" in capsys.readouterr().out
+
+
+def test_a_model_without_attention_has_no_trace(run: Path) -> None:
+    with pytest.raises(RegardError, match="no attention to show"):
+        regard.load(run, device="cpu").trace("a cat")
