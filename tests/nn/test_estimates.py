@@ -170,3 +170,17 @@ def test_kernels_leave_estimates_alone() -> None:
     found = selection(scores(1, 1, 6).float(), torch.ones(1, 6, dtype=torch.bool))
     assert set(found.unique().tolist()) <= {0.0, 1.0}
     assert isinstance(made("projective", "em"), Projective) and isinstance(made("spanning", "em"), Spanning)
+
+
+def test_a_warm_up_reads_the_marginals_first_and_remembers_its_count() -> None:
+    given, options = scores(3, N, N + 1), find("selection", "projective").Options(estimate="em", warmup=2)
+    selection, plain = make_selection(options, 1).train(), made("projective", "marginals")
+    best = made("projective", "em").eval()(given, HEADS)
+    assert torch.equal(selection(given, HEADS), plain(given, HEADS))
+    again = make_selection(options, 1).train()
+    again.load_state_dict(selection.state_dict())
+    found = [again(given, HEADS) for _ in range(2)]
+    assert torch.equal(found[0], plain(given, HEADS)) and torch.equal(found[1], best)
+    assert torch.equal(selection.eval()(given, HEADS), best), "an answer reads what the estimate finds"
+    with pytest.raises(ValueError, match="warmup has no effect"):
+        find("selection", "segments").Options(warmup=5)

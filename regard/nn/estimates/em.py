@@ -27,8 +27,8 @@ class ExpectationMaximization(StructureEstimate):
 
     note = "in training the scores learn what the loss prefers: hard EM"
 
-    def __call__(self, latent: Latent, scores: Tensor, *, training: bool) -> Tensor:
-        if not (training and torch.is_grad_enabled()):
+    def weights(self, latent: Latent, scores: Tensor) -> Tensor:
+        if not (self.training and torch.is_grad_enabled()):
             return latent.best(scores)
         found: Tensor = _Chosen.apply(latent, scores, *latent.parameters)  # type: ignore[no-untyped-call]
         return found

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.structures import Structure
 
@@ -51,23 +51,41 @@ class Latent:
         return torch.where(scores.isnan().any(dims, keepdim=True), torch.nan, 0.0).to(scores.dtype)
 
 
-class StructureEstimate:
-    """Scores of a latent structure → weights (B, T, S).
+class StructureEstimate(nn.Module):
+    """Scores of a latent structure → weights (B, T, S). To add an estimate, write `weights`.
 
     found   what it finds: the "best" structure, or a "mean" of several
     note    how equations say what they do not: its gradient, or its condition
+
+    warmup  number of batches of training that read the marginals first
     """
 
     found = "best"
     note = ""
+    seen: Tensor
 
-    def __call__(self, latent: Latent, scores: Tensor, *, training: bool) -> Tensor:
+    def __init__(self, warmup: int = 0) -> None:
+        super().__init__()
+        self.warmup = warmup
+        if warmup:  # a buffer, so that a resumed run continues from its count
+            self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, latent: Latent, scores: Tensor) -> Tensor:
+        if self.warmup and self.training:
+            early = int(self.seen) < self.warmup
+            self.seen += 1
+            if early:
+                return latent.weights(latent.structure(scores).marginals)
+        return self.weights(latent, scores)
+
+    def weights(self, latent: Latent, scores: Tensor) -> Tensor:
+        """(B, T, S), with the gradient of the estimate if it is in training."""
         raise NotImplementedError
 
 
-def make_estimate(name: EstimateName) -> StructureEstimate | None:
+def make_estimate(name: EstimateName, warmup: int = 0) -> StructureEstimate | None:
     """The estimate of that name; None for marginals, which a selection computes itself."""
-    return None if name == "marginals" else estimate_class(name)()
+    return None if name == "marginals" else estimate_class(name)(warmup)
 
 
 def estimate_class(name: EstimateName) -> type[StructureEstimate]:

@@ -19,7 +19,7 @@ class Perturbed(StructureEstimate):
 
     note = "in training after Gumbel noise on every energy, backward as if it were the marginals"
 
-    def __call__(self, latent: Latent, scores: Tensor, *, training: bool) -> Tensor:
-        if not training:
+    def weights(self, latent: Latent, scores: Tensor) -> Tensor:
+        if not self.training:
             return latent.best(scores)
         return latent.weights(latent.structure(scores).rsample()) + latent.spoiled(scores.detach())

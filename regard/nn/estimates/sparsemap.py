@@ -19,8 +19,9 @@ from torch import Tensor
 
 from regard.nn.estimates.estimate import Latent, StructureEstimate
 
-MOST = 200
-"""Steps at most; a batch ends when all of its structures are found."""
+STEPS = 20
+"""Structures to ask for at most: where all scores are about equal, the answer is a mean of very many structures, and
+one of fewer is near. The authors limit them too."""
 GAIN = 1e-6
 """A structure that gains less is not added."""
 RIDGE = 1e-10
@@ -32,16 +33,19 @@ class SparseMAP(StructureEstimate):
     found = "mean"
     note = "the mean under the q with the highest E_q[score] − ½ ‖mean‖²"
 
-    def __call__(self, latent: Latent, scores: Tensor, *, training: bool) -> Tensor:
+    def weights(self, latent: Latent, scores: Tensor) -> Tensor:
         return solve_sparsemap(latent, scores)[0]
 
 
-def solve_sparsemap(latent: Latent, scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """μ (B, T, S), the active structures (K, B, T, S), and their shares q (K, …), zero for those not active."""
+def solve_sparsemap(latent: Latent, scores: Tensor, *, steps: int = STEPS) -> tuple[Tensor, Tensor, Tensor]:
+    """μ (B, T, S), the active structures (K, B, T, S), and their shares q (K, …), zero for those not active.
+
+    If `steps` do not suffice, μ is the best mean of the structures found so far.
+    """
     event = scores.shape[scores.ndim - latent.dims :]
     with torch.no_grad():
         sound = torch.nan_to_num(scores.detach().double(), nan=0.0, posinf=torch.inf, neginf=-torch.inf)
-        chosen, active = _active_set(latent, sound, event.numel())  # (n, K, D), (n, K)
+        chosen, active = _active_set(latent, sound, event.numel(), steps)  # (n, K, D), (n, K)
     structures = chosen.movedim(1, 0).reshape(-1, *scores.shape)
     worth = latent.score(scores.double(), structures).flatten(1).mT  # (n, K)
     shares = _shares(chosen, worth, active)[0]  # (n, K)
@@ -51,7 +55,7 @@ def solve_sparsemap(latent: Latent, scores: Tensor) -> tuple[Tensor, Tensor, Ten
     return mean, structures, shares.mT.reshape(-1, *batch)
 
 
-def _active_set(latent: Latent, scores: Tensor, size: int) -> tuple[Tensor, Tensor]:
+def _active_set(latent: Latent, scores: Tensor, size: int, steps: int) -> tuple[Tensor, Tensor]:
     def best(shift: Tensor) -> Tensor:
         found = latent.weights(latent.structure(scores - shift.view(scores.shape)).mode)
         return found.double().reshape(-1, size)
@@ -65,7 +69,8 @@ def _active_set(latent: Latent, scores: Tensor, size: int) -> tuple[Tensor, Tens
     active = torch.ones(count, 1, dtype=torch.bool, device=scores.device)
     shares = active.double()
     done = torch.zeros(count, dtype=torch.bool, device=scores.device)
-    for _ in range(MOST):
+    calls = 0
+    while not done.all():
         target, level = _shares(chosen, gains, active)
         negative = active & (target < -1e-12)
         inner = negative.any(1) & ~done
@@ -80,17 +85,16 @@ def _active_set(latent: Latent, scores: Tensor, size: int) -> tuple[Tensor, Tens
         dropped = inner.unsqueeze(1) & active & (shares < 1e-12)
         active, shares = active & ~dropped, torch.where(dropped, 0.0, shares)
         outer = ~inner & ~done
-        if not outer.any():
-            if done.all():
-                break
+        if calls == steps:
+            done = done | outer
+        if not outer.any() or calls == steps:
             continue
+        calls += 1
         mean = (shares.unsqueeze(-1) * chosen).sum(1)  # (n, D)
         new = best(mean)
         value = worth(new)
         better = outer & (value - (mean * new).sum(1) - level > GAIN * (1 + value.abs()))
         done = done | (outer & ~better)
-        if done.all():
-            break
         chosen = torch.cat([chosen, new.unsqueeze(1)], 1)
         gains = torch.cat([gains, value.unsqueeze(1)], 1)
         active = torch.cat([active, better.unsqueeze(1)], 1)

@@ -18,9 +18,9 @@ class StraightThrough(StructureEstimate):
 
     note = "backward as if it were the marginals"
 
-    def __call__(self, latent: Latent, scores: Tensor, *, training: bool) -> Tensor:
+    def weights(self, latent: Latent, scores: Tensor) -> Tensor:
         best = latent.best(scores)
-        if not training:
+        if not self.training:
             return best
         marginals = latent.weights(latent.structure(scores).marginals)
         return best + (marginals - marginals.detach())

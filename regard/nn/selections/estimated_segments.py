@@ -16,9 +16,11 @@ from regard.nn.symbols import LookSymbols
 class EstimatedSegments(Segmental):
     """A class of its own: kernels compute the marginals, and leave a selection with another `forward` alone."""
 
-    def __init__(self, *, estimate: EstimateName, normalize: float = 2.0, decay: float = 0.005) -> None:
+    def __init__(
+        self, *, estimate: EstimateName, warmup: int = 0, normalize: float = 2.0, decay: float = 0.005
+    ) -> None:
         super().__init__(normalize=normalize, decay=decay)
-        self.estimate = make_estimate(estimate)
+        self.estimate = make_estimate(estimate, warmup)
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         scores = at_least_single(scores)
@@ -31,7 +33,8 @@ class EstimatedSegments(Segmental):
             dims=1,
             parameters=(self.transitions,),
         )
-        return self.estimate(latent, scores, training=self.training)
+        found: Tensor = self.estimate(latent, scores)
+        return found
 
     def reading(self, weights: Tensor) -> Tensor:
         """w / γ with γ = max(Σ w, 1) / λ: a segmentation may have no position inside, and then reads nothing."""

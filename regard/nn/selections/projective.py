@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.nn.estimates.estimate import EstimateName, Latent, estimate_class, make_estimate
+from regard.nn.selections.estimated import EstimatedOptions
 from regard.nn.selections.selection import NOTHING, Given, Selection
 from regard.nn.symbols import LookSymbols
 from regard.parts import register
@@ -21,13 +22,8 @@ class Projective(Selection):
     The T queries are the words 1 … N, the S positions the root symbol (0) and the words.
     """
 
-    class Options(Selection.Options):
+    class Options(EstimatedOptions):
         """One head for each word, in a tree without crossing arcs: Eisner's algorithm."""
-
-        estimate: EstimateName = "marginals"
-        """What stands for the latent tree. marginals: all trees, by their probability. straight-through: the best tree,
-        with the gradient of the marginals. perturbed: the best tree after Gumbel noise. sparsemap: a mean of a few
-        trees. em: the best tree, and scores learn the tree that the loss prefers (hard EM)."""
 
     joint = "queries"
     needs = frozenset({"words"})
@@ -38,9 +34,9 @@ class Projective(Selection):
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:
         return tree_equations("projective", "by Eisner's algorithm", look, options.estimate)
 
-    def __init__(self, *, estimate: EstimateName = "marginals") -> None:
+    def __init__(self, *, estimate: EstimateName = "marginals", warmup: int = 0) -> None:
         super().__init__()
-        self.estimate = make_estimate(estimate)
+        self.estimate = make_estimate(estimate, warmup)
 
     def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
         lengths = mask.sum(-1) - 1  # without the root symbol
@@ -52,7 +48,8 @@ class Projective(Selection):
             score=lambda scores, heads: torch.where(heads > 0, scores * heads, 0.0).flatten(-2).sum(-1),
             dims=2,
         )
-        return self.estimate(latent, scores, training=self.training)
+        found: Tensor = self.estimate(latent, scores)
+        return found
 
     def best_heads(self, scores: Tensor, weights: Tensor, lengths: Tensor) -> Tensor:
         tree = self.trees(by_head(scores.detach()), lengths=lengths)

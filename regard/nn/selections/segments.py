@@ -21,6 +21,7 @@ from regard.nn.letters import Letters
 from regard.nn.path import Replaces
 from regard.nn.portable import portable
 from regard.nn.precision import at_least_single
+from regard.nn.selections.estimated import EstimatedOptions
 from regard.nn.selections.rescaled import Rescaled
 from regard.nn.selections.selection import NOTHING, Given, by_query
 from regard.nn.symbols import LookSymbols
@@ -38,15 +39,11 @@ class Segmental(Rescaled):
     decay         weight of the penalty decay · ‖b‖²
     """
 
-    class Options(Rescaled.Options):
+    class Options(Rescaled.Options, EstimatedOptions):
         """Segments of neighboring positions: the marginals of a binary chain."""
 
         decay: NotNegative = 0.005
         """Weight of the L2 penalty on the four pairwise scores."""
-        estimate: EstimateName = "marginals"
-        """What stands for the latent segments. marginals: p(inside). straight-through: the best segmentation, with the
-        gradient of the marginals. perturbed: the best one after noise. sparsemap: a mean of a few. em: the best one,
-        and scores learn the segmentation that the loss prefers (hard EM)."""
 
     unguided = "a segment that covers every position minimizes the guided-attention loss"
 
@@ -62,7 +59,12 @@ class Segmental(Rescaled):
         return EstimatedSegments(**dict(options))
 
     def __init__(
-        self, *, normalize: float = 2.0, decay: float = 0.005, estimate: EstimateName = "marginals"
+        self,
+        *,
+        normalize: float = 2.0,
+        decay: float = 0.005,
+        estimate: EstimateName = "marginals",
+        warmup: int = 0,
     ) -> None:
         super().__init__(normalize=normalize)
         if estimate != "marginals" and type(self) is Segmental:

@@ -1,0 +1,32 @@
+"""The options of selections of a latent structure that can read an estimate of it (`regard.nn.estimates`)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from regard.errors import RegardError
+from regard.nn.estimates.estimate import EstimateName
+from regard.nn.selections.selection import Selection
+
+
+class EstimatedOptions(Selection.Options):
+    """What stands for the latent structure."""
+
+    estimate: EstimateName = "marginals"
+    """What stands for the latent structure. marginals: all structures, by their probability. straight-through: the best
+    one, with the gradient of the marginals. perturbed: the best one after Gumbel noise. sparsemap: a mean of a few.
+    em: the best one, and scores learn the one that the loss prefers (hard EM)."""
+    warmup: Annotated[int, Field(ge=0)] = 0
+    """Number of batches at the beginning that read the marginals, before the estimate: a single structure tells little
+    while all are about equally probable. A selection that two inputs share counts both."""
+
+    @model_validator(mode="after")
+    def _has_an_effect(self) -> Self:
+        if self.warmup and self.estimate == "marginals":
+            raise RegardError(
+                "warmup has no effect: estimate: marginals reads them from the first batch on.",
+                fix="Leave warmup out, or choose another estimate, such as straight-through.",
+            )
+        return self
