@@ -7,7 +7,15 @@ import torch
 
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.nn import ConvolutionalEncoder, Embedding, GRUCell, MeanEncoder, RecurrentEncoder, RNNCell
+from regard.nn import (
+    ConvolutionalEncoder,
+    Embedding,
+    GRUCell,
+    MeanEncoder,
+    MlpEncoder,
+    RecurrentEncoder,
+    RNNCell,
+)
 from regard.nn.cells import DeepCell
 
 from .conftest import SOURCE, VOCABULARY, tokens
@@ -85,6 +93,20 @@ def test_mean_of_embeddings():
     memory = encoder(tokens([4, 5], [6]))
     weight = encoder.embedding.weight
     torch.testing.assert_close(memory.summary, torch.stack([(weight[4] + weight[5]) / 2, weight[6]]))
+
+
+def test_a_perceptron_reads_each_word_and_their_mean():
+    encoder = MlpEncoder(Embedding(VOCABULARY, 5), size=3, layers=2, activation="tanh")
+    memory = encoder(tokens([4, 5], [6]))
+    first, second = encoder.layers
+
+    def by_hand(vector):
+        return torch.tanh(second.weight @ torch.tanh(first.weight @ vector + first.bias) + second.bias)
+
+    weight = encoder.embedding.weight
+    torch.testing.assert_close(memory.values[0, 1], by_hand(weight[5]))
+    torch.testing.assert_close(memory.summary[0], by_hand((weight[4] + weight[5]) / 2))
+    assert not memory.values[1, 1].any()
 
 
 def test_pretrained_vectors():

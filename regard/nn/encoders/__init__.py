@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from regard.nn.encoders.hierarchical import HierarchicalEncoder
     from regard.nn.encoders.image import ImageEncoder
     from regard.nn.encoders.mean import MeanEncoder
+    from regard.nn.encoders.mlp import MlpEncoder
     from regard.nn.encoders.points import PointsEncoder
     from regard.nn.encoders.pretrained import PretrainedEncoder
     from regard.nn.encoders.pretrained_audio import PretrainedAudioEncoder
@@ -43,6 +44,7 @@ __all__ = [
     "HierarchicalEncoder",
     "ImageEncoder",
     "MeanEncoder",
+    "MlpEncoder",
     "ParentedEncoder",
     "PointsEncoder",
     "PretrainedAudioEncoder",
