@@ -12,11 +12,11 @@ from regard.nn import (
     Embedding,
     GRUCell,
     MeanEncoder,
-    MlpEncoder,
     RecurrentEncoder,
     RNNCell,
 )
 from regard.nn.cells import DeepCell
+from regard.nn.encoders import MlpEncoder
 
 from .conftest import SOURCE, VOCABULARY, tokens
 
