@@ -52,7 +52,8 @@ def remark(line: str) -> str:
         return str(_times().get(words[1], ""))
     if words[:2] != ["regard", "train"]:
         return ""
-    known = _times().get(words[2], "up to ten minutes")
+    given = words[2 : words.index("-o") if "-o" in words else None]
+    known = _times().get(" ".join(given), _times().get(words[2], "up to ten minutes"))
     return f"once, {_minutes(known) if isinstance(known, int) else known}"
 
 
