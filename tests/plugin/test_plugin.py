@@ -34,7 +34,6 @@ PARTS = {
     "metric": "amount_error",
     "optimizer": "scaled",
     "search": "brief",
-    "constraint": "even",
 }
 """The parts of the model `gauge`, by kind."""
 REGISTERED = re.compile(r'^@regard\.register\("(\w+)", "([\w-]+)"\)$', re.MULTILINE)

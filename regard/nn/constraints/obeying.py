@@ -43,7 +43,7 @@ def obeying(
     copied    for a decoder that copies: the words at the positions of each source
     """
     bounds = limits.of(stepper)
-    steps = -(-int(bounds.last.max()) // ROUND) * ROUND
+    steps = -(-bounds.extent[1] // ROUND) * ROUND
     device = stepper.lengths.device
     if copied is None:
         table, copies = _kept(constraints, column, steps, limits.minimum, unknown, device), None
@@ -132,6 +132,9 @@ def _check_possible(
     stepper: Constrained, bounds: Bounds, constraints: Sequence[Any], column: Any, unknown: bool
 ) -> None:
     """Refuse constraints that no output of a row can obey, within its length and after its prefix."""
+    least = int(stepper.table.on_host().needed[0])
+    if bounds.prefix is None and stepper.needed is None and least <= bounds.extent[0]:
+        return  # known without asking the device
     states, left = torch.zeros_like(bounds.last), bounds.last
     if bounds.prefix is not None:
         for step in range(bounds.prefix.ids.shape[1]):

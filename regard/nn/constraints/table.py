@@ -8,7 +8,7 @@ of further units after which an output may end; a search that allows no unit tha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -49,20 +49,28 @@ class ConstraintTable:
     size: int
     copied: int = 0
     by_row: Tensor | None = None
+    host: ConstraintTable | None = field(default=None, repr=False, compare=False)
 
     def to(self, device: torch.device) -> ConstraintTable:
         def moved(tensor: Tensor | None) -> Tensor | None:
             return None if tensor is None else tensor.to(device)
 
+        if device.type == self.needed.device.type:
+            return self
         pairs = None if self.pairs is None else tuple(one.to(device) for one in self.pairs)
         return replace(
             self,
+            host=self.on_host(),
             after=moved(self.after),
             pairs=pairs,
             needed=self.needed.to(device),
             missing=moved(self.missing),
             by_row=moved(self.by_row),
         )
+
+    def on_host(self) -> ConstraintTable:
+        """The table on the CPU, from which this one came."""
+        return self if self.host is None else self.host
 
     def rows(self, states: Tensor) -> Tensor:
         """(…) → (…, V) the next states."""

@@ -86,23 +86,26 @@ class Constrained(Stepper):
 
     def follow(self, states: Tensor, tokens: Tensor) -> Tensor:
         """The states (B, K) of the constraint after one token each."""
-        if self.copies is not None:
-            beyond = tokens >= self.table.size - self.words
-            place = (tokens - (self.table.size - self.words)).clamp(min=0)
-            tokens = torch.where(beyond, self.copies.gather(1, place), tokens)
-        return self.table.follow(states, tokens)
+        return self.table.follow(states, self._column(tokens, self.copies))
+
+    def _column(self, tokens: Tensor, copies: Tensor | None) -> Tensor:
+        """The columns of the table for some tokens (B, K)."""
+        if copies is None:
+            return tokens
+        place = tokens - self._known
+        return torch.where(place >= 0, copies.gather(1, place.clamp(min=0)), tokens)
 
     @property
-    def words(self) -> int:
-        """Columns of the table for words that only a copy can write."""
-        return self.table.copied
+    def _known(self) -> int:
+        """Number of tokens that are not copied."""
+        return self.table.size - self.table.copied
 
     def _rows(self, states: Tensor) -> Tensor:
         after = self.table.rows(states)
         if self.copies is None:
             return after
         beyond = self.copies[:, None].expand(-1, states.shape[1], -1)
-        return torch.cat([after[..., : self.table.size - self.words], after.gather(-1, beyond)], -1)
+        return torch.cat([after[..., : self._known], after.gather(-1, beyond)], -1)
 
     def _needed(self, states: Tensor) -> Tensor:
         if self.needed is None:
@@ -121,13 +124,15 @@ class Constrained(Stepper):
 
     def check(self, found: Hypotheses, search: str) -> None:
         """Refuse outputs that do not obey: of a search that takes other tokens than its steps allow."""
-        states = torch.zeros_like(found.lengths)
-        for step in range(found.tokens.shape[2]):
-            inside = step < found.lengths
-            after = self.follow(states, torch.where(inside, found.tokens[..., step], self.end))
-            states = torch.where(inside, after, states)
+        table, copies = self.table.on_host(), None if self.copies is None else self.copies.cpu()
+        tokens, lengths = found.tokens.cpu(), found.lengths.cpu()
+        states = torch.zeros_like(lengths)
+        for step in range(tokens.shape[2]):
+            inside = step < lengths
+            written = torch.where(inside, tokens[..., step], self.end)
+            states = torch.where(inside, table.follow(states, self._column(written, copies)), states)
         over = len(self.table.needed) - 2
-        if bool(((states != over) & (found.lengths > 0)).any()):
+        if bool(((states != over) & (lengths > 0)).any()):
             raise RegardError(
                 f"{search} wrote an output that does not obey the constraint.",
                 where="search.constraint",
