@@ -44,7 +44,7 @@ def model_folder(name: str) -> Path:
             repository, revision=revision or None, local_files_only=True
         )
     except Exception:  # the library has several errors for a missing copy, and for a bad name
-        wanted = f" --revision {revision}" if revision else ""
+        wanted = f"  (revision {revision})" if revision else ""
         raise RegardError(
             "this model is not in the local cache of the Hub.",
             where=name,

@@ -24,6 +24,7 @@ GIVEN = {
     "serve.py": ["run"],
     "start.py": ["run"],
     "updates.py": ["--data", "."],
+    "vectors.py": ["data"],
     "why.py": ["run"],
 }
 
