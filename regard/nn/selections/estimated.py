@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
 from regard.errors import RegardError
-from regard.nn.estimates.estimate import EstimateName
+from regard.nn.estimates.estimate import EstimateName, estimate_class
 from regard.nn.selections.selection import Selection
+from regard.nn.symbols import LookSymbols
 
 
 class EstimatedOptions(Selection.Options):
@@ -30,3 +31,15 @@ class EstimatedOptions(Selection.Options):
                 fix="Leave warmup out, or choose another estimate, such as straight-through.",
             )
         return self
+
+
+def estimate_lines(options: Any, look: LookSymbols, z: str, score: str) -> list[str]:
+    """The equations of the weights, from the scores ψ(z) of segmentations."""
+    chosen, found = estimate_class(options.estimate), look.sub("ω", look.step)
+    if chosen.found == "mean":
+        how = f"{found} = sparsemap_{z}({score}({z}))     — {chosen.note}"
+        return [how, f"{look.weight} = {found}[{look.index}]"]
+    return [
+        f"{found} = argmax_{z}({score}({z}))     — the best segmentation",
+        f"{look.weight} = {look.sub('ω', look.step, look.index)}     — {chosen.note}",
+    ]

@@ -16,12 +16,12 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import RegardError
-from regard.nn.estimates.estimate import EstimateName
+from regard.nn.estimates.estimate import EstimateName, Latent, make_estimate
 from regard.nn.letters import Letters
 from regard.nn.path import Replaces
 from regard.nn.portable import portable
 from regard.nn.precision import at_least_single
-from regard.nn.selections.estimated import EstimatedOptions
+from regard.nn.selections.estimated import EstimatedOptions, estimate_lines
 from regard.nn.selections.rescaled import Rescaled
 from regard.nn.selections.selection import NOTHING, Given, by_query
 from regard.nn.symbols import LookSymbols
@@ -54,8 +54,6 @@ class Segmental(Rescaled):
     def build(cls, options: Any, query_size: int) -> Segmental:
         if options.estimate == "marginals":
             return cls(normalize=options.normalize, decay=options.decay)
-        from regard.nn.selections.estimated_segments import EstimatedSegments
-
         return EstimatedSegments(**dict(options))
 
     def __init__(
@@ -88,8 +86,6 @@ class Segmental(Rescaled):
             f"{score}({z}) = Σ_{j} {look.energy} {z}_{j} + {pairs}",
         ]
         if options.estimate != "marginals":
-            from regard.nn.selections.estimated_segments import estimate_lines
-
             return [*lines, *estimate_lines(options, look, z, score)]
         return [
             *lines,
@@ -197,6 +193,36 @@ class Segmental(Rescaled):
 
     def penalty(self) -> Tensor:
         return self.decay * self.transitions.square().sum()
+
+
+class EstimatedSegments(Segmental):
+    """A class of its own: kernels compute the marginals, and leave a selection with another `forward` alone."""
+
+    def __init__(
+        self, *, estimate: EstimateName, warmup: int = 0, normalize: float = 2.0, decay: float = 0.005
+    ) -> None:
+        super().__init__(normalize=normalize, decay=decay)
+        self.estimate = make_estimate(estimate, warmup)
+
+    def forward(self, scores: Tensor, mask: Tensor, given: Given = NOTHING) -> Tensor:
+        scores = at_least_single(scores)
+        if self.estimate is None:
+            return self.structure(scores, mask).marginals
+        latent = Latent(
+            structure=lambda scores: self.structure(scores, mask),
+            weights=lambda value: value,
+            score=lambda scores, segments: self.structure(scores, mask).score(segments),
+            dims=1,
+            parameters=(self.transitions,),
+        )
+        found: Tensor = self.estimate(latent, scores)
+        return found
+
+    def reading(self, weights: Tensor) -> Tensor:
+        """w / γ with γ = max(Σ w, 1) / λ: a segmentation may have no position inside, and then reads nothing."""
+        if not self.normalize:
+            return weights
+        return weights / (weights.sum(-1, keepdim=True).clamp(min=1.0) / self.normalize)
 
 
 STRUCTURES = Replaces(Segmental, methods=("structure",))
