@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 
 from regard.structures.base import Backend, Structure, logistic_noise
+from regard.structures.ctc_sums import summed
+from regard.structures.kernels import eager
 from regard.structures.potentials import (
     Lengths,
     Mask,
@@ -25,7 +27,9 @@ from regard.structures.potentials import (
     as_tensor,
     check_axes,
     expand_batch,
+    flatten_batch,
     joint_batch,
+    restore_batch,
     shape_of,
 )
 from regard.structures.ragged import pick
@@ -110,6 +114,22 @@ class CTCAlignment(Structure):
         direct = torch.zeros(text.shape, dtype=scores.dtype, device=scores.device)
         direct = direct.masked_fill(again, NEGATIVE_INFINITY)
         return cls(symbols, scores[..., blank], direct, lengths=lengths, backend=backend)
+
+    def _fast_log_partition(self) -> Tensor | None:
+        if not eager():
+            return None
+        flat = [
+            flatten_batch(one, self.batch_shape, own)
+            for one, own in zip(self.potentials, (2, 1, 1), strict=True)
+        ]
+        n, t = (
+            torch.full((len(flat[0]),), size, device=flat[0].device)
+            if one is None
+            else one.expand(self.batch_shape).reshape(-1)
+            for one, size in zip(self._lengths, self.event_shape, strict=True)
+        )
+        with torch.autocast(flat[0].device.type, enabled=False):
+            return restore_batch(summed(*flat, n, t), self.batch_shape)
 
     def _perturbation(self, like: Tensor, generator: torch.Generator | None) -> Tensor:
         return logistic_noise(like, generator)

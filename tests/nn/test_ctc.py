@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,7 @@ from regard.data.batch import BEGIN, END, PAD, Tokens
 from regard.data.columns.text import TextColumn
 from regard.errors import RegardError
 from regard.nn.decoders import BatchView, CTCDecoder
+from regard.nn.imposed import Imposed
 from regard.nn.memory import Memory
 from regard.nn.search.prefixes import prefix_beam
 from regard.spec import Spec
@@ -164,6 +166,13 @@ def test_nothing_can_be_said() -> None:
     column.learn(["abc"])
     (first, _) = decoder.predictions(found, column, BatchView({"x": [list("1234"), list("12")]}, {}))
     assert first.text == "" and math.isclose(first.score, 0.0, abs_tol=1e-9)
+
+
+def test_its_alignment_cannot_be_overridden() -> None:
+    given = memory(3)["x"]
+    told = replace(given, override=Imposed(torch.zeros(1, 1, 3)))
+    with pytest.raises(RegardError, match="no attention to override"):
+        made().predict({"x": told})
 
 
 def test_it_reads_one_input() -> None:

@@ -60,6 +60,7 @@ POTENTIALS = (SYMBOLS, BLANK, DIRECT)
 
 
 class TestCTCAlignment(StructureSuite):
+    backends: ClassVar = ["reference", "auto"]
     cases: ClassVar = {
         # (5+2 choose 4), (3+1 choose 2), all blank, nothing
         "ragged": Case(

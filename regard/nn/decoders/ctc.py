@@ -156,6 +156,12 @@ class CTCDecoder(Decoder):
 
     def forward(self, memories: Mapping[str, Memory]) -> Tensor:
         """Log-probabilities (B, F, V) of the frames."""
+        if memories[self.of].override is not None:
+            raise RegardError(
+                "a ctc decoder has no attention to override: its alignment follows from what each frame says.",
+                where="look",
+                fix="Use a decoder with attention, such as recurrent.",
+            )
         logits = self.output(self.dropout(memories[self.of].values)).unflatten(-1, (self.upsample, -1))
         logits = at_least_single(logits.flatten(1, 2)).masked_fill(self.never, -torch.inf)
         return torch.log_softmax(logits, -1)
