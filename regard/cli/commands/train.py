@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
@@ -175,6 +176,7 @@ class TrainCommand(Command):
         changes = spec_changes(
             overrides, seed=seed, bad_rows=bad_rows, epochs=epochs, lr=lr, batch=batch, model=model
         )
+        _check_alone({"--folds": folds, "--unlabeled": unlabeled, "--find-lr": find_lr or None}, resume)
         if find_lr or unlabeled is not None:
             from regard.cli.probing import LittleRequest, find_learning_rate, train_unlabeled
 
@@ -242,6 +244,14 @@ def _launched(devices: int, device: str | None, run: Path | None) -> bool:
     if code:
         raise SystemExit(code)
     return True
+
+
+def _check_alone(options: Mapping[str, Any], resume: Path | None) -> None:
+    """Refuse options that each say what to do with the data, if there are two of them, or a run to resume."""
+    given = [name for name, value in options.items() if value is not None]
+    if len(given) > 1 or (given and resume is not None):
+        both = " and ".join([*given, *(["--resume"] if resume is not None else [])])
+        raise RegardError("these options cannot be combined.", where=both, fix="Leave out one of them.")
 
 
 def _check_resumed(run: Path, *, columns: bool, folder: bool) -> None:
