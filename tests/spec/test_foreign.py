@@ -22,7 +22,8 @@ data:
 testing: {beam_size: 4, beam_alpha: 0.6, max_output_length: 20}
 training:
   {optimizer: adam, adam_betas: [0.9, 0.98], learning_rate: 0.5, batch_size: 300, batch_type: token, epochs: 3,
-   scheduling: noam, learning_rate_factor: 2, learning_rate_warmup: 100, label_smoothing: 0.1, use_cuda: false, normalization: tokens}
+   scheduling: noam, learning_rate_factor: 2, learning_rate_warmup: 100, label_smoothing: 0.1,
+   use_cuda: false, normalization: tokens}
 model:
   tied_softmax: true
   encoder: {type: transformer, num_layers: 2, num_heads: 2, embeddings: {embedding_dim: 16},
