@@ -135,6 +135,6 @@ def _matrices(body: Any) -> list[str]:
     """The names of the matrices to change: those of queries and values, if the library knows them; else all."""
     from peft.utils import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING as KNOWN
 
-    linear = {name.rpartition(".")[2] for name, one in body.named_modules() if isinstance(one, nn.Linear)}
+    linear = {name.rpartition(".")[2] for name, one in body.named_modules() if hasattr(one, "in_features")}
     chosen = [name for name in KNOWN.get(body.config.model_type, ()) if name in linear]
     return sorted(chosen or linear)
