@@ -26,11 +26,10 @@ LARGEST = 2**26
 
 def takes(stepper: Stepper, bounds: Bounds, hypotheses: int) -> bool:
     """Whether the kernels search with this decoder."""
-    if constraint_lacks(stepper):
-        return False
-    stepper = unconstrained(stepper)
     if not STEPPERS(stepper):
-        return False
+        if constraint_lacks(stepper) or not STEPPERS(unconstrained(stepper)):
+            return False
+        stepper = unconstrained(stepper)
     decoder: Any = stepper.decoder
     return (
         SEARCHED(decoder)
@@ -68,7 +67,8 @@ def started(stepper: Stepper, bounds: Bounds) -> tuple[Prepared, How, SearchStar
     """What the kernels are given, see `regard.fast.cpu.whole_search`; None if the decoder was not prepared for them."""
     from regard.fast.cpu.whole_search import How, SearchStart
 
-    allowed, stepper = _allowed(stepper, bounds), unconstrained(stepper)
+    allowed = _allowed(stepper, bounds)
+    stepper = stepper if STEPPERS(stepper) else unconstrained(stepper)
     decoder = cast(RecurrentSteps, stepper.decoder)
     state = cast(State, stepper.start())
     prepared = state.constants.prepared
@@ -102,7 +102,7 @@ def _allowed(stepper: Stepper, bounds: Bounds) -> Allowed:
         ids = bounds.prefix.ids.long().contiguous().numpy()
         lengths = bounds.prefix.lengths.long().contiguous().numpy()
     after, needed, missing = np.zeros((0, 0), np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32)
-    obeyed = Obeyed.of(stepper, bounds.last)
+    obeyed = None if STEPPERS(stepper) else Obeyed.of(stepper, bounds.last)
     if obeyed is not None and obeyed.table.after is not None:
         after, needed = obeyed.table.after.numpy(), obeyed.table.needed.numpy()
         missing = missing if obeyed.table.missing is None else obeyed.table.missing.numpy()

@@ -52,6 +52,7 @@ UNITS: dict[str, tuple[Unit, list[str]]] = {
 PATTERN = r"(a|b)* ?a( \d+)?|[ab ,]+1|(?:A\w,? )?[^ab]"
 CASES: list[tuple[str, dict[str, Any], Any]] = [
     ("regex", {"pattern": PATTERN}, lambda text: re.fullmatch(PATTERN, text)),
+    ("regex", {"pattern": "(a|b)*\\ "}, lambda text: re.fullmatch("(a|b)* ", text)),
     ("regex", {"pattern": "a{1,2}.?b*"}, lambda text: re.fullmatch("a{1,2}.?b*", text)),
     (
         "must",

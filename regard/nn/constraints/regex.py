@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from regard.errors import RegardError
 from regard.nn.constraints.constraint import Automaton, Constraint, OutputSpelling
@@ -20,6 +20,8 @@ class RegexConstraint(Constraint):
 
     class Options(Constraint.Options):
         r"""A regular expression that describes the whole output: `[a-z]+ \d{2,4}`."""
+
+        model_config = ConfigDict(str_strip_whitespace=False)
 
         pattern: Annotated[str, Field(min_length=1)] = ".*"
         """The expression, in the notation of Python's `re`, without anchors, references back and looks ahead."""
