@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import json
-import os
+import shutil
 import tempfile
 from collections.abc import Sequence
 from functools import cache
@@ -17,10 +18,17 @@ SIZE, HIDDEN, LAYERS, HEADS = 8, 16, 2, 2
 PIECES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
+def _folder() -> Path:
+    """A new folder, which is removed when the process ends."""
+    folder = tempfile.mkdtemp(prefix="regard-tiny-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
 @cache
 def tiny_encoder() -> str:
     """A folder with such an encoder, one for each process; its pieces are letters."""
-    folder = Path(tempfile.gettempdir()) / f"regard-tiny-encoder-{os.getpid()}"
+    folder = _folder()
     write_tiny_encoder(folder)
     return str(folder)
 
@@ -121,7 +129,7 @@ def _weights(pieces: int, positions: int, seed: int) -> dict[str, torch.Tensor]:
 @cache
 def tiny_speech_encoder() -> str:
     """A folder with a tiny wav2vec2, one for each process."""
-    folder = Path(tempfile.gettempdir()) / f"regard-tiny-speech-{os.getpid()}"
+    folder = _folder()
     write_tiny_speech_encoder(folder, "wav2vec2")
     return str(folder)
 
