@@ -120,6 +120,7 @@ BARS: dict[str, list[Bar]] = {
     "summary": [Bar("test.unseen_words", 0.95), Bar("test.copied_right", 0.90)],
     "summary-hierarchical": [Bar("test.unseen_words", 0.95), Bar("test.key_sentence", 0.90)],
     "summary-plain": [Bar("test.rouge1", 70.0)],
+    "table-text": [Bar("test.exact", 0.99), Bar("test.aer", 0.05)],
     "headline": [],
     "tagger": [Bar("test.tag_accuracy", 0.97)],
     "tagger-crf": [Bar("test.tag_accuracy", 0.97), Bar("test.tag_accuracy", 0.0, behind="tagger")],

@@ -14,15 +14,18 @@ from regard.errors import RegardError
 from regard.parts import register
 from regard.worlds.world import SplitWorld
 
-NAMES = ("Asten", "Borne", "Calla", "Dorum", "Elten", "Forst", "Gerol", "Hulst", "Ipsen", "Jarum", "Kolin",
-         "Lund")  # fmt: skip
+NAMES = ("Asten", "Borne", "Calla", "Dorum", "Elten", "Forst", "Gerol", "Hulst")
 COLORS = ("red", "green", "blue")
+KEPT = 0.6
+"""Share of the possible roads that exist."""
+Roads = dict[tuple[int, str], int]
+"""The town to which the road of a color leads from a town."""
 
 
 @register("world", "towns")
 class TownsWorld(SplitWorld):
-    """One-way roads between towns, at most one of each color from a town, and a route: a town and the colors of the
-    roads to take. The answer is the town at its end, the only one in which such a route ends.
+    """One-way roads between towns, at most one of each color from a town and to a town, and a route: a town and the
+    colors of the roads to take. The answer is the town at its end.
 
     Asten -red-> Borne; Borne -blue-> Calla; Calla -red-> Asten, "Asten red blue" → Calla
 
@@ -60,31 +63,49 @@ class TownsWorld(SplitWorld):
     def _rows(self, generator: Random, size: int) -> Iterator[dict[str, str]]:
         for _ in range(size):
             towns = generator.sample(NAMES, generator.randint(self.fewest, self.most))
-            roads = {
-                (town, color): generator.choice([other for other in range(len(towns)) if other != town])
-                for town in range(len(towns))
-                for color in generator.sample(COLORS, 2)
-            }
-            route, end = _route(generator, roads, len(towns), generator.randint(1, self.steps))
+            length = generator.randint(1, self.steps)
+            while True:
+                roads = drawn(generator, len(towns))
+                starts = [town for town in range(len(towns)) if _ways(roads, town)]
+                first = generator.choice(starts) if starts else None
+                route = None if first is None else _route(generator, roads, first, length)
+                if first is not None and route is not None:
+                    break
+            colors, end = route
             edges = [[town, other, color] for (town, color), other in roads.items()]
             generator.shuffle(edges)
             yield {
                 "map": json.dumps({"nodes": towns, "edges": edges}),
-                "route": " ".join([towns[route[0]], *route[1]]),
+                "route": " ".join([towns[first], *colors]),
                 "town": towns[end],
                 "alignment": f"{end}-0",
-                "length": str(len(route[1])),
+                "length": str(length),
             }
 
 
-def _route(
-    generator: Random, roads: dict[tuple[int, str], int], towns: int, length: int
-) -> tuple[tuple[int, list[str]], int]:
-    """A first town and colors, and the town where they lead."""
-    here = first = generator.randrange(towns)
-    colors: list[str] = []
+def drawn(generator: Random, towns: int) -> Roads:
+    """Random roads: of each color, at most one from a town and at most one to it."""
+    roads: Roads = {}
+    for color in COLORS:
+        order = list(range(towns))
+        while any(town == other for town, other in enumerate(order)):
+            generator.shuffle(order)
+        for town, other in enumerate(order):
+            if generator.random() < KEPT:
+                roads[town, color] = other
+    return roads
+
+
+def _ways(roads: Roads, town: int) -> list[str]:
+    return [color for color in COLORS if (town, color) in roads]
+
+
+def _route(generator: Random, roads: Roads, first: int, length: int) -> tuple[list[str], int] | None:
+    """Colors of roads to take, and the town where they lead; None if a road ends where none begins."""
+    here, colors = first, list[str]()
     for _ in range(length):
-        color = generator.choice([color for town, color in roads if town == here])
-        colors.append(color)
-        here = roads[here, color]
-    return (first, colors), here
+        if not _ways(roads, here):
+            return None
+        colors.append(generator.choice(_ways(roads, here)))
+        here = roads[here, colors[-1]]
+    return colors, here

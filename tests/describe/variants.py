@@ -71,7 +71,7 @@ summary-hierarchical attention.level=words attention.score=general decoder.copy=
 summary-hierarchical encoder.words.values=inputs encoder.sentences.values=inputs encoder.sentences.bidirectional=false
 image-qa-attention decoder.caption={"type":"feed-forward","order":2,"size":6,"embedding":4}
 graph-path encoder.map.back=true encoder.map.steps=3 encoder.map.cell=rnn decoder.attention.select=sparsemax
-graph-path encoder.map.cell=null encoder.map.words={"cell":"gru","size":3,"embedding":4}
+graph-path encoder.map.cell=gru encoder.map.words={"cell":"gru","size":3,"embedding":4}
 table-text encoder.layers=2 encoder.words={"cell":"gru","size":3,"embedding":4}
 table-text encoder.words={"cell":"lstm","size":3,"embedding":4,"values":"inputs","bidirectional":false}
     attention={"level":"both","state":"current"} decoder.copy=true metrics=["exact"]
