@@ -173,7 +173,9 @@ def encode_rows(
                 bad(row, outcome)
                 continue
             for column in columns:
-                texts[column.name].append_bytes(row[column.field].encode("utf-8", errors="surrogatepass"))
+                texts[column.name].append_bytes(
+                    row.get(column.field, "").encode("utf-8", errors="surrogatepass")
+                )
                 if column.cached:
                     encodings[column.name].append(stored(column, outcome[column.name]))
             places.append_bytes(getattr(row, "where", "").encode("utf-8", errors="surrogatepass"))
@@ -229,7 +231,7 @@ def examine(
         return f"the row {problem}"
     encoded: dict[str, Array] = {}
     for column in columns:
-        value = row.get(column.field)
+        value = row.get(column.field, "" if column.may_lack else None)
         reason = column.check_value(value)
         if reason is None and value is not None:
             try:

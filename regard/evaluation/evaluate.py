@@ -107,6 +107,11 @@ def _measured_rows(
     sharing: Sharing = ALONE,
 ) -> Evaluation:
     """Evaluate answers to rows; `asked`: whether the metrics were requested by name."""
+    present = {output: rows_with(dataset, output) for output in chosen}
+    if any(rows is not None for rows in present.values()):
+        return _measured_apart(
+            model, dataset, chosen, present, ensemble=ensemble, dev=dev, asked=asked, sharing=sharing
+        )
     evaluation = Evaluation(
         inputs=[dataset.raw(row) for row in range(len(dataset))],
         fields={name: model.columns[name].field for name in model.spec.inputs},
@@ -134,6 +139,45 @@ def _measured_rows(
         if inference.predicted:
             _keep(inference, evaluation)
     return evaluation
+
+
+def rows_with(dataset: Dataset, output: str) -> list[int] | None:
+    """The rows that have a value of an output that is optional; None if all have it."""
+    if not dataset.columns[output].may_lack:
+        return None
+    found = [row for row in range(len(dataset)) if dataset.text(row, output).strip()]
+    return None if len(found) == len(dataset) else found
+
+
+def _measured_apart(
+    model: Model,
+    dataset: Dataset,
+    chosen: Mapping[str, Sequence[Metric]],
+    present: Mapping[str, list[int] | None],
+    *,
+    ensemble: Ensemble,
+    **how: Any,
+) -> Evaluation:
+    """Evaluate each output on the rows that have it; rows and answers are those of the first output."""
+    found: Evaluation | None = None
+    for output, metrics in chosen.items():
+        rows = present[output]
+        if rows is not None and not rows:
+            continue
+        mine = dataset if rows is None else dataset.subset(rows)
+        others = [(other, data if rows is None else data.subset(rows)) for other, data in ensemble]
+        one = _measured_rows(model, mine, {output: metrics}, ensemble=others, **how)
+        prefix = f"{output}." if len(chosen) > 1 else ""
+        one.scores = {prefix + name: score for name, score in one.scores.items()}
+        one.chance = {prefix + name: score for name, score in one.chance.items()}
+        if found is None:
+            found = one
+        else:
+            found.scores |= one.scores
+            found.chance |= one.chance
+    if found is None:
+        raise RegardError("no row has a value of any output.", where="evaluate")
+    return found
 
 
 def _check_rows(chosen: Mapping[str, Sequence[Metric]], inferences: Mapping[str, ModelInference]) -> None:

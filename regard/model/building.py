@@ -158,8 +158,16 @@ def build_network(spec: Spec, columns: Mapping[str, Column], *, read_files: bool
         truths={name: truth_columns(spec, name) for name in spec.decoder},
         shared=shared,
         trees=given_trees(spec),
+        of_rows=row_weights(spec),
         weights={name: decoder.weight for name, decoder in spec.decoder.items()},
     )
+
+
+def row_weights(spec: Spec) -> dict[str, str]:
+    """{output: the column with the weights of rows in its loss}; a column of one output before one of all."""
+    columns = [(name, one) for name, one in spec.truth.items() if one.part.can_be("weight")]
+    columns.sort(key=lambda pair: pair[1].of is not None)
+    return {output: name for name, one in columns for output in spec.decoder if one.of in (None, output)}
 
 
 def tree_columns(columns: Mapping[str, Any]) -> dict[str, str]:

@@ -141,7 +141,7 @@ def given_rows(
     for number, row in enumerate(found, 1):
         place = f"{where}, row {number}"
         for name in needed:
-            if is_missing(row.get(name)):
+            if is_missing(row.get(name)) and not (name in by_field and by_field[name].may_lack):
                 raise RegardError(f"the {name} is missing.", where=place, fix="Leave the row out.")
         values = {
             name: by_field[name].written(_plain(value))

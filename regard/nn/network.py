@@ -16,6 +16,7 @@ from regard.nn.decoders import Distilled
 from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.path import faster
+from regard.nn.row_weights import groups, weighted_loss
 from regard.parts.definition import remember
 from regard.structures.kernels.cpu.parallel import without_onednn
 
@@ -46,6 +47,7 @@ class Network(nn.Module):
     over      for each output, the inputs that condition its decoder
     truths    for each output, the columns of its true attention: {output: {input: truth column}}
     weights   for each output, the weight of its loss
+    of_rows   for some outputs, the column of the weights of rows in its loss
     """
 
     def __init__(
@@ -58,13 +60,14 @@ class Network(nn.Module):
         weights: Mapping[str, float],
         shared: Mapping[str, str] | None = None,
         trees: Mapping[str, str] | None = None,
+        of_rows: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
         self.encoders = nn.ModuleDict(encoders)
         self.decoders = nn.ModuleDict(decoders)
         self.over, self.truths, self.weights = dict(over), dict(truths), dict(weights)
         self.readers = {name: name for name in encoders} | dict(shared or {})
-        self.trees = dict(trees or {})
+        self.trees, self.of_rows = dict(trees or {}), dict(of_rows or {})
         self.distillation: Distillation | None = None
 
     @property
@@ -124,7 +127,9 @@ class Network(nn.Module):
 
     def forward(self, batch: Batch) -> dict[str, Loss]:
         """The loss of every output."""
-        found: dict[str, Loss] | None = faster("network.loss", self.device, self, batch)
+        found: dict[str, Loss] | None = None
+        if not self.of_rows:
+            found = faster("network.loss", self.device, self, batch)
         if found is not None:
             return found
         encoded = self.encode(batch)
@@ -135,7 +140,12 @@ class Network(nn.Module):
             given: dict[str, Any] = {} if truth is None else {"truth": truth}
             if self.training and self.distillation is not None and decoder.stepwise:
                 given["distilled"] = self.distillation.of(name, batch)
-            loss = decoder.loss(self.memories(name, encoded), batch[name], **given)
+            if (column := self.of_rows.get(name)) in batch:
+                loss = weighted_loss(
+                    decoder.loss, self.memories(name, encoded), batch[name], batch[column], truth
+                )
+            else:
+                loss = decoder.loss(self.memories(name, encoded), batch[name], **given)
             if not isinstance(loss, Loss):
                 # a foreign part's: `regard.parts.foreign` names it
                 raise TypeError(
@@ -166,8 +176,17 @@ class Network(nn.Module):
     def counts(self, batch: Batch) -> dict[str, Tensor] | None:
         """The counts by which the losses are divided, from the batch alone; None if a decoder cannot tell."""
         decoders: Mapping[str, Any] = dict(self.decoders.items())
-        found = {name: decoder.count(batch[name]) for name, decoder in decoders.items()}
+        found = {name: self._count(name, decoder, batch) for name, decoder in decoders.items()}
         return None if any(count is None for count in found.values()) else found
+
+    def _count(self, name: str, decoder: Any, batch: Batch) -> Tensor | None:
+        """The count of one loss, by the weights of the rows if they have some."""
+        column = self.of_rows.get(name)
+        if column not in batch:
+            return decoder.count(batch[name])  # type: ignore[no-any-return]
+        weights, target = batch[column], batch[name]
+        counts = [weight * decoder.count(target[rows]) for weight, rows in groups(weights)]
+        return torch.stack([weights.new_zeros(()), *counts]).sum()
 
     def penalty(self) -> Tensor | None:
         """The sum of every module's `penalty()`, which does not depend on the rows; None if there is none.

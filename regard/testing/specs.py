@@ -26,6 +26,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "reasons": {"type": "label_words"},
     "part": {"type": "span", "of": "source"},
     "grade": {"type": "ordinal"},
+    "share": {"type": "weight"},
     "value": {"type": "number"},
     "tags": {"type": "tags", "of": "source"},
     "spans": {"type": "tags", "of": "source"},
@@ -92,6 +93,7 @@ SPECS: dict[str, Document] = {
     "found": {"inputs": ["source", "question"], "outputs": ["part"]},
     "found-alone": {"inputs": ["source"], "outputs": ["part"]},
     "graded": {"inputs": ["source", "question"], "outputs": ["grade"], "look": "source"},
+    "weighted": {"inputs": ["source"], "outputs": ["topic", "value"], "truth": ["share"]},
     "asked": {"inputs": ["source", "question"], "outputs": ["topic"], "look": "source"},
     "pointed": {"inputs": ["image"], "outputs": ["topic"], "truth": ["places", "elsewhere"], "look": "image"},
     "two": {

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from regard.data.columns.video import VideoColumn
     from regard.data.columns.vocabulary import SPECIAL, Vocabulary
     from regard.data.columns.wave import WaveAudioColumn
+    from regard.data.columns.weight import WeightColumn
 else:
     __getattr__ = at_first_use(__name__)
 
@@ -78,5 +79,6 @@ __all__ = [
     "VideoColumn",
     "Vocabulary",
     "WaveAudioColumn",
+    "WeightColumn",
     "column_from_state",
 ]

@@ -114,6 +114,8 @@ class Column(ABC):
     """Whether it has a `remark` about the values of a split."""
     has_units: ClassVar[bool] = False
     """Whether its fitted `units` number rows of weights."""
+    may_lack: bool = False
+    """Whether rows may lack a value: they are left out of its loss and of its metrics."""
     shows_pieces: ClassVar[bool] = False
     """Whether a value names positions of the column it is `of`, and is shown as the pieces there (`shown`)."""
     usual: ClassVar[tuple[str, ...]] = ()

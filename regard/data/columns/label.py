@@ -32,6 +32,8 @@ class LabelColumn(ClassedColumn):
         classes: tuple[str, ...] | None = None
         """Names of the classes; default: those in the training data. If given, a row with another class is a bad row,
         in dev and test too."""
+        optional: bool = False
+        """Whether rows may lack the class: they train the other outputs, and no metric of this one counts them."""
 
     type = "label"
     classed = True
@@ -45,8 +47,16 @@ class LabelColumn(ClassedColumn):
     def describe(cls, options: Any, name: str) -> str:
         return f"{name}: one of {len(options.classes)} classes" if options.classes else f"{name}: a class"
 
-    def __init__(self, name: str, *, field: str | None = None, classes: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        field: str | None = None,
+        classes: Sequence[str] | None = None,
+        optional: bool = False,
+    ) -> None:
         super().__init__(name, field=field)
+        self.may_lack = optional
         self._given = None if classes is None else [str(value).strip() for value in classes]
         if self._given is not None and len(set(self._given)) < len(self._given):
             raise RegardError("the classes given are not all different.", where=name)
@@ -59,11 +69,13 @@ class LabelColumn(ClassedColumn):
         return [value.strip()]
 
     def learn(self, values: Iterable[str]) -> None:
-        counts = Counter(value.strip() for value in values)
+        counts = Counter(value.strip() for value in values if value.strip() or not self.may_lack)
         self._set_classes(self._given if self._given is not None else sorted(counts))
         self.counts = [counts[value] for value in self.classes]
 
     def check_value(self, value: str | None) -> str | None:
+        if self.may_lack and not (value or "").strip():
+            return None
         reason = super().check_value(value)
         if reason or value is None or self._given is None or value.strip() in self._numbers:
             return reason
@@ -71,21 +83,22 @@ class LabelColumn(ClassedColumn):
 
     def encode(self, value: str) -> Array:
         number = self._numbers.get(value.strip(), UNSEEN)
-        if number == UNSEEN and self._given is not None:
+        if number == UNSEEN and self._given is not None and not (self.may_lack and not value.strip()):
             what = unknown_class(value.strip(), self.classes, "class")
             raise RegardError(f"this is {what}.", where=self.name)
         return np.array(number, dtype=np.int32)
 
     def unseen(self, value: str) -> list[str]:
-        return [] if value.strip() in self._numbers else [value.strip()]
+        known = value.strip() in self._numbers or (self.may_lack and not value.strip())
+        return [] if known else [value.strip()]
 
     def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
         """The number of rows with a class that the training data lack."""
         counts: Counter[str] = Counter()
         total = 0
-        for text, encoded in rows:
+        for text, _ in rows:
             total += 1
-            counts.update([text.strip()] if int(np.reshape(encoded, -1)[0]) == UNSEEN else [])
+            counts.update(self.unseen(text))
         return unseen_remark(counts, f"{total:,} rows", "class", "classes")
 
     def decode(self, ids: Sequence[int] | int) -> str:
@@ -100,7 +113,7 @@ class LabelColumn(ClassedColumn):
         return torch.from_numpy(Ragged.of(encoded).values.astype(np.int64))
 
     def options(self) -> dict[str, Any]:
-        return {"field": self.field, "classes": self._given}
+        return {"field": self.field, "classes": self._given, **({"optional": True} if self.may_lack else {})}
 
 
 def unseen_remark(counts: Counter[str], of: str, one: str, several: str) -> str | None:

@@ -32,7 +32,7 @@ class OrdinalColumn(LabelColumn):
         return f"{name}: one of {len(options.classes) if options.classes else 'several'} classes in order"
 
     def learn(self, values: Iterable[str]) -> None:
-        counts = Counter(value.strip() for value in values)
+        counts = Counter(value.strip() for value in values if value.strip() or not self.may_lack)
         self._set_classes(self._given if self._given is not None else self._in_order(list(counts)))
         self.counts = [counts[value] for value in self.classes]
         if self.size < 2:

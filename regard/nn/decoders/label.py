@@ -58,6 +58,7 @@ class LabelDecoder(GlimpsingDecoder):
         change, answers do not. Training does not use it."""
 
     writes = ("label",)
+    weighs = True
     class_weights: Tensor | None
 
     @classmethod

@@ -76,6 +76,7 @@ class MultilabelDecoder(Decoder):
             return () if value is None else (value,) if isinstance(value, dict | Settings) else value
 
     writes = ("multilabel",)
+    weighs = True
     settles = True
     class_weights: Tensor | None
     thresholds: Tensor

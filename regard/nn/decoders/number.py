@@ -45,6 +45,7 @@ class NumberDecoder(GlimpsingDecoder):
         summaries of the other inputs."""
 
     writes = ("number",)
+    weighs = True
 
     @classmethod
     def build(

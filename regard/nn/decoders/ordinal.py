@@ -39,6 +39,7 @@ class OrdinalDecoder(GlimpsingDecoder):
         """Weight of each class in the loss, default 1; balanced: inversely proportional to its frequency."""
 
     writes = ("ordinal",)
+    weighs = True
     class_weights: Tensor | None
 
     @classmethod

@@ -56,6 +56,7 @@ class SpanDecoder(Decoder):
         """Maximum number of words of a span."""
 
     writes = ("span",)
+    weighs = True
 
     @classmethod
     def build(
