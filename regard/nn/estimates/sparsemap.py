@@ -70,7 +70,9 @@ def _active_set(latent: Latent, scores: Tensor, size: int, steps: int) -> tuple[
     shares = active.double()
     done = torch.zeros(count, dtype=torch.bool, device=scores.device)
     calls = 0
-    while not done.all():
+    for _ in range(4 * steps):
+        if done.all():
+            break
         target, level = _shares(chosen, gains, active)
         negative = active & (target < -1e-12)
         inner = negative.any(1) & ~done
@@ -101,7 +103,9 @@ def _active_set(latent: Latent, scores: Tensor, size: int, steps: int) -> tuple[
         shares = torch.cat([shares, torch.zeros_like(shares[:, :1])], 1)
         kept = active.any(0)
         chosen, gains, active, shares = chosen[:, kept], gains[:, kept], active[:, kept], shares[:, kept]
-    return chosen, active
+    # What has not settled keeps its largest share alone, which is a structure.
+    largest = torch.zeros_like(active).scatter_(1, shares.argmax(1, keepdim=True), True)
+    return chosen, torch.where(done.unsqueeze(1), active, largest)
 
 
 def _shares(chosen: Tensor, worth: Tensor, active: Tensor) -> tuple[Tensor, Tensor]:
