@@ -129,7 +129,7 @@ class CTCAlignment(Structure):
             for one, size in zip(self._lengths, self.event_shape, strict=True)
         )
         with torch.autocast(flat[0].device.type, enabled=False):
-            return restore_batch(summed(*flat, n, t), self.batch_shape)
+            return restore_batch(summed(*flat, n, t, _reference), self.batch_shape)
 
     def _perturbation(self, like: Tensor, generator: torch.Generator | None) -> Tensor:
         return logistic_noise(like, generator)
@@ -159,3 +159,7 @@ class CTCAlignment(Structure):
         t = torch.tensor(count) if self.symbol_lengths is None else self.symbol_lengths
         n, t = n.to(after.device), t.to(after.device)
         return pick(after.flatten(-2), n * (count + 1) + t)
+
+
+def _reference(symbols: Tensor, blank: Tensor, direct: Tensor, frames: Tensor, count: Tensor) -> Tensor:
+    return CTCAlignment(symbols, blank, direct, lengths=(frames, count), backend="reference").log_partition

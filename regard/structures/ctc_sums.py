@@ -6,6 +6,7 @@ their product is the marginals.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -13,10 +14,17 @@ from torch import Tensor
 
 from regard.structures.semirings import NEGATIVE_INFINITY
 
+Reference = Callable[..., Tensor]
 
-def summed(symbols: Tensor, blank: Tensor, direct: Tensor, frames: Tensor, count: Tensor) -> Tensor:
-    """log Σ exp score, (B,): symbols (B, N, T), blank (B, N), direct (B, T), numbers of frames and symbols (B,)."""
-    found: Tensor = CTCSum.apply(symbols, blank, direct, frames, count)
+
+def summed(
+    symbols: Tensor, blank: Tensor, direct: Tensor, frames: Tensor, count: Tensor, reference: Reference
+) -> Tensor:
+    """log Σ exp score, (B,): symbols (B, N, T), blank (B, N), direct (B, T), numbers of frames and symbols (B,).
+
+    reference   the same function of the five tensors, for a second derivative
+    """
+    found: Tensor = CTCSum.apply(symbols, blank, direct, frames, count, reference)
     return found
 
 
@@ -25,8 +33,15 @@ class CTCSum(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, symbols: Tensor, blank: Tensor, direct: Tensor, frames: Tensor, count: Tensor
+        ctx: Any,
+        symbols: Tensor,
+        blank: Tensor,
+        direct: Tensor,
+        frames: Tensor,
+        count: Tensor,
+        reference: Reference,
     ) -> Tensor:
+        ctx.reference = reference
         silent, said = _forward(symbols, blank, direct)
         rows = torch.arange(len(symbols), device=symbols.device)
         total = torch.logaddexp(silent, said)[frames, rows, count]
@@ -48,22 +63,19 @@ class CTCSum(torch.autograd.Function):
             weight[:, None] * d_direct,
             None,
             None,
+            None,
         )
 
 
 def _by_reference(ctx: Any, given: Tensor) -> tuple[Tensor | None, ...]:
     """The gradient with a graph, for its own gradient."""
-    from regard.structures.ctc import CTCAlignment
-
     symbols, blank, direct, frames, count, *_ = ctx.saved_tensors
-    again = CTCAlignment(symbols, blank, direct, lengths=(frames, count), backend="reference")
+    again = ctx.reference(symbols, blank, direct, frames, count)
     wanted = [
         one for one, asked in zip((symbols, blank, direct), ctx.needs_input_grad, strict=False) if asked
     ]
-    found = iter(
-        torch.autograd.grad(again.log_partition, wanted, given, create_graph=True, allow_unused=True)
-    )
-    return *(next(found) if asked else None for asked in ctx.needs_input_grad[:3]), None, None
+    found = iter(torch.autograd.grad(again, wanted, given, create_graph=True, allow_unused=True))
+    return *(next(found) if asked else None for asked in ctx.needs_input_grad[:3]), None, None, None
 
 
 def _forward(symbols: Tensor, blank: Tensor, direct: Tensor) -> tuple[Tensor, Tensor]:
