@@ -143,11 +143,12 @@ document-class encoder.words={"cell":null,"embedding":5} encoder.attention={"sco
 document-class encoder.attention={"select":"sigmoid"} encoder.sentences={"bidirectional":false,"first":"zero","size":4}
 document-class-hierarchical encoder.words.bidirectional=false encoder.words.cell=lstm
 document-class-hierarchical encoder.words={"cell":null,"embedding":5} encoder.sentences.cell=lstm
-stars decoder={"type":"ordinal","hidden":6} metrics=["kappa"]
-spans decoder={"type":"span","score":"additive","longest":2,"over":["text"]} encoder.question=null inputs.question=null
+stars decoder={"type":"ordinal","hidden":6,"attention":{"score":"additive"}}
+sentiment outputs={"span":{"type":"span"}} decoder={"type":"span","score":"additive","longest":2}
+    metrics=["exact"] training.metric=exact
 spans decoder={"type":"span","score":{"type":"additive","bias":true},"longest":9}
 topics decoder={"type":"multilabel","class_weights":"balanced"}
-topics decoder={"type":"multilabel","threshold":0.5,"attention":{"guide":2,"score":"general","select":"sparsemax"}}
+topics decoder={"type":"multilabel","threshold":0.5,"attention":{"guide":2,"score":"general"}}
 nli-words outputs={"labels":{"type":"multilabel"}}
     decoder={"type":"multilabel","query":"hypothesis","attention":{"over":"premise"}}
     metrics=["micro_f1"] training.metric=micro_f1
