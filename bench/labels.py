@@ -23,7 +23,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench.written import parse, write_json
+from written import parse, write_json
 
 PLACES = {"en.tar.xz": "babi", "en-10k.tar.xz": "babi", ".txt.xz": "sst_trees", ".tsv.xz": "imdb"}
 BARS: dict[str, dict[str, float]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -81,7 +81,7 @@ def allowed_top(
 
         if best.serves(logits, count, bounds.forbidden):
             end, minimum, forbidden = bounds.end, bounds.minimum, bounds.forbidden
-            table = None if obeyed is None else (obeyed.table.after, obeyed.table.needed, obeyed.states)
+            table: Any = None if obeyed is None else (obeyed.table.after, obeyed.table.needed, obeyed.states)
             return best.best(
                 logits, bounds.last, at, count, end=end, minimum=minimum, forbidden=forbidden, table=table
             )

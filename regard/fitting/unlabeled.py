@@ -114,11 +114,7 @@ def _columns(spec: Spec) -> tuple[str, str]:
     if len(spec.inputs) == len(spec.outputs) == 1:
         (source, given), (target, written) = *spec.inputs.items(), *spec.outputs.items()
         is_label = written.part.scalar and written.part.classed
-        if (
-            given.part.can_be("text")
-            and (is_label or written.part.can_be("text"))
-            and written.type != "stream"
-        ):
+        if given.part.can_be("text") and (is_label or written.part.can_be("text")) and not written.part.alone:
             return source, target
     raise RegardError(
         "a file without labels needs a model with one text as input, and one text or label as output.",

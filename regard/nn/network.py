@@ -140,7 +140,8 @@ class Network(nn.Module):
             given: dict[str, Any] = {} if truth is None else {"truth": truth}
             if self.training and self.distillation is not None and decoder.stepwise:
                 given["distilled"] = self.distillation.of(name, batch)
-            if (column := self.of_rows.get(name)) in batch:
+            column = self.of_rows.get(name)
+            if column is not None and column in batch:
                 loss = weighted_loss(
                     decoder.loss, self.memories(name, encoded), batch[name], batch[column], truth
                 )
@@ -177,12 +178,13 @@ class Network(nn.Module):
         """The counts by which the losses are divided, from the batch alone; None if a decoder cannot tell."""
         decoders: Mapping[str, Any] = dict(self.decoders.items())
         found = {name: self._count(name, decoder, batch) for name, decoder in decoders.items()}
-        return None if any(count is None for count in found.values()) else found
+        known = {name: count for name, count in found.items() if count is not None}
+        return known if len(known) == len(found) else None
 
     def _count(self, name: str, decoder: Any, batch: Batch) -> Tensor | None:
         """The count of one loss, by the weights of the rows if they have some."""
         column = self.of_rows.get(name)
-        if column not in batch:
+        if column is None or column not in batch:
             return decoder.count(batch[name])  # type: ignore[no-any-return]
         weights, target = batch[column], batch[name]
         counts = [weight * decoder.count(target[rows]) for weight, rows in groups(weights)]

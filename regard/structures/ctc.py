@@ -129,7 +129,8 @@ class CTCAlignment(Structure):
             for one, size in zip(self._lengths, self.event_shape, strict=True)
         )
         with torch.autocast(flat[0].device.type, enabled=False):
-            return restore_batch(summed(*flat, n, t, _reference), self.batch_shape)
+            symbols, blank, direct = flat
+            return restore_batch(summed(symbols, blank, direct, n, t, _reference), self.batch_shape)
 
     def _perturbation(self, like: Tensor, generator: torch.Generator | None) -> Tensor:
         return logistic_noise(like, generator)

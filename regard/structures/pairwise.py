@@ -122,4 +122,5 @@ class PairwiseField:
         above = torch.ones(size, size, dtype=torch.bool, device=logs.device).triu(1)
         edges = torch.where(above, (logs.exp() * (self.pairs - logs)).sum((-2, -1)), 0.0).sum((-2, -1))
         entropy = torch.special.entr(marginals).sum((-2, -1))
-        return edges + (marginals * self.nodes).sum((-2, -1)) - (size - 2) * entropy
+        found: Tensor = edges + (marginals * self.nodes).sum((-2, -1)) - (size - 2) * entropy
+        return found

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -40,7 +41,7 @@ def write_tiny_encoder(
     folder.mkdir(parents=True, exist_ok=True)
     letters = [chr(code) for code in range(33, 127)]
     pieces = [*PIECES, *letters, *(f"##{one}" for one in letters), *words]
-    ids = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
+    ids: dict[str, Any] = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
     config = {
         "model_type": "bert",
         "architectures": ["BertModel"],
@@ -138,20 +139,39 @@ def write_tiny_speech_encoder(folder: Path, kind: str, *, seed: int = 0) -> None
     """Write a Whisper that reads one second, or a wav2vec2 with random weights; needs transformers."""
     import transformers
 
-    layers = {"num_hidden_layers": 1, "num_attention_heads": HEADS, "intermediate_size": HIDDEN}
-    waves = {
+    layers: dict[str, Any] = {
+        "num_hidden_layers": 1,
+        "num_attention_heads": HEADS,
+        "intermediate_size": HIDDEN,
+    }
+    waves: dict[str, Any] = {
         "conv_dim": [4, 4],
         "conv_stride": [16, 20],
         "conv_kernel": [20, 20],
         "num_feat_extract_layers": 2,
     }
-    places = {"num_conv_pos_embeddings": 4, "num_conv_pos_embedding_groups": 2}
-    mels = {"num_mel_bins": 16, "max_source_positions": 50, "max_target_positions": 4, "vocab_size": 8}
-    wide = {"d_model": SIZE, "encoder_layers": 1, "encoder_attention_heads": HEADS, "encoder_ffn_dim": HIDDEN}
-    other = {"decoder_layers": 1, "decoder_attention_heads": HEADS, "decoder_ffn_dim": HIDDEN}
-    ids = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1}
+    places: dict[str, Any] = {"num_conv_pos_embeddings": 4, "num_conv_pos_embedding_groups": 2}
+    mels: dict[str, Any] = {
+        "num_mel_bins": 16,
+        "max_source_positions": 50,
+        "max_target_positions": 4,
+        "vocab_size": 8,
+    }
+    wide: dict[str, Any] = {
+        "d_model": SIZE,
+        "encoder_layers": 1,
+        "encoder_attention_heads": HEADS,
+        "encoder_ffn_dim": HIDDEN,
+    }
+    other: dict[str, Any] = {"decoder_layers": 1, "decoder_attention_heads": HEADS, "decoder_ffn_dim": HIDDEN}
+    ids: dict[str, Any] = {
+        "pad_token_id": 0,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "decoder_start_token_id": 1,
+    }
     if kind == "whisper":
-        config = transformers.WhisperConfig(**mels, **wide, **other, **ids)
+        config: Any = transformers.WhisperConfig(**mels, **wide, **other, **ids)
     else:
         config = transformers.Wav2Vec2Config(hidden_size=SIZE, **layers, **waves, **places)
     before = torch.get_rng_state()

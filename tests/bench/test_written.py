@@ -15,6 +15,7 @@ SCRIPTS = sorted(path.name for path in BENCH.glob("*.py") if "= parse(parser" in
 GIVEN = {
     "alignments.py": ["data"],
     "babi.py": ["data"],
+    "ctc_alignment.py": ["ctc", "attention"],
     "edits.py": ["run"],
     "entailment.py": ["sick"],
     "faithful_ferret.py": ["run"],

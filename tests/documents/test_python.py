@@ -55,6 +55,10 @@ def documents() -> Names:
     return {"model": built("document-class")}
 
 
+def labels() -> Names:
+    return {"model": built("topics")}
+
+
 def tables() -> Names:
     return {"model": built("table-text")}
 
@@ -139,6 +143,7 @@ PREPARED: dict[str, Callable[[], Names]] = {
     "Looking at segments": segments,
     "Questions about stories": stories,
     "Documents": documents,
+    "Several labels": labels,
     "Tables and graphs": tables,
     "Two texts: does one follow from the other?": nothing,
     "Pictures": pictures,

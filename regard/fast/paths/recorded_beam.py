@@ -142,7 +142,7 @@ def _chunk(
     for _ in range(length):
         step = decoder.step(search.words, search.state, memories)
         count = min(2 * beam.size, step.logits.shape[-1])
-        now = None if obeyed is None else replace(obeyed, states=search.states)
+        now = None if obeyed is None or search.states is None else replace(obeyed, states=search.states)
         normalizer, best, words = allowed_top(step.logits, bounds, search.at, count, late=late, obeyed=now)
         banks, missing = None, None if now is None else now.missing()
         if missing is not None:

@@ -145,7 +145,7 @@ def _chunk(
     for i in range(length):
         step = decoder.step(words, state, writing.memories)
         state, logits = step.state, step.logits
-        now = None if obeyed is None else replace(obeyed, states=states)
+        now = None if obeyed is None or states is None else replace(obeyed, states=states)
         if choice.most_probable:
             normalizer, best, chosen = allowed_top(logits, bounds, at, 1, late=late, obeyed=now)
             words, score = chosen.squeeze(-1), best.squeeze(-1) - normalizer

@@ -148,16 +148,16 @@ def _check_possible(
         return
     row = int(lacking.nonzero()[0])
     told = " and ".join(one.part.described(one) for one in constraints)
-    after = "" if bounds.prefix is None else " after the prefix"
+    place = "" if bounds.prefix is None else " after the prefix"
     if int(needed[row]) < FAR:
         raise RegardError(
-            f"an output that {told} has at least {int(needed[row])} units{after}, and at most {int(left[row])} are "
+            f"an output that {told} has at least {int(needed[row])} units{place}, and at most {int(left[row])} are "
             "allowed.",
             where=WHERE,
             fix="Raise max_length.",
         )
     raise RegardError(
-        f"the model cannot write an output of at most {int(left[row])} units that {told}{after}"
+        f"the model cannot write an output of at most {int(left[row])} units that {told}{place}"
         f"{_culprit(stepper, constraints, column, unknown)}.",
         where=WHERE,
         fix="Choose words of its vocabulary, or a weaker constraint.",

@@ -57,7 +57,9 @@ class ConstraintTable:
 
         if device.type == self.needed.device.type:
             return self
-        pairs = None if self.pairs is None else tuple(one.to(device) for one in self.pairs)
+        pairs = self.pairs
+        if pairs is not None:
+            pairs = (pairs[0].to(device), pairs[1].to(device), pairs[2].to(device))
         return replace(
             self,
             host=self.on_host(),

@@ -263,7 +263,8 @@ class CTCDecoder(Decoder):
 
     def _by_position(self, frames: Tensor, positions: int) -> Tensor:
         """(…, F) of frames → (…, S) of positions."""
-        return frames.unflatten(-1, (-1, self.upsample)).sum(-1)[..., :positions]
+        found: Tensor = frames.unflatten(-1, (-1, self.upsample)).sum(-1)[..., :positions]
+        return found
 
     @torch.no_grad()
     def with_structures(
@@ -294,7 +295,7 @@ class CTCDecoder(Decoder):
                 segments = Segments(
                     placed(found.marginals[row]).clip(max=1.0),
                     best=placed(best[row]) > 0,
-                    truth=None if truth is None else truth > 0,
+                    truth=None if truth is None else (truth > 0).astype(int),
                     samples=None if drawn is None else placed(drawn[:, row]) > 0,
                 )
                 structures = {**answer.trace.structures, self.of: segments}

@@ -195,7 +195,8 @@ class SpanDecoder(Decoder):
         )
         ends = nn.functional.pad(last, (0, self.longest - 1), value=-torch.inf).unfold(1, self.longest, 1)
         spans = first.unsqueeze(-1) + ends  # (B, S, L)
-        return spans.flatten(1).log_softmax(-1).view_as(spans)
+        found: Tensor = spans.flatten(1).log_softmax(-1).view_as(spans)
+        return found
 
     def count(self, target: Tensor) -> Tensor:
         return torch.tensor(float(len(target)), device=target.device)

@@ -57,7 +57,7 @@ class StepwiseDecoder(Decoder):
     timeless     whether a step depends on the number of earlier steps only through the state's tensors
     """
 
-    writes = ("text",)
+    writes: ClassVar[tuple[str, ...]] = ("text",)
     stepwise = True
     traces_given = True
     recordable_steps: ClassVar[bool] = False

@@ -193,11 +193,13 @@ class StreamTransformer(ContinuingDecoder):
         places = torch.arange(kept + count, device=known.device)
         apart = places[kept:, None] - places  # (T, S)
         near = (apart >= 0) & (apart < self.reach)
-        return (near & (places >= kept - known[:, None, None])).unsqueeze(1)
+        found: Tensor = (near & (places >= kept - known[:, None, None])).unsqueeze(1)
+        return found
 
     def _embed(self, tokens: Tensor) -> Tensor:
         x = self.embedding(tokens) * self.scale
-        return x if self.widen is None else self.widen(x)
+        found: Tensor = x if self.widen is None else self.widen(x)
+        return found
 
     def _finish(self, x: Tensor) -> Tensor:
         finished: Tensor = x if self.norm is None else self.norm(x)
@@ -224,7 +226,7 @@ class StreamTransformer(ContinuingDecoder):
 
 def _shared(options: Any) -> ContinuingDecoder.Options:
     """The options that all decoders of streams have."""
-    tie = "none" if options.tie == "all" else options.tie
+    tie: Any = "none" if options.tie == "all" else options.tie
     return ContinuingDecoder.Options(
         size=options.size,
         tie=tie,

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -70,7 +70,7 @@ from regard.trace.prediction import Prediction
 class TransformerDecoder(StepwiseDecoder):
     """p(y_t | y_<t, x) = softmax(V x_t + b); with `tied`, V is the embedding."""
 
-    writes = ("text", "stream")
+    writes: ClassVar[tuple[str, ...]] = ("text", "stream")
     recordable_steps = True
     layers_as_published = True
     """Other programs can compute the layers from the weights."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from regard.spec.foreign.keys import Keys, filled
@@ -97,9 +98,9 @@ def _data(keys: Keys, document: dict[str, Any]) -> dict[str, Any]:
 def _model(keys: Keys) -> dict[str, Any]:
     encoder, decoder = _network(keys, "encoder"), _network(keys, "decoder")
     found: dict[str, Any] = {"encoder": encoder, "decoder": decoder}
-    if encoder["type"] == "recurrent":
+    if "cell" in encoder:
         encoder["bidirectional"] = keys.take("model.encoder.bidirectional", True)
-    if decoder["type"] == "recurrent":
+    if "cell" in decoder:
         luong = keys.take("model.decoder.attention", "bahdanau") == "luong"
         feed = keys.take("model.decoder.input_feeding", True)
         first = keys.take("model.decoder.init_hidden", "bridge")
@@ -148,9 +149,7 @@ def _training(keys: Keys) -> dict[str, Any]:
     known = optimizer if optimizer in ("adam", "adamw", "sgd") else "adam"
     if known != optimizer:
         keys.notes.append(f"training.optimizer: {optimizer} (adam takes its place)")
-    schedule, rate = _schedule(keys), keys.take("training.learning_rate", 3e-4)
-    if schedule and schedule["type"] == "inverse-sqrt":
-        rate = _noam(keys, schedule["warmup"])
+    rate, schedule = _schedule(keys)
     betas = keys.take("training.adam_betas") if known.startswith("adam") else None
     found = filled(
         epochs=keys.take("training.epochs"),
@@ -174,22 +173,30 @@ def _training(keys: Keys) -> dict[str, Any]:
     return found
 
 
-def _noam(keys: Keys, warmup: int) -> float:
-    """The highest rate of Noam's schedule, which depends on the size of the model (Vaswani 2017)."""
+def _schedule(keys: Keys) -> tuple[float, dict[str, Any] | None]:
+    """The learning rate and its schedule; constant if JoeyNMT's has no counterpart."""
+    made = SCHEDULES.get(keys.take("training.scheduling"))
+    rate = keys.take("training.learning_rate", 3e-4)
+    return made(keys, rate) if made else (rate, None)
+
+
+def _plateau(keys: Keys, rate: float) -> tuple[float, dict[str, Any]]:
+    return rate, {"type": "plateau"} | filled(
+        patience=keys.take("training.patience"),
+        factor=keys.take("training.decrease_factor"),
+        minimum=keys.take("training.learning_rate_min"),
+    )
+
+
+def _noam(keys: Keys, rate: float) -> tuple[float, dict[str, Any]]:
+    """Noam's highest rate depends on the size of the model (Vaswani 2017)."""
     factor, size = keys.take("training.learning_rate_factor", 1), keys.take("model.encoder.hidden_size", 512)
-    return float(f"{factor * (size * warmup) ** -0.5:.4g}")
+    warmup = keys.take("training.learning_rate_warmup", 4000)
+    keys.take("training.learning_rate_min")
+    return float(f"{factor * (size * warmup) ** -0.5:.4g}"), {"type": "inverse-sqrt", "warmup": warmup}
 
 
-def _schedule(keys: Keys) -> dict[str, Any] | None:
-    name = keys.take("training.scheduling")
-    least = keys.take("training.learning_rate_min")
-    if name == "plateau":
-        return {"type": "plateau"} | filled(
-            patience=keys.take("training.patience"),
-            factor=keys.take("training.decrease_factor"),
-            minimum=least,
-        )
-    if name in ("noam", "warmupinversesquareroot"):
-        warmup = keys.take("training.learning_rate_warmup", 4000)
-        return {"type": "inverse-sqrt", "warmup": warmup}
-    return None
+SCHEDULES: dict[str, Callable[[Keys, float], tuple[float, dict[str, Any]]]] = {
+    "plateau": _plateau,
+    "noam": _noam,
+}
