@@ -364,9 +364,12 @@ class Experiment:
         """The record of the files of pretrained weights; that of the first start if the run is resumed."""
         if self.resumed:
             found = read_metrics(self.run).get("pretrained", {})
-        else:
+        elif any(getattr(one, "origin", None) is not None for one in self.model.network.modules()):
             found = pretrained_records(self.model.network, train)
-        self.announcer.pretrained(found)
+        else:
+            return {}
+        if found:
+            self.announcer.pretrained(found)
         return {"pretrained": found} if found else {}
 
     def _announce(self) -> None:

@@ -1,77 +1,16 @@
-"""Pretrained word vectors of a text column: the options, and a table with one row for each unit.
-
-embedding: 128                                       random vectors, which are trained
-embedding: {vectors: glove.6B.100d.txt}              those of a file; its size is that of the file
-embedding: {vectors: cc.en.300.vec.gz, train: false}
-"""
+"""Pretrained word vectors of a text column: a table with one row for each unit, and where it comes from."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import torch
-from pydantic import WrapValidator, model_validator
 from torch import Tensor
 
-from regard import parts
-from regard.errors import Message, RegardError
-from regard.parts import Size
-
-Unknown = Literal["trained", "characters"]
-
-
-class VectorsOptions(parts.Settings):
-    """Pretrained vectors for the units of a text, read once: a trained model contains them."""
-
-    vectors: str
-    """The file, local or remote: text of GloVe, word2vec or fastText (`.vec`), plain or compressed (`.gz`, `.xz`,
-    `.bz2`, `.zst`, `archive.zip/member`); or a folder of model2vec."""
-    size: Size | None = None
-    """Size of the vectors; default: that of the file."""
-    train: bool = True
-    """Train the vectors; false: those of the file stay as they are, and only the vectors of other units are trained."""
-    unknown: Unknown = "trained"
-    """Vectors of units that the file lacks. trained: they start at random and are always trained; characters: the mean
-    of the vectors of words that share character n-grams with them."""
-
-    @model_validator(mode="after")
-    def _with_size(self) -> VectorsOptions:
-        if self.size is None:
-            from regard.nn.static_vectors import is_static, static_size
-            from regard.nn.vector_file import size_in_file
-
-            folder = Path(self.vectors).expanduser()
-            try:
-                size = static_size(folder) if is_static(folder) else size_in_file(self.vectors)
-            except RegardError as error:  # its place is that in the spec
-                raise RegardError(Message(error.where, ": ", error.what), fix=error.fix) from None
-            object.__setattr__(self, "size", size)
-        return self
-
-    def completed(self) -> dict[str, Any]:
-        return {"size": self.size}  # a saved model does not need the file
-
-
-def _one_or_other(value: Any, validate: Any) -> Any:
-    """A mistake in a mapping is one of pretrained vectors; else that of a size."""
-    return VectorsOptions.model_validate(value) if isinstance(value, Mapping) else validate(value)
-
-
-Width = Annotated[Size | VectorsOptions, WrapValidator(_one_or_other)]
-"""An option: the size of embedding vectors, or pretrained ones."""
-
-
-def width_of(embedding: int | VectorsOptions) -> int:
-    """The size of the vectors."""
-    return embedding if isinstance(embedding, int) else int(embedding.size or 0)
-
-
-def given(embedding: int | VectorsOptions | None) -> VectorsOptions | None:
-    """The options of pretrained vectors, if there are any."""
-    return embedding if isinstance(embedding, VectorsOptions) else None
+from regard.errors import RegardError
 
 
 @dataclass(frozen=True)
@@ -108,8 +47,8 @@ class VectorsOrigin:
         return {**kept, **shares}
 
 
-def read_vectors(options: VectorsOptions, column: Any) -> tuple[Tensor, VectorsOrigin]:
-    """(V, size) and their origin: the file's vectors for the units that it knows.
+def read_vectors(options: Any, column: Any) -> tuple[Tensor, VectorsOrigin]:
+    """(V, size) and their origin: the file's vectors for the units that it knows. options: `VectorsOptions`.
 
     A unit that the file lacks is looked up without the marks of punctuation, and then in lower case. The other vectors
     are random, with the mean square of the file's.
@@ -120,7 +59,7 @@ def read_vectors(options: VectorsOptions, column: Any) -> tuple[Tensor, VectorsO
     from regard.nn.vector_file import read_words
 
     first = 4  # the special ids
-    size = width_of(options)
+    size = int(options.size or 0)
     vectors: Tensor = torch.randn(column.size, size)
     units = {number: column.vocabulary.piece(number) for number in range(first, column.size)}
     wanted: dict[str, list[tuple[int, int]]] = {}

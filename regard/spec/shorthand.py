@@ -12,15 +12,16 @@ holds the options of every encoder (of the only decoder).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from regard.errors import RegardError
-from regard.parts import part
+from regard.parts import Settings, part
 from regard.parts.choice import Section
 from regard.spec.attention_shorthand import expand_attention
 from regard.spec.document import Document, Place
 from regard.spec.mapping_options import mappings
+from regard.spec.messages import as_written
 from regard.spec.sections import SearchSpec, TrainingSpec
 
 SECTIONS: Mapping[str, type[Section]] = {"search": SearchSpec, "training": TrainingSpec}
@@ -54,7 +55,8 @@ def expand(document: Document) -> tuple[dict[str, Any], dict[Place, Place]]:
     if "attention" in data:
         _hand_down_attention(data, document, written)
     for name, options in data["decoder"].items():
-        expand_attention(name, options, outputs[name], read, document, written)
+        if not _is_plain(options.get("attention"), read):
+            expand_attention(name, options, outputs[name], read, document, written)
     for name, section in SECTIONS.items():
         if isinstance(data.get(name), Mapping):
             data[name], moved = section.gathered(data[name])
@@ -187,3 +189,47 @@ def _hand_down_attention(data: dict[str, Any], document: Document, written: dict
         )
     decoder["attention"] = attention
     written[("decoder", names[0], "attention")] = ("attention",)
+
+
+def _is_plain(attention: Any, inputs: Sequence[str]) -> bool:
+    """Whether these are plain options of an attention to the only input."""
+    if attention is None:
+        return True
+    options = attention.items() if isinstance(attention, Mapping) else [("over", None)]
+    return len(inputs) == 1 and all(
+        key != "over" and not isinstance(value, Mapping | list) for key, value in options
+    )
+
+
+def completed(
+    data: dict[str, Any], options: Mapping[str, Any], written: Mapping[Place, Place]
+) -> dict[str, Any]:
+    """The document of a spec with the values that its options found out.
+
+    options   the validated options, by their keys in the spec
+    written   for each path that a shorthand produced, the path as written
+    """
+    for place, found in _found(options, ()):
+        data = _put(data, as_written(place, written), found)
+    return data
+
+
+def _found(value: Any, place: Place) -> Iterator[tuple[Place, dict[str, Any]]]:
+    if isinstance(value, Settings):
+        if more := value.completed():
+            yield place, more
+        fields = type(value).model_fields
+        for name in value.model_fields_set & fields.keys():
+            yield from _found(getattr(value, name), (*place, fields[name].alias or name))
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from _found(one, (*place, key))
+
+
+def _put(data: Any, place: Place, found: Mapping[str, Any]) -> Any:
+    """A copy of the data with more values at a path, if the path is written there."""
+    if not place:
+        return {**data, **found} if isinstance(data, Mapping) else data
+    if not isinstance(data, Mapping) or place[0] not in data:
+        return data
+    return {**data, place[0]: _put(data[place[0]], place[1:], found)}

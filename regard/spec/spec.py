@@ -26,11 +26,10 @@ from regard.parts import (
 from regard.parts.choice import Section
 from regard.parts.options import Saved, reading_saved
 from regard.spec.check import check, check_search
-from regard.spec.completed import completed
 from regard.spec.document import Change, Document, Place, changed, parse_file, plain
 from regard.spec.messages import as_written, explain
 from regard.spec.sections import SPLITS, DataSpec, SearchSpec, SweepSpec, TrainingSpec
-from regard.spec.shorthand import expand
+from regard.spec.shorthand import completed, expand
 from regard.spec.unneeded import needed, without_unneeded
 from regard.storage.files import read_json, write_text
 from regard.storage.manifest import is_data

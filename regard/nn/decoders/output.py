@@ -11,14 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.coverage import coverage_total
-from regard.nn.embedding import Embedding, is_fixed
+from regard.nn.embedding import Embedding, is_fixed, width_of
 from regard.nn.encoders import owner_of
 from regard.nn.guided_attention import guide_total
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.path import faster
 from regard.nn.repetition import repetition_total
-from regard.nn.vectors import width_of
 from regard.parts import Mistakes, Plan
 from regard.parts.definition import remember
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from regard.data.graph_nodes import GraphNodes
 from regard.nn.cells import AnyCell, Cell, make_cell
-from regard.nn.embedding import Embedding
+from regard.nn.embedding import Embedding, width_of
 from regard.nn.encoders.encoder import Encoder
 from regard.nn.encoders.hierarchical import check_level, extras, make_words, size_note, word_lines
 from regard.nn.encoders.mean import masked_mean
@@ -17,7 +17,6 @@ from regard.nn.encoders.table import LabelWordsOptions, label_letters, label_sym
 from regard.nn.letters import Letters, linear, under
 from regard.nn.memory import Memory, Parts
 from regard.nn.symbols import MemorySymbols
-from regard.nn.vectors import width_of
 from regard.parts import Depth, Mistakes, Options, Plan, Size, register
 
 

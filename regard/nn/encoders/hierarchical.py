@@ -14,7 +14,15 @@ from regard.data.media import Series
 from regard.nn.attention import Attention
 from regard.nn.attention_check import check_attention
 from regard.nn.cells import AnyCell
-from regard.nn.embedding import Arrange, Embedding, as_it_stands, build_embedding, vectors_note
+from regard.nn.embedding import (
+    Arrange,
+    Embedding,
+    Width,
+    as_it_stands,
+    build_embedding,
+    vectors_note,
+    width_of,
+)
 from regard.nn.encoders.encoder import Encoder, positions_read
 from regard.nn.encoders.layer_symbols import LayerSymbols
 from regard.nn.encoders.mean import MeanEncoder
@@ -26,7 +34,6 @@ from regard.nn.path import Replaces
 from regard.nn.recurrence import First
 from regard.nn.selections import Softmax
 from regard.nn.symbols import LookSymbols, MemorySymbols
-from regard.nn.vectors import Width, width_of
 from regard.parts import Dropout, Mistakes, Plan, Size, register
 
 Values = Literal["states", "inputs"]

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from regard.data.batch import Sentences
 from regard.data.table_cells import TableCells
 from regard.nn.cells import AnyCell
-from regard.nn.embedding import Embedding
+from regard.nn.embedding import Embedding, Width, width_of
 from regard.nn.encoders.encoder import Encoder
 from regard.nn.encoders.hierarchical import (
     WordsOptions,
@@ -26,7 +26,6 @@ from regard.nn.encoders.mean import masked_mean
 from regard.nn.letters import Letters, linear, under
 from regard.nn.memory import Memory, Parts
 from regard.nn.symbols import MemorySymbols
-from regard.nn.vectors import Width, width_of
 from regard.parts import Depth, Mistakes, Plan, Size, register
 
 
