@@ -1,4 +1,4 @@
-"""Labels, tags, relations and node labels that only dev has: counted as errors, reported, never a crash."""
+"""Labels, tags, relations, labels of spans and nodes that only dev has: counted as errors, reported, never a crash."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def row(words: list[str], mark: str = "") -> dict[str, str]:
         "label": f"{mark}yes" if "cat" in words else f"{mark}no",
         "tags": " ".join(f"B-{mark}N" if word in ("cat", "dog") else "O" for word in words),
         "tree": f"0:root 1:{mark}dep 1:{mark}dep 3:{mark}dep",
+        "constituents": f"({mark}S ({mark}X {a} {b}) (Y {c} {d}))",
         "nodes": f"({mark}1 ({mark}0 ({mark}0 {a}) (1 {b})) ({mark}1 (1 {c}) ({mark}0 {d})))",
     }
 
@@ -60,6 +61,7 @@ CASES: dict[str, tuple[str, dict[str, Any], Any, Any]] = {
     "tags, a chain": ("tags", TEXT, GRU, {"type": "crf", "constraints": "bio"}),
     "tree": ("tree", TEXT, GRU, {"type": "tree", "size": 8, "relation_size": 8}),
     "tree, crossing": ("tree", TEXT, GRU, {"type": "tree", "structure": "spanning", "size": 8}),
+    "constituents": ("constituents", TEXT, GRU, {"type": "constituents", "size": 8}),
     "candidate": ("reply", TEXT, GRU, {"type": "retrieval"}),
     "brackets": ("nodes", {"trees": {"type": "brackets", "field": "nodes"}}, TREE, {"type": "nodes"}),
 }  # fmt: skip
@@ -68,6 +70,7 @@ COUNTED = {  # over the three rows with new classes
     "reply": "3 of 8 rows have a reply that is not among the candidates (newyes)",
     "tags": f"{ODD_TAGS} of 32 words have a tag that training never saw (B-newN)",
     "tree": "9 of 32 words have a relation that training never saw (newdep)",
+    "constituents": "6 of 56 constituents have labels that training never saw (newS, newX)",
     "nodes": "15 of 56 nodes have labels that training never saw (new0, new1)",
 }
 WHOLE_ROWS = ("label", "label, weighted", "label, facts", "tags, a chain")
@@ -77,7 +80,8 @@ TYPES = {"nodes": "brackets", "reply": "candidate"}
 
 def trained(case: str, dev: list[dict[str, str]], run: Path) -> Model:
     output, inputs, encoder, decoder = CASES[case]
-    asked = {"of": "text"} if output in ("tags", "tree") else {"field": "label"} if output == "reply" else {}
+    over_text = output in ("tags", "tree", "constituents")
+    asked = {"of": "text"} if over_text else {"field": "label"} if output == "reply" else {}
     spec = {
         "inputs": inputs,
         "outputs": {output: {"type": TYPES.get(output, output), **asked}},

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from regard.data import Dataset
+from regard.data import Dataset, Row
 from regard.describe.six_answers import answers
 from regard.errors import MissingExtra, RegardError
 from regard.model import AnyModel, build
@@ -38,13 +38,13 @@ def effects(document: Document) -> Iterator[tuple[str, Any]]:
     try:
         spec = Spec.parse(copy.deepcopy(document))
         columns = make_columns(spec)
-        fit_columns(columns, spec, rows)
+        fit_columns(columns, spec, lambda: _rows(spec))
     except RegardError as error:
         assert error.where, f"refused without a place: {error}"
         raise Refused(str(error)) from error
     yield "spec", None
     try:
-        dataset = Dataset.build(rows(), columns.values(), on_bad="skip")
+        dataset = Dataset.build(_rows(spec), columns.values(), on_bad="skip")
     except RegardError as error:  # no rows left
         yield "rows", str(error)
         return
@@ -64,6 +64,18 @@ def effects(document: Document) -> Iterator[tuple[str, Any]]:
     if spec.inputs:
         yield from _answered(model, dataset)
     yield "first weights", {name: (tuple(tensor.shape), _digest(tensor)) for name, tensor in begun.items()}
+
+
+def _rows(spec: Spec) -> tuple[Row, ...]:
+    """The usual rows; for outputs that rows may lack, also one without them."""
+    lacking = {
+        one.field or name for name, one in spec.outputs.items() if "optional" in type(one).model_fields
+    }
+    if not lacking:
+        return rows()
+    first = rows()[0]
+    rest = {name: value for name, value in first.items() if name not in lacking}
+    return (*rows(), Row(rest, file="rows", line=len(rows()) + 1))
 
 
 def _set_weights(network: torch.nn.Module, seed: int = 0) -> None:
