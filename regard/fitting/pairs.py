@@ -209,7 +209,7 @@ def _output(targets: Sequence[str], chosen: Chosen, wishes: Mapping[str, Any], p
     elif known:
         column = {**of_type(known["type"], first), **known}
     elif chosen.target in chosen.lists:
-        example = " ".join(readable(targets[0]).split())
+        example = next((one for target in targets if (one := " ".join(readable(target).split()))), "")
         raise lists_refused(chosen.target, example, path, of_targets=True)
     elif chosen.target in chosen.numbers:
         column = series_or_symbols(targets)

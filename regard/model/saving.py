@@ -194,10 +194,19 @@ def _pretrained(records: Mapping[str, Any]) -> list[str]:
     lines = []
     for place, one in records.items():
         if "model" in one:
-            lines.append(_plain(f"- {place} starts from {one['model']}; its license: {one['license']}"))
+            lines.append(
+                _plain(f"- {place} starts from {_name(one['model'])}; its license: {one['license']}")
+            )
         else:
-            lines.append(_plain(f"- {place} starts from the vectors of {one['file']}, {one['digest']}"))
+            lines.append(
+                _plain(f"- {place} starts from the vectors of {_name(one['file'])}, {one['digest']}")
+            )
     return ["## Pretrained parts", "", *lines, ""] if lines else []
+
+
+def _name(file: str) -> str:
+    """The name of a file or folder without its place on this machine; `hf:owner/name` as it is."""
+    return file if file.startswith("hf:") else file.rstrip("/").rpartition("/")[2]
 
 
 def _data(splits: Mapping[str, Any]) -> list[str]:

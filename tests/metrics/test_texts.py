@@ -151,6 +151,7 @@ def test_names_lead_to_metrics_with_their_direction() -> None:
         "bits_per_character",
         "nats_per_character",
         "absolute_error",
+        "rank_error",
         "rmse",
         "tour_length",
         "malformed",

