@@ -90,7 +90,7 @@ SPECS: dict[str, Document] = {
         "look": "source",
     },
     "sorted-plain": {"inputs": ["source"], "outputs": ["topics"]},
-    "found": {"inputs": ["source", "question"], "outputs": ["part"]},
+    "found": {"inputs": ["source", "other", "question"], "outputs": ["part"]},
     "found-alone": {"inputs": ["source"], "outputs": ["part"]},
     "graded": {"inputs": ["source", "question"], "outputs": ["grade"], "look": "source"},
     "weighted": {"inputs": ["source"], "outputs": ["topic", "value"], "truth": ["share"]},
@@ -361,7 +361,11 @@ def _candidates(kind: str, name: str) -> Iterator[Context]:
                 yield Context(spec, made, ("encoder", at))
         elif kind == "decoder":
             if COLUMNS[first_output]["type"] in part(kind, name).writes:
-                yield Context(spec, document(spec, decoder=name), ("decoder", first_output))
+                made = document(spec, decoder=name)
+                yield Context(spec, made, ("decoder", first_output))
+                if len(wanted["inputs"]) > 1 and not accepted(made):  # it may read one input alone
+                    one = Context(spec, made, ("decoder", first_output))
+                    yield one.changed({"over": [first_input]}, f"over: {first_input}")
         elif kind in ("cell", "network", "composer"):
             made, field = document(spec), "compose" if kind == "composer" else kind
             owner = made["encoder"][first_input]

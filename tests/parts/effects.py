@@ -16,6 +16,7 @@ import torch
 from regard.data import Dataset, Row
 from regard.describe.six_answers import answers
 from regard.errors import MissingExtra, RegardError
+from regard.evaluation.settling import settle
 from regard.model import AnyModel, build
 from regard.model.building import fit_columns, make_columns
 from regard.spec import Spec
@@ -27,6 +28,9 @@ STEPS = 3
 
 SEEDS = 6
 """Number of random weights with which answers are compared, because two ways to decode often agree."""
+
+STEPWISE_SEEDS = 3
+"""The same for outputs written step by step, which take longer."""
 
 
 class Refused(Exception):
@@ -142,21 +146,22 @@ def _lists(arrays: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def _answered(model: AnyModel, dataset: Dataset) -> Iterator[tuple[str, Any]]:
-    batch = dataset.batch(range(len(dataset)))
     stepwise = any(decoder.stepwise for decoder in model.network.decoders.values())
-    for seed, name in itertools.product(range(1 if stepwise else SEEDS), model.spec.outputs):
+    seeds = range(STEPWISE_SEEDS if stepwise else SEEDS)
+    for seed, name in itertools.product(seeds, model.spec.outputs):
         _set_weights(model.network, seed)
-        found = model.answer(batch, output=name)
-        yield (
-            f"answers {name}",
-            [
-                (
-                    str(one.value),
-                    f"{one.score:.4g}",
-                    None
-                    if one.trace is None
-                    else _lists(one.trace.attention) | _lists(one.trace.truth, "truth of "),
-                )
-                for one in found
-            ],
+        yield f"answers {name}", _answers(model, dataset, name)
+    if settle(model, dataset):
+        for name in model.spec.outputs:
+            yield f"answers {name} after choices on dev", _answers(model, dataset, name)
+
+
+def _answers(model: AnyModel, dataset: Dataset, output: str) -> list[Any]:
+    return [
+        (
+            str(one.value),
+            f"{one.score:.4g}",
+            None if one.trace is None else _lists(one.trace.attention) | _lists(one.trace.truth, "truth of "),
         )
+        for one in model.answer(dataset.batch(range(len(dataset))), output=output)
+    ]

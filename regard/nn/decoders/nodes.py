@@ -52,6 +52,12 @@ class NodesDecoder(TagsDecoder):
                 "over",
                 fix="Leave over out.",
             )
+        if options.constraints != "none":
+            mistakes.add(
+                "constraints has no effect: schemes of spans are about the words of a text, not about nodes.",
+                "constraints",
+                fix="Leave constraints out.",
+            )
         encoder = plan.encoder.get(of) if of else None
         if encoder is not None and getattr(encoder, "structure", None) != "given":
             mistakes.add(

@@ -64,6 +64,7 @@ class TwoTextsDecoder(Decoder):
         if len(sources) != 2:
             raise RegardError(
                 f"Two texts are compared; the sources are {', '.join(sources) or 'none'}.",
+                where="decoder.over",
                 fix="Name two inputs:  over: [premise, hypothesis].",
             )
         self.names = tuple(sources)
@@ -71,6 +72,7 @@ class TwoTextsDecoder(Decoder):
         if alike and width != other:
             raise RegardError(
                 f"Texts to compare need memories of one width; {self.names[0]} has {width}, {self.names[1]} {other}.",
+                where=f"encoder.{self.names[1]}",
                 fix=f"Share the encoder:  {self.names[1]}: {{type: shared, of: {self.names[0]}}}.",
             )
         self.register_buffer("class_weights", class_weights, persistent=False)
