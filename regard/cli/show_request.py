@@ -17,6 +17,7 @@ from regard.errors import RegardError
 from regard.evaluation import open_dataset, usual_split
 from regard.model import Model
 from regard.model.override import Override, check_reached
+from regard.reporting.terminal import printable
 from regard.trace.prediction import Prediction
 
 if TYPE_CHECKING:
@@ -72,6 +73,15 @@ class ShowRequest:
         if split != "test":
             print(f"row {self.row} of {split}; the data have no test split", file=sys.stderr)
         return replace(self, split=split)
+
+    def tell_own(self, model: Model, output: str) -> None:
+        """Print what the model writes for a row, if its true output is shown instead."""
+        if self.row is None or self.look is not None or not model.network.decoders[output].traces_given:
+            return
+        own = printable(self.by(model, output, own=True).text)
+        print(
+            f"row {self.row} of {self.split}, with its true output; the model writes: {own}", file=sys.stderr
+        )
 
     def untold(self, model: Model, output: str) -> Prediction:
         """The prediction of the model without the attention override."""

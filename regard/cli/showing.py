@@ -54,6 +54,7 @@ def show_trace(
         )
     for name in names:
         found, told = request.by(model, name), None
+        request.tell_own(model, name)
         if faithful:
             from regard.cli.faithfulness import examined_answer
 
