@@ -22,8 +22,8 @@ def test_texts_lists_and_json_name_the_same_classes() -> None:
     for value in ("c|a", " a | c|", '["a", "c"]', f"c{LISTED}a{LISTED}", column.written({"a", "c"}), "a|c|a"):
         assert column.check(value) is None and column.encode(value).tolist() == [0, 2]
         assert column.reference(value) == ["a", "c"]
-    for nothing in ("", " ", LISTED, "[]", column.written([])):
-        assert column.check(nothing) is None and column.encode(nothing).tolist() == []
+    for empty in ("", " ", LISTED, "[]", column.written([])):
+        assert column.check(empty) is None and column.encode(empty).tolist() == []
     assert column.collate([column.encode("c|a"), column.encode("")]).tolist() == [[1, 0, 1], [0, 0, 0]]
     assert column.decode([0, 2]) == "a|c" and fitted(separator=";").decode([0, 2]) == "a;c"
     numbers = MultilabelColumn("codes")

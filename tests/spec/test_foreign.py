@@ -1,4 +1,4 @@
-"""Configurations of other tools become specs that train, and what has no place in them is told."""
+"""Configurations of other tools become valid specs; what has no counterpart is listed."""
 
 from __future__ import annotations
 
