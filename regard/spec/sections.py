@@ -356,6 +356,14 @@ class SearchSpec(Section):
         parts = [part("constraint", name) for name in named if isinstance(name, str)]
         return {"method": "beam", **value} if any(one is not None and one.banked for one in parts) else value
 
+    @field_validator("constraint")
+    @classmethod
+    def _obeyable(cls, value: Any) -> Any:
+        for one in value:
+            if refused := one.part.refused(one):
+                raise ValueError(refused)
+        return value
+
     @field_serializer("constraint")
     def _with_type(self, value: Any) -> Any:
         return as_data(value, unset=True)
@@ -370,9 +378,6 @@ class SearchSpec(Section):
             )
         if refused := search.refused(self.method, self.n_best):
             raise ValueError(refused)
-        for one in self.constraint:
-            if refused := one.part.refused(one):
-                raise ValueError(refused)
         if self.max_length is not None and self.min_length > self.max_length:
             raise ValueError(f"min_length {self.min_length} is more than max_length {self.max_length}.")
         return self
