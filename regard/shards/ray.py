@@ -77,10 +77,8 @@ def on_ray(job: ShardJob, left: Sequence[FileWork], workers: int) -> Iterator[Ev
             for row in answers.iter_rows():
                 event: Event = pickle.loads(row["event"])
                 yield event
-        except RegardError:
-            raise
         except ray.exceptions.RayError as error:
-            raise _of_worker(error) from None
+            raise _of_worker(error, ray.exceptions.RayError) from None
 
 
 def _read(batch: dict[str, Any], known: Any) -> Iterator[dict[str, Any]]:
@@ -148,11 +146,14 @@ def _silence() -> Iterator[None]:
         os.close(nothing)
 
 
-def _of_worker(error: BaseException) -> RegardError:
-    """The error of a worker: ours as it is, any other in one line."""
+def _of_worker(error: BaseException, wrapper: type[BaseException]) -> RegardError:
+    """The error of a worker: ours as it is, any other in one line.
+
+    Ray's wrapper of an error is also of the error's class, and its text is the whole traceback.
+    """
     found: BaseException | None = error
     while found is not None:
-        if isinstance(found, RegardError):
+        if isinstance(found, RegardError) and not isinstance(found, wrapper):
             return found
         found = getattr(found, "cause", None) or found.__cause__
     line = (str(error).strip().splitlines() or [type(error).__name__])[-1]

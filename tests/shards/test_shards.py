@@ -1,6 +1,6 @@
 """Many rows in shards: the answers of `regard predict`, in order, resumed, with bad rows in their places.
 
-bench/shards.py kills a process, and runs the engine on Ray.
+bench/shards.py kills a process, and times the engine on Ray.
 """
 
 from __future__ import annotations
@@ -168,6 +168,23 @@ def test_what_is_finished_is_not_computed_again(run: str, tmp_path: Path, inputs
     assert computed == [1] and merged(tmp_path / "out") == merged(tmp_path / "whole")
     computed.clear()
     assert done(run, tmp_path, engine=watching).before == 25 and computed == []
+
+
+@pytest.mark.thorough
+def test_two_workers_of_ray_answer_and_fail_as_one_process(
+    run: str, tmp_path: Path, inputs: list[str]
+) -> None:
+    pytest.importorskip("ray", reason="needs pip install 'regard[ray]'")
+    done(run, tmp_path, "plain")
+    done(run, tmp_path, "ray", engine="ray", workers=2)
+    assert merged(tmp_path / "ray") == merged(tmp_path / "plain")
+    (tmp_path / "bad.parquet").write_text("no table")
+    told = []
+    for engine in ("plain", "ray"):
+        with pytest.raises(RegardError) as raised:
+            done(run, tmp_path, f"bad-{engine}", files=[str(tmp_path / "bad.parquet")], engine=engine)
+        told.append(str(raised.value))
+    assert told[0] == told[1] and "not a readable Parquet file" in told[0] and "\n" not in told[0]
 
 
 def test_another_job_is_refused(run: str, tmp_path: Path, inputs: list[str]) -> None:
