@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import torch
@@ -46,6 +46,9 @@ class Spelling:
     words: Tensor
     counts: Tensor | None = None
 
+    def select(self, rows: Tensor) -> Spelling:
+        return replace(self, words=self.words.index_select(0, rows))
+
     def to(self, device: torch.device | str) -> Spelling:
         counts = self.lengths if self.lengths.device.type == "cpu" else self.counts
         parts = (self.characters, self.lengths, self.words)
@@ -64,6 +67,9 @@ class Verbatim:
 
     keys: Tensor
     pieces: tuple[tuple[str, ...], ...]
+
+    def select(self, rows: Tensor) -> Verbatim:
+        return Verbatim(self.keys.index_select(0, rows), tuple(self.pieces[row] for row in rows.tolist()))
 
     def to(self, device: torch.device | str) -> Verbatim:
         return Verbatim(moved(self.keys, device), self.pieces)
@@ -146,6 +152,16 @@ class Tokens:
     def mask(self) -> Tensor:
         """(B, T) bool, True where there is a token."""
         return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
+
+    def select(self, rows: Tensor) -> Tokens:
+        """Some rows, (B') int64, without `cut`, which only inputs have."""
+        return Tokens(
+            self.ids.index_select(0, rows),
+            self.lengths.index_select(0, rows),
+            None if self.counts is None else self.counts.index_select(0, rows.to(self.counts.device)),
+            None if self.spelling is None else self.spelling.select(rows),
+            None if self.verbatim is None else self.verbatim.select(rows),
+        )
 
     def to(self, device: torch.device | str) -> Tokens:
         counts = self.lengths if self.lengths.device.type == "cpu" else self.counts
@@ -244,6 +260,9 @@ class Trees:
         """(B, N) bool, True where there is a word."""
         return torch.arange(self.heads.shape[1], device=self.heads.device) < self.lengths[:, None]
 
+    def select(self, rows: Tensor) -> Trees:
+        return Trees(*(part.index_select(0, rows) for part in (self.heads, self.relations, self.lengths)))
+
     def to(self, device: torch.device | str) -> Trees:
         return Trees(
             moved(self.heads, device),
@@ -269,6 +288,9 @@ class SpanLabels:
     def mask(self) -> Tensor:
         """(B, N) bool, True where there is a word."""
         return torch.arange(self.labels.shape[1], device=self.labels.device) < self.lengths[:, None]
+
+    def select(self, rows: Tensor) -> SpanLabels:
+        return SpanLabels(self.labels.index_select(0, rows), self.lengths.index_select(0, rows))
 
     def to(self, device: torch.device | str) -> SpanLabels:
         return SpanLabels(moved(self.labels, device), moved(self.lengths, device))
@@ -318,6 +340,11 @@ class Forest:
         """(B, N) bool, True where there is a node."""
         return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
 
+    def select(self, rows: Tensor) -> Forest:
+        parts = (self.ids, self.parents, self.labels, self.heights, self.lengths)
+        host = None if self.host is None else self.host.select(rows.to(self.host.ids.device))
+        return Forest(*(part.index_select(0, rows) for part in parts), host)
+
     def to(self, device: torch.device | str) -> Forest:
         host = self if self.lengths.device.type == "cpu" else self.host
         parts = (self.ids, self.parents, self.labels, self.heights, self.lengths)
@@ -362,6 +389,11 @@ class Batch:
             for name, value in self.columns.items()
         }
         return Batch(columns, self.rows, self.cost, self.idle, self.texts)
+
+
+def select_rows(value: Any, rows: Tensor) -> Any:
+    """Some rows, (B') int64, of a collated column."""
+    return value.index_select(0, rows) if isinstance(value, Tensor) else value.select(rows)
 
 
 def in_order(found: Iterable[tuple[Sequence[int], Sequence[Value]]]) -> list[Value]:

@@ -66,6 +66,10 @@ class Series:
         """(B, T) bool, True where there is a vector."""
         return torch.arange(self.values.shape[1], device=self.values.device) < self.lengths[:, None]
 
+    def select(self, rows: Tensor) -> Series:
+        counts = None if self.counts is None else self.counts.index_select(0, rows.to(self.counts.device))
+        return Series(self.values.index_select(0, rows), self.lengths.index_select(0, rows), counts)
+
     def to(self, device: torch.device | str) -> Series:
         counts = self.lengths if self.lengths.device.type == "cpu" else self.counts
         values, lengths = (moved(part, device) for part in (self.values, self.lengths))

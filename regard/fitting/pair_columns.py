@@ -40,6 +40,7 @@ SEPARATORS = (";", "|", ",", "/", "+", "&")
 MOST_PARTS = 4.0
 """Maximum average number of parts of a value that names several classes; more are a sequence."""
 STRANGE = {"\ufeff": "a byte order mark (U+FEFF)", "\0": "NUL (U+0000)"}
+_SHARES = re.compile(r"\S+:\d*\.?\d+(\s+\S+:\d*\.?\d+)*")
 _ATTACHED = re.compile(r""".*\w['’")\]]*[.,;:!?…]['’")\]]*|[(\["“„«]\w.*|.*\w[)\]"”“»]""")
 
 
@@ -200,12 +201,22 @@ def _which(
     )
 
 
-def first_rows(path: str, format: Any, fields: Sequence[str]) -> tuple[list[Row], FileRows]:
-    """The first rows with both sides, and their reader."""
+def first_rows(
+    path: str, format: Any, fields: Sequence[str], *, empty: bool = False
+) -> tuple[list[Row], FileRows]:
+    """The first rows with both sides, and their reader.
+
+    empty   whether the last field, the target, may be empty or absent
+    """
     opened = read_rows(path, fields=list(fields), format=format, bad_rows="skip")
     assert isinstance(opened, FileRows)
     rows = list(islice(opened, SAMPLE))
-    whole = [row for row in rows if all(row.get(field, "").strip() for field in fields)]
+    needed = fields[:-1] if empty else fields
+    whole = [
+        Row({fields[-1]: "", **row}, file=row.file, line=row.line)
+        for row in rows
+        if all(row.get(field, "").strip() for field in needed)
+    ]
     if len(whole) < FEWEST:
         lacking = next((field for field in fields if rows and not any(_has(rows, field))), None)
         if lacking is not None:
@@ -215,16 +226,31 @@ def first_rows(path: str, format: Any, fields: Sequence[str]) -> tuple[list[Row]
             )
         for _ in read_rows(path, fields=list(fields), format=format):
             pass  # raises an error for the first bad row, with its line and the reason
-        raise RegardError(
-            f"the file has {len(whole)} complete rows; `train FILE` needs at least {FEWEST}.",
-            where=path,
-            fix=Message(
-                "Each line holds a source and a target, with a tab, comma, semicolon or pipe between them; `",
-                Together(Option(SOURCE, NAME), Option(TARGET, NAME)),
-                "` choose among more columns.",
-            ),
-        )
+        raise _too_few(rows, whole, fields, path)
     return whole, opened
+
+
+def _too_few(rows: Sequence[Row], whole: Sequence[Row], fields: Sequence[str], path: str) -> RegardError:
+    """The error for a file with fewer complete rows than are needed."""
+    count = f"{len(whole)} complete row{'' if len(whole) == 1 else 's'}"
+    without = sum(
+        all(row.get(field, "").strip() for field in fields[:-1]) and not row.get(fields[-1], "").strip()
+        for row in rows
+    )
+    if without:
+        also = f" and {without} without a value of {fields[-1]!r}"
+        none = Setting(f"outputs.{TARGET}.type", "multilabel")
+        fix = Message("If an empty value means that a row has no label:  ", none)
+    else:
+        also = ""
+        fix = Message(
+            "Each line holds a source and a target, with a tab, comma, semicolon or pipe between them; `",
+            Together(Option(SOURCE, NAME), Option(TARGET, NAME)),
+            "` choose among more columns.",
+        )
+    return RegardError(
+        f"the file has {count}{also}; `train FILE` needs at least {FEWEST}.", where=path, fix=fix
+    )
 
 
 def _has(rows: Sequence[Row], field: str) -> list[bool]:
@@ -263,6 +289,8 @@ def target_column(values: Sequence[str], unit: str = "") -> dict[str, Any]:
     reader = NumberColumn("target", decimal="comma" if commas else "point") if digits else None
     numbers = reader is not None and all(reader.check_value(value) is None for value in values)
     whole = all(value.strip().lstrip("+-").isdecimal() for value in values)
+    if are_shares(values):
+        return {"type": "soft-label"}
     if not numbers and (sign := separator_of(values)):
         return {"type": "multilabel", **({} if sign == "|" else {"separator": sign})}
     if _is_label(values) and (whole or not numbers):
@@ -342,6 +370,16 @@ def separator_of(values: Sequence[str]) -> str:
         if several and _are_classes(parts, several, len(values), shortest):
             return sign
     return ""
+
+
+def are_shares(values: Sequence[str]) -> bool:
+    """Whether the values are distributions over a few classes: `pos:0.7 neg:0.3`."""
+    if not all(map(_SHARES.fullmatch, values)):
+        return False
+    pairs = [one.rpartition(":") for value in values for one in value.split()]
+    sums = [sum(float(one.rpartition(":")[2]) for one in value.split()) for value in values]
+    few = len({name for name, _, _ in pairs}) <= 100
+    return few and any(" " in value for value in values) and all(abs(one - 1) < 0.02 for one in sums)
 
 
 def _are_classes(

@@ -122,9 +122,12 @@ def infer(
     data = read_data({"data": {"train": path}}, changes)
     format = recognized(path, PAIR) if data.format is None else None
     chosen = choose_columns(path, data.format or format, source, target)
-    rows, read = first_rows(path, data.format or format, chosen.fields)
-    targets = [row[chosen.target] for row in rows]
     wishes = _wishes(changes)
+    wanted = wishes.get(TARGET, {})
+    column = part("column", str(wanted.get("type")))
+    empty = bool(wanted.get("optional")) or (column is not None and column.may_be_empty)
+    rows, read = first_rows(path, data.format or format, chosen.fields, empty=empty)
+    targets = [row[chosen.target] for row in rows if row[chosen.target].strip()]
     inputs = {name: _input(name, field, rows, chosen, wishes) for name, field in chosen.inputs.items()}
     output = _output(targets, chosen, wishes, path)
     if "of" in output:  # it refers to the words as they stand

@@ -42,7 +42,7 @@ class Accuracy(Exact):
         if not getattr(column, "counts", None):
             return None
         commonest = column.classes[column.counts.index(max(column.counts))]
-        truth = [inference.raw(row)[column.name].strip() for row in range(len(inference))]
+        truth = [column.reference(inference.raw(row)[column.name]) for row in range(len(inference))]
         return majority(truth, training=[commonest])
 
 

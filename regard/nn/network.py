@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from regard.data.batch import Batch, Evidence, Tokens
+from regard.data.batch import Batch, Evidence, Tokens, select_rows
 from regard.data.media import Places
 from regard.nn.decoders import Distilled
 from regard.nn.loss import Loss
@@ -143,7 +143,7 @@ class Network(nn.Module):
             column = self.of_rows.get(name)
             if column is not None and column in batch:
                 loss = weighted_loss(
-                    decoder.loss, self.memories(name, encoded), batch[name], batch[column], truth
+                    decoder.loss, self.memories(name, encoded), batch[name], batch[column], **given
                 )
             else:
                 loss = decoder.loss(self.memories(name, encoded), batch[name], **given)
@@ -187,7 +187,7 @@ class Network(nn.Module):
         if column is None or column not in batch:
             return decoder.count(batch[name])  # type: ignore[no-any-return]
         weights, target = batch[column], batch[name]
-        counts = [weight * decoder.count(target[rows]) for weight, rows in groups(weights)]
+        counts = [weight * decoder.count(select_rows(target, rows)) for weight, rows in groups(weights)]
         return torch.stack([weights.new_zeros(()), *counts]).sum()
 
     def penalty(self) -> Tensor | None:

@@ -151,6 +151,9 @@ def _row(number: int) -> dict[str, str]:
         "topics": ("b|a", "", '["c"]', "a", "c | b|a", "b")[number],
         "reasons": ("a:1 b:0", "", "c:2", "a:0 a:3", "b:4 c:1", "")[number],
         "part": ("1-2", "0", "2 4", "3-6", "1", "0-5")[number],
+        "votes": ("yes:0.5 no:0.5", "no", "no:3 maybe:1", "yes:1", "maybe:0.2 yes:0.8", "no:0.9 yes:0.1")[
+            number
+        ],
         "grade": ("2", "10", "1", "2", "10", "2")[number],
         "share": ("1", "0.5", "0", "2", "1", "0.5")[number],
         "value": ("1.5", "-2", "0.25", "12345.678", "3e-2", "7")[number],

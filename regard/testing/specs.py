@@ -26,6 +26,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "reasons": {"type": "label_words"},
     "part": {"type": "span", "of": "source"},
     "grade": {"type": "ordinal"},
+    "votes": {"type": "soft-label"},
     "share": {"type": "weight"},
     "value": {"type": "number"},
     "tags": {"type": "tags", "of": "source"},
@@ -93,6 +94,7 @@ SPECS: dict[str, Document] = {
     "found": {"inputs": ["source", "other", "question"], "outputs": ["part"]},
     "found-alone": {"inputs": ["source"], "outputs": ["part"]},
     "graded": {"inputs": ["source", "question"], "outputs": ["grade"], "look": "source"},
+    "voted": {"inputs": ["source", "question"], "outputs": ["votes"], "look": "source"},
     "weighted": {"inputs": ["source"], "outputs": ["topic", "value"], "truth": ["share"]},
     "asked": {"inputs": ["source", "question"], "outputs": ["topic"], "look": "source"},
     "pointed": {"inputs": ["image"], "outputs": ["topic"], "truth": ["places", "elsewhere"], "look": "image"},
@@ -197,6 +199,7 @@ TOGETHER: dict[str, list[dict[str, Any]]] = {
     "audio.augment": [{"time_masks": 2, "frequency_masks": 2}],
     "label": [{"hidden": 4}, {"hidden": 4, "combine": "gated"}],
     "ordinal": [{"hidden": 4}, {"hidden": 4, "combine": "gated"}],
+    "soft-label": [{"hidden": 4}, {"hidden": 4, "combine": "gated"}],
     "number": [{"hidden": 4}, {"hidden": 4, "combine": "gated"}],
     "memory-network": [
         {"attention": {"select": "facts"}},

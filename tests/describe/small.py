@@ -135,6 +135,9 @@ def one_row(spec: Spec, columns: dict[str, Any]) -> Batch:
             found[name] = small_forest(column)
         elif part.type in ("label", "candidate", "ordinal"):
             found[name] = torch.tensor([2])
+        elif part.type == "soft-label":
+            found[name] = torch.rand(1, column.size).double()
+            found[name] /= found[name].sum()
         elif part.type == "multilabel":
             found[name] = torch.randint(0, 2, (1, column.size)).double()
         elif part.type == "span":

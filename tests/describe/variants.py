@@ -144,6 +144,8 @@ document-class encoder.attention={"select":"sigmoid"} encoder.sentences={"bidire
 document-class-hierarchical encoder.words.bidirectional=false encoder.words.cell=lstm
 document-class-hierarchical encoder.words={"cell":null,"embedding":5} encoder.sentences.cell=lstm
 stars decoder={"type":"ordinal","hidden":6,"attention":{"score":"additive"}}
+stars outputs={"stars":{"type":"soft-label"}} decoder={"type":"soft-label","attention":{"score":"additive"}}
+    metrics=["accuracy"] training.metric=accuracy
 sentiment outputs={"span":{"type":"span"}} decoder={"type":"span","score":"additive","longest":2}
     metrics=["exact"] training.metric=exact
 spans decoder={"type":"span","score":{"type":"additive","bias":true},"longest":9}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
+from regard import Spec
 from regard.data import Row
 from regard.errors import RegardError
 from regard.metrics import output_metric
@@ -64,6 +67,84 @@ def test_rows_without_a_class_train_the_other_output_and_are_not_measured() -> N
     assert scores["topic.accuracy"].n == 7 and scores["letters.micro_f1"].n == 12
 
 
-def test_texts_cannot_be_weighted() -> None:
-    with pytest.raises(RegardError, match="a recurrent decoder cannot weight rows"):
-        spec(truth={"share": {"type": "weight"}})
+TAGS = {"outputs": {"tags": {"type": "tags", "of": "source"}}, "attention": None}
+WRITERS: dict[str, dict[str, Any]] = {
+    "recurrent": {},
+    "guided": {"truth": {"share": {"type": "weight"}, "alignment": {"type": "alignment", "of": ["source", "target"]}},
+               "attention": {"score": "additive", "guide": 0.5}},
+    "copying": {"outputs": {"target": {"type": "text", "unit": "char", "field": "source"}},
+                "decoder": {"size": 10, "embedding": 6, "copy": {}}},
+    "transformer": {"decoder": {"type": "transformer", "size": 8, "heads": 2, "layers": 1}, "attention": None},
+    "feed-forward": {"decoder": {"type": "feed-forward", "size": 8, "embedding": 6}},
+    "ctc": {"decoder": {"type": "ctc", "upsample": 2}, "attention": None},
+    "tags": {**TAGS, "decoder": {"type": "tags"}},
+    "crf": {**TAGS, "decoder": {"type": "crf"}},
+    "tree": {"inputs": {"source": {"type": "text", "unit": "word"}},
+             "outputs": {"heads": {"type": "tree", "of": "source"}}, "attention": None, "decoder": {"type": "tree"}},
+    "constituents": {"inputs": {"source": {"type": "text", "unit": "word"}},
+                     "outputs": {"phrases": {"type": "constituents", "of": "source"}}, "attention": None,
+                     "decoder": {"type": "constituents"}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("decoder", WRITERS)
+def test_the_loss_of_sequences_and_trees_is_the_weighted_sum_of_rows_alone(decoder: str) -> None:
+    some = data()
+    if decoder in ("tree", "constituents"):
+        some = [sentence(row) for row in some]
+    described = spec(**{"truth": {"share": {"type": "weight"}}, **WRITERS[decoder]})
+    model = build(described, some)
+    (batch,) = model.batches(some, batch_rows=12, shuffle=False).epoch(0)
+    (name,) = described.outputs
+    found, counts = model.network(batch)[name], model.network.counts(batch)
+    total, count = 0.0, 0.0
+    for row in some:
+        (single,) = model.batches([Row({**row, "share": "1"})], shuffle=False).epoch(0)
+        alone = model.network(single)[name]
+        total = total + float(row["share"]) * alone.total
+        count = count + float(row["share"]) * alone.count
+    torch.testing.assert_close(found.total, total, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(found.count.float(), count)
+    torch.testing.assert_close(counts[name].float(), count)
+    found.total.backward()
+
+
+def sentence(row: Row) -> Row:
+    """A sentence of the row's letters; each depends on the one before, and all but the first are one phrase."""
+    words = list(row["source"])
+    heads = " ".join(f"{place}:dep" for place in range(len(words)))
+    phrases = f"(S {words[0]} (X {' '.join(words[1:])}))"
+    return Row({"source": " ".join(words), "heads": heads, "phrases": phrases, "share": row["share"]})
+
+
+def test_distilled_distributions_are_divided_among_the_weights() -> None:
+    from regard.nn.decoders.output import Distilled
+    from regard.nn.row_weights import weighted_loss
+
+    some = data()
+    model = build(spec(), some)
+    (batch,) = model.batches(some, batch_rows=12, shuffle=False).epoch(0)
+    decoder: Any = model.network.decoders["target"]
+    memories = model.network.memories("target", model.network.encode(batch))
+    taught = Distilled(decoder.distribution(memories, batch["target"]).flip(1), 0.7)
+    whole = decoder.loss(memories, batch["target"], distilled=taught)
+    twice = weighted_loss(decoder.loss, memories, batch["target"], torch.full((12,), 2.0), distilled=taught)
+    torch.testing.assert_close(twice.total, 2 * whole.total)
+    halves = [
+        weighted_loss(
+            decoder.loss, memories, batch["target"], (torch.arange(12) % 2 == part).float(), distilled=taught
+        )
+        for part in (0, 1)
+    ]
+    torch.testing.assert_close(halves[0].total + halves[1].total, whole.total)
+
+
+def test_a_running_text_has_no_rows_to_weight() -> None:
+    with pytest.raises(RegardError, match="is one running text, which has no rows to weight"):
+        Spec.parse(
+            {
+                "outputs": {"text": {"type": "stream", "unit": "char"}},
+                "truth": {"share": {"type": "weight"}},
+                "decoder": {"type": "language"},
+            }
+        )

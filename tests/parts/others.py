@@ -31,6 +31,7 @@ GIVEN: dict[str, list[Any]] = {
     "label.classes": [["no", "maybe", "yes"], ["yes", "no"]],
     "multilabel.classes": [["c", "b", "a"], ["a", "b"]],
     "multilabel.separator": [","],
+    "soft-label.classes": [["yes", "no", "maybe"], ["yes", "no"]],
     "ordinal.classes": [["10", "2", "1"], ["1", "2"]],
     "label_words.of": [["question", "topics"]],
     "span.of": ["question"],

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from regard.data.columns.points import PointsColumn
     from regard.data.columns.restore import column_from_state
     from regard.data.columns.series import SeriesColumn
+    from regard.data.columns.soft_label import SoftLabelColumn
     from regard.data.columns.span import SpanColumn
     from regard.data.columns.spelled import SpelledTextColumn
     from regard.data.columns.story import StoryColumn
@@ -67,6 +68,7 @@ __all__ = [
     "PointersColumn",
     "PointsColumn",
     "SeriesColumn",
+    "SoftLabelColumn",
     "SoundVariation",
     "SpanColumn",
     "SpelledTextColumn",

@@ -116,6 +116,8 @@ class Column(ABC):
     """Whether its fitted `units` number rows of weights."""
     may_lack: bool = False
     """Whether rows may lack a value: they are left out of its loss and of its metrics."""
+    may_be_empty: ClassVar[bool] = False
+    """Whether an empty value says something: that a row has none of the classes."""
     shows_pieces: ClassVar[bool] = False
     """Whether a value names positions of the column it is `of`, and is shown as the pieces there (`shown`)."""
     usual: ClassVar[tuple[str, ...]] = ()

@@ -93,13 +93,16 @@ class LabelColumn(ClassedColumn):
         return [] if known else [value.strip()]
 
     def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
-        """The number of rows with a class that the training data lack."""
+        """The number of rows with a class that the training data lack, and of rows without a class."""
         counts: Counter[str] = Counter()
-        total = 0
+        total = lacking = 0
         for text, _ in rows:
             total += 1
+            lacking += not text.strip()
             counts.update(self.unseen(text))
-        return unseen_remark(counts, f"{total:,} rows", "class", "classes")
+        unseen = unseen_remark(counts, f"{total:,} rows", "class", "classes")
+        without = lacking_remark(lacking, total) if self.may_lack else None
+        return "; ".join(one for one in (without, unseen) if one) or None
 
     def decode(self, ids: Sequence[int] | int) -> str:
         """The class with this number, or with the only number of a sequence."""
@@ -128,6 +131,14 @@ def unseen_remark(counts: Counter[str], of: str, one: str, several: str) -> str 
         f"{found:,} of {of} {verb} {kinds} that training never saw ({shown}): counted as errors, "
         "left out of the loss"
     )
+
+
+def lacking_remark(lacking: int, total: int) -> str | None:
+    """3 of 100 rows have no class: left out of its loss and of its metrics."""
+    if not lacking:
+        return None
+    verb = "has" if lacking == 1 else "have"
+    return f"{lacking:,} of {total:,} rows {verb} no class: left out of its loss and of its metrics"
 
 
 def unknown_class(value: str, classes: Sequence[str], kind: str) -> str:

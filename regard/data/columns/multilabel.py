@@ -47,6 +47,7 @@ class MultilabelColumn(ClassedColumn):
     classed = True
     listed = True
     has_remark = True
+    may_be_empty = True
     roles: ClassVar[tuple[str, ...]] = ("outputs",)
     usual: ClassVar[tuple[str, ...]] = ("micro_f1", "macro_f1", "exact")
     decoder = "multilabel"

@@ -46,11 +46,19 @@ class WeightColumn(Column):
             )
             return
         for output, decoder in plan.decoder.items():
-            if options.of in (None, output) and not decoder.part.weighs:
+            if options.of not in (None, output):
+                continue
+            if plan.outputs[output].part.alone:
                 mistakes.add(
-                    f"a {decoder.type} decoder cannot weight rows.",
+                    f"{output} is one running text, which has no rows to weight.",
                     "of",
-                    fix="Name an output whose decoder answers at once, such as label, or leave the column out.",
+                    fix="Leave the column out, or repeat what should count more in the text.",
+                )
+            elif not decoder.part.weighs:
+                mistakes.add(
+                    f"a {decoder.type} decoder cannot weight rows: it does not say that its loss is a sum over rows.",
+                    "of",
+                    fix="Name an output of another decoder, or leave the column out. Its author can set weighs = True.",
                 )
 
     def learn(self, values: Iterable[str]) -> None:

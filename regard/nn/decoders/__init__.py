@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from regard.nn.decoders.recurrent import RecurrentDecoder
     from regard.nn.decoders.recurrent_steps import State
     from regard.nn.decoders.retrieval import RetrievalDecoder
+    from regard.nn.decoders.soft_label import SoftLabelDecoder
     from regard.nn.decoders.span import FoundSpans, SpanDecoder
     from regard.nn.decoders.stepwise import StepwiseDecoder
     from regard.nn.decoders.tags import Tags, TagsDecoder
@@ -68,6 +69,7 @@ __all__ = [
     "PointerState",
     "RecurrentDecoder",
     "RetrievalDecoder",
+    "SoftLabelDecoder",
     "Source",
     "SpanDecoder",
     "State",

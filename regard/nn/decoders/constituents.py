@@ -69,6 +69,7 @@ class ConstituentsDecoder(PositionDecoder):
         """Features in which the first and the last word of a span are compared."""
 
     writes = ("constituents",)
+    weighs = True
 
     @classmethod
     def build(

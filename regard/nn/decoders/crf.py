@@ -67,6 +67,7 @@ class CRFDecoder(PositionDecoder):
         moved = {"crf": "type: crf alone", "class_weights": "type: tags, with class_weights"}
 
     writes = ("tags",)
+    weighs = True
 
     @classmethod
     def build(

@@ -67,6 +67,7 @@ class CTCDecoder(Decoder):
         """Number of texts in a prefix beam search; 1: the best unit of each frame."""
 
     writes = ("text",)
+    weighs = True
     from_vocabulary = True
     traces_given = True
 

@@ -82,7 +82,7 @@ class Decoder(nn.Module):
     from_vocabulary   whether it writes units of a vocabulary, among them the unknown unit: words, not positions
     small      options for some thousand rows, which `regard train FILE` chooses
     warmup     number of updates over which the learning rate should rise at first, if `regard train FILE` chooses it
-    weighs     whether its loss is a sum over rows, whose targets are tensors (B, …), so that rows can have weights
+    weighs     whether its loss is a sum over rows, whose targets `select_rows` divides, so that rows can have weights
     settles    whether it chooses something on dev after training, such as thresholds
     looks      number of looks of an answer; None: one for each output token
     reading    the attentions, by the name of the memory; None without attention

@@ -73,6 +73,7 @@ class MachineDecoder(PositionDecoder):
         """The external memory: ntm, lie or dnc, with its options; null: the cell alone."""
 
     writes = ("bits",)
+    weighs = True
 
     @classmethod
     def build(

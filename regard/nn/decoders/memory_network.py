@@ -124,6 +124,7 @@ class MemoryNetworkDecoder(Decoder):
         (Sukhbaatar 2015). Only other answers ("yes") have vectors of their own."""
 
     writes = ("label",)
+    weighs = True
 
     @classmethod
     def build(

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.data.batch import Tokens
 from regard.nn.coverage import coverage_total
 from regard.nn.embedding import Embedding, is_fixed, width_of
 from regard.nn.encoders import owner_of
@@ -88,6 +89,13 @@ class Distilled:
 
     probabilities: Tensor
     weight: float
+
+    def select(self, target: Tokens, rows: Tensor) -> Distilled:
+        """Those of some rows, (B') int64, of the target."""
+        width = target.ids.shape[1] + 1
+        padded = Packing.of(target.lengths + 1, width).unpack(self.probabilities)  # (B, T, V)
+        some = Packing.of(target.lengths.index_select(0, rows) + 1, width)
+        return Distilled(some.pack(padded.index_select(0, rows)), self.weight)
 
 
 @dataclass(frozen=True)

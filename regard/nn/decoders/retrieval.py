@@ -46,6 +46,7 @@ class RetrievalDecoder(GlimpsingDecoder):
         the size of their encoder."""
 
     writes = ("candidate",)
+    weighs = True
 
     @classmethod
     def build(

@@ -62,6 +62,7 @@ class StepwiseDecoder(Decoder):
     traces_given = True
     recordable_steps: ClassVar[bool] = False
     from_vocabulary = True
+    weighs = True
 
     @property
     def timeless(self) -> bool:

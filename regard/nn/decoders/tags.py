@@ -92,6 +92,7 @@ class TagsDecoder(PositionDecoder):
         moved = {"crf": "type: crf", "decode": "type: crf, with decode"}
 
     writes = ("tags",)
+    weighs = True
 
     @classmethod
     def build(

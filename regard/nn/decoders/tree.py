@@ -81,6 +81,7 @@ class TreeDecoder(PositionDecoder):
         """Features in which relations are compared."""
 
     writes = ("tree",)
+    weighs = True
 
     @classmethod
     def build(

@@ -39,6 +39,7 @@ class TwoTextsDecoder(Decoder):
         change, answers do not. Training does not use it."""
 
     writes = ("label",)
+    weighs = True
     class_weights: Tensor | None
     asking: str = ""
 

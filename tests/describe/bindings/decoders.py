@@ -30,6 +30,7 @@ from regard.nn.decoders import (
     PointerDecoder,
     RecurrentDecoder,
     RetrievalDecoder,
+    SoftLabelDecoder,
     SpanDecoder,
     TagsDecoder,
     TreeDecoder,
@@ -102,6 +103,9 @@ def of_decoder(
         return found | {f"y_{j}": target.ids[0] + 1}
     if isinstance(decoder, CRFDecoder):
         return found | of_crf(decoder, target)
+    if isinstance(decoder, SoftLabelDecoder):
+        found |= {"C": target.shape[1], "y_i": target[0]}
+        return found | of_label(decoder, given, symbols, truth)
     found["y"] = target[0] + 1
     if isinstance(decoder, MemoryRetrievalDecoder | RetrievalDecoder) and decoder.candidates is not None:
         listed = decoder.candidates
@@ -359,7 +363,7 @@ def of_multilabel(
 
 
 def of_label(
-    m: LabelDecoder | NumberDecoder | OrdinalDecoder | RetrievalDecoder,
+    m: LabelDecoder | NumberDecoder | OrdinalDecoder | RetrievalDecoder | SoftLabelDecoder,
     given: Mapping[str, Memory],
     symbols: Mapping[str, MemorySymbols],
     truth: Any,
