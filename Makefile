@@ -16,7 +16,7 @@ raise SystemExit(not any(one.name == "triton" and (not one.marker or one.marker.
 endef
 export BRINGS_TRITON
 
-.PHONY: demo test lint style zoo docs web clean
+.PHONY: demo test lint style zoo docs web release clean
 
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
@@ -52,6 +52,12 @@ docs: $(STAMP)
 # The script and the style sheet of live figures, from web/ into regard/live/static: after a change in web/src. Needs node.
 web:
 	cd web && npm ci --no-audit --no-fund && npm run check && npm run build
+
+# A release into dist/: built, checked, installed in an empty environment, where the commands of the first page run.
+# It uploads nothing; docs/releasing.md tells the rest. Options for the script: WITH="--installer uv".
+release: $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint $(VENV)/constraints.txt --editable '.[release]'
+	$(BIN)/python bench/release.py $(WITH)
 
 $(STAMP): pyproject.toml constraints.txt
 	@python=; for candidate in python3.11 python3.12 python3.13; do \

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,10 @@ from regard.zoo import names
 
 DAMAGE = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RuntimeError, OverflowError)
 """Exceptions that the reader of a damaged file may raise."""
+WRITTEN_FORMAT = re.compile(rb'\s*\{\s*"format":\s*(\d+)')
+UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+"""For each earlier format: from the content of columns.json to that of the next format. Options of parts have an
+upgrade of their own (`Options.upgrade`). No published version has had another format than 1."""
 
 
 def check_digests(folder: Path) -> None:
@@ -80,13 +85,7 @@ def _check_fit(path: Path, network: nn.Module, shapes: Mapping[str, tuple[int, .
 
 def read_columns(path: Path) -> dict[str, Column]:
     try:
-        content = read_json(path)
-        if content["format"] != FORMAT:
-            raise RegardError(
-                f"this file has format {content['format']}; this version of regard reads format {FORMAT}.",
-                where=str(path),
-                fix="Use the version of regard that card.md names.",
-            )
+        content = upgraded(read_json(path), path)
         return {name: column_from_state(state) for name, state in content["columns"].items()}
     except RegardError:
         raise
@@ -96,6 +95,38 @@ def read_columns(path: Path) -> dict[str, Column]:
             where=str(path),
             fix=reading_remedy(error, path, "Copy the folder again."),
         ) from None
+
+
+def upgraded(content: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The content of columns.json in today's format; a newer format, or one without an upgrade, is refused."""
+    while content["format"] != FORMAT:
+        found = content["format"]
+        if found not in UPGRADES:
+            raise _other_format(found, path)
+        content = {**UPGRADES[found](content), "format": found + 1}
+    return content
+
+
+def _refuse_newer(folder: Path) -> None:
+    """Refuse a folder of a newer format before its spec is read, which may have keys that are unknown here. Only the
+    beginning of columns.json is read."""
+    try:
+        with (folder / COLUMNS).open("rb") as file:
+            found = WRITTEN_FORMAT.match(file.read(64))
+    except OSError:
+        return  # reading the columns reports it
+    if found and int(found[1]) > FORMAT:
+        raise _other_format(int(found[1]), folder / COLUMNS)
+
+
+def _other_format(found: Any, path: Path) -> RegardError:
+    newer = isinstance(found, int) and found > FORMAT
+    remedy = "Run: pip install --upgrade regard" if newer else "Use the version of regard that card.md names."
+    return RegardError(
+        f"this model has format {found}; this version of regard reads formats up to {FORMAT}.",
+        where=str(path),
+        fix=remedy,
+    )
 
 
 def _how_to_make(folder: Path) -> str:
@@ -141,6 +172,7 @@ def read_spec(folder: Path, overrides: Sequence[Change] = ()) -> Spec:
                 "If its training was interrupted: ", ShellCommand("train", options={"resume": folder})
             ),
         )
+    _refuse_newer(folder)
     return load_spec(folder, overrides, to_answer=True)
 
 

@@ -167,7 +167,7 @@ def test_a_wrong_kernel_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_extra_has_a_purpose() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert set(libraries.PURPOSES) == set(project["optional-dependencies"]) - {"dev"}
+    assert set(libraries.PURPOSES) == set(project["optional-dependencies"]) - {"all", "dev", "release"}
 
 
 PLUGINS = """

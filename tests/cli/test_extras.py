@@ -23,7 +23,7 @@ from tests.documents.sections import SPEC
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-OF_DEVELOPERS = {"dev", "bench", "docs"}
+OF_DEVELOPERS = {"all", "dev", "bench", "docs", "release"}
 LOGGED = "train my.yaml -o runs/new -q --device cpu --set training.loggers=[{}]"
 
 

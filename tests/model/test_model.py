@@ -340,7 +340,7 @@ def test_broken_folders_are_told(tmp_path: Path) -> None:
     columns = tmp_path / "model" / "columns.json"
     columns.write_text(json.dumps({"format": 99, "columns": {}}), encoding="utf-8")
     save_file(load_file(weights), weights)  # as saved before there were digests
-    with pytest.raises(RegardError, match="this file has format 99"):
+    with pytest.raises(RegardError, match="this model has format 99"):
         regard.load(tmp_path / "model")
 
 

@@ -40,7 +40,7 @@ PURPOSES = {
     "bench": "comparisons in bench/",
     "docs": "the site of `make docs`",
 }
-"""What each extra is for. `dev` is for those who work on regard itself."""
+"""What each extra is for, except `all`, which brings them, and `dev` and `release`, for those who work on regard."""
 
 
 def required() -> Iterator[Finding]:
