@@ -121,7 +121,7 @@ def _refuse_newer(folder: Path) -> None:
 
 def _other_format(found: Any, path: Path) -> RegardError:
     newer = isinstance(found, int) and found > FORMAT
-    remedy = "Run: pip install --upgrade regard" if newer else "Use the version of regard that card.md names."
+    remedy = "Run: pip install -U regard" if newer else "Use the version of regard that card.md names."
     return RegardError(
         f"this model has format {found}; this version of regard reads formats up to {FORMAT}.",
         where=str(path),

@@ -61,7 +61,7 @@ def test_a_newer_folder_is_refused_before_its_spec_is_read(copied: Path, regard:
         file.write("something_new: {type: unheard}\n")
     code, _, err = regard("predict", str(copied), "a", "b")
     assert code == 2 and f"this model has format {FORMAT + 1}" in err
-    assert "pip install --upgrade regard" in " ".join(err.split())
+    assert "pip install -U regard" in " ".join(err.split())
 
 
 def test_an_older_format_is_upgraded_step_by_step(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
