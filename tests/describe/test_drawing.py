@@ -25,7 +25,7 @@ from regard.model.counting import fitted_to_nothing, parameter_counts
 from regard.spec import Spec
 from tests.describe.variants import variants
 
-pytestmark = pytest.mark.thinned(2)
+pytestmark = pytest.mark.thinned(3)
 
 SEEN = ["translation", "add", "nli-syntax", "ntm-copy", "image-qa-attention", "dialog-context", "tree-lstm"]
 SEEN += ["pointer-hull", "facts", "lm-word", "tagger-crf", "video-caption-both", "sum", "speech-location"]

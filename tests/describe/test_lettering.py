@@ -19,7 +19,7 @@ from regard.nn.packing import forced
 from regard.testing.board import Board, Family
 from tests.describe.small import made, one_row
 
-pytestmark = pytest.mark.thinned(2)
+pytestmark = pytest.mark.thinned(3)
 
 NAMES = ["enc", "dec", "attn", "init", "out", "w", "s", "q"]
 TEXTS = ("translation", "translation-no-attention", "tagger")

@@ -25,7 +25,7 @@ from regard.structures.kernels.cpu.segments import room_back_for, room_for
 
 from .conftest import SOURCE, TARGET, VOCABULARY, model, tokens
 
-pytestmark = pytest.mark.thinned(3)
+pytestmark = pytest.mark.thinned(5)
 
 TOLERANCES = [(torch.float64, 1e-10), (torch.float32, 1e-5)]
 

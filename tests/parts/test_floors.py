@@ -20,6 +20,8 @@ SYSTEMS = {
     "sum": ["data.world={type: sum, train: 16, dev: 4, test: 4, long: 4}"],
     "caption": ["data.world={type: scenes, train: 16, dev: 4, test: 4, crowded: 4}", *SMALL[2:]],
 }
+QUICK = ("translation", "parser-crf")
+"""Those that are tried without --thorough."""
 USED = """
 import contextlib, importlib, io, json, pkgutil, sys
 # an editable install would find the folder that is not here
@@ -63,12 +65,13 @@ print(json.dumps({"modules": modules, "told": told, "commands": commands}))
 
 
 @pytest.mark.parametrize("floor", ["fast", "course"])
-def test_without_a_floor_everything_else_is_whole(floor: str, tmp_path: Path) -> None:
+def test_without_a_floor_everything_else_is_whole(floor: str, tmp_path: Path, thorough: bool) -> None:
+    systems = SYSTEMS if thorough else {name: SYSTEMS[name] for name in QUICK}
     kernels = shutil.ignore_patterns("kernels-*")  # compiled for files of another path
     shutil.copytree(PACKAGE, tmp_path / "regard", ignore=kernels)
     shutil.rmtree(tmp_path / "regard" / floor)
     done = subprocess.run(
-        [sys.executable, "-c", USED, json.dumps(SYSTEMS)],
+        [sys.executable, "-c", USED, json.dumps(systems)],
         env={**os.environ, "PYTHONPATH": str(tmp_path), "OMP_NUM_THREADS": "1", "COLUMNS": "80"},
         cwd=tmp_path,
         capture_output=True,
@@ -77,7 +80,7 @@ def test_without_a_floor_everything_else_is_whole(floor: str, tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert len(found["modules"]) > 300 and not [name for name in found["modules"] if f".{floor}" in name]
-    assert set(found["told"]) == set(SYSTEMS)
+    assert set(found["told"]) == set(systems)
     assert all(size > 500 for _, size in found["told"].values())
     commands = found["commands"]
     for words in ("--help", "list parts", "describe reverse", "describe reverse --paths"):

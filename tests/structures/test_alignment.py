@@ -14,7 +14,7 @@ from regard.structures.alignment import MonotoneAlignment
 from tests.structures.suite import StructureSuite, close, seeded
 from tests.structures.truth import Case, Support, total
 
-pytestmark = pytest.mark.thinned(3)
+pytestmark = pytest.mark.thinned(5)
 
 S, T = 3, 4
 MATCH = torch.randn(4, S, T, dtype=torch.float64, generator=seeded(0))

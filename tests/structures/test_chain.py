@@ -15,7 +15,7 @@ from regard.structures.segmentation import Segmentation
 from tests.structures.suite import StructureSuite, close, seeded
 from tests.structures.truth import Case, Support, log_sum, one_hot, total
 
-pytestmark = pytest.mark.thinned(3)
+pytestmark = pytest.mark.thinned(5)
 
 B, N, C = 4, 4, 3
 LENGTHS = torch.tensor([4, 2, 1, 0])

@@ -14,6 +14,7 @@ from regard.structures.constituency import BinaryTree
 from tests.structures.suite import StructureSuite, close, seeded
 from tests.structures.truth import Case, Support, total
 
+pytestmark = pytest.mark.thinned(3)
 N = 5
 SPANS = torch.randn(4, N, N, dtype=torch.float64, generator=seeded(0))
 LABELLED = torch.randn(2, 3, 3, 2, dtype=torch.float64, generator=seeded(1))

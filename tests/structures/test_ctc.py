@@ -14,7 +14,7 @@ from regard.structures import CTCAlignment
 from tests.structures.suite import StructureSuite, close, seeded
 from tests.structures.truth import Case, Support, total
 
-pytestmark = pytest.mark.thinned(3)
+pytestmark = pytest.mark.thinned(5)
 
 N, T = 5, 2
 SYMBOLS = torch.randn(4, N, T, dtype=torch.float64, generator=seeded(0))

@@ -14,7 +14,7 @@ from tests.structures.heads import HeadTrees, score
 from tests.structures.suite import StructureSuite, close, seeded
 from tests.structures.truth import Case, total
 
-pytestmark = pytest.mark.thinned(3)
+pytestmark = pytest.mark.thinned(5)
 
 N = 4
 ARCS = torch.randn(4, N + 1, N + 1, dtype=torch.float64, generator=seeded(0))

@@ -16,7 +16,7 @@ from regard.structures.position_chain import PositionChain
 from tests.structures.suite import StructureSuite, close, seeded
 from tests.structures.truth import Case, Support, log_sum, one_hot, total
 
-pytestmark = pytest.mark.thinned(3)
+pytestmark = pytest.mark.thinned(5)
 
 K, S, R = 3, 4, 2
 SCORES = torch.randn(3, K, S, dtype=torch.float64, generator=seeded(0))

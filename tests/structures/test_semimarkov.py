@@ -13,7 +13,7 @@ from regard.structures.semimarkov import SemiMarkov
 from tests.structures.suite import StructureSuite, close, seeded
 from tests.structures.truth import Case, Support, log_sum, total
 
-pytestmark = pytest.mark.thinned(3)
+pytestmark = pytest.mark.thinned(5)
 
 N, D, C = 4, 2, 2
 SEGMENTS = torch.randn(4, N, D, C, dtype=torch.float64, generator=seeded(0))

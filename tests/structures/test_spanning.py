@@ -14,6 +14,7 @@ from tests.structures.heads import HeadTrees, score
 from tests.structures.suite import StructureSuite, close, g_test, rows, seeded
 from tests.structures.truth import Case, log_sum, total
 
+pytestmark = pytest.mark.thinned(3)
 N = 3
 ARCS = torch.randn(4, N + 1, N + 1, dtype=torch.float64, generator=seeded(0))
 LABELLED = torch.randn(2, N, N, 2, dtype=torch.float64, generator=seeded(1))

@@ -30,7 +30,7 @@ from regard.structures import (
     Structure,
 )
 
-pytestmark = pytest.mark.thinned(2)
+pytestmark = pytest.mark.thinned(4)
 
 DEVICES = [
     "cpu",
