@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from regard.describe.example_tree import BALANCED, CHAIN, ExampleTree
 from regard.describe.outlines import color_of, outline
 from regard.describe.sizes import length
 from regard.describe.vertices import Arrow, Graph, GraphPart, Vertex
@@ -36,9 +37,31 @@ class _Unrolling:
         self.units = {unit.key: unit for unit in made.units()}
         self.index = {part.key: self._main(part) for part in made.parts}
         self.letters = {unit.key: self._letter(unit) for unit in made.units()}
+        self.trees = dict(self._trees())
         # in the order of the arrows: the order of a set would vary between processes
         self.bars = dict.fromkeys(arrow.source for arrow in made.arrows if self._reads_all(arrow))
         self.firsts = dict(self._firsts())
+
+    def _trees(self) -> Iterator[tuple[str, ExampleTree]]:
+        """The example tree of each part that composes along a tree and does nothing else."""
+        for arrow in self.made.arrows:
+            part = self.parts.get(arrow.target)
+            if part is not None and _of_children(arrow) and len(self._above(part, arrow.target)) == 1:
+                yield part.key, ExampleTree.of(CHAIN if "structure chain" in part.options else BALANCED)
+
+    def _above(self, part: GraphPart, key: str) -> set[str]:
+        """The units of a part that are computed from one of them, and it."""
+        found = {key}
+        while (
+            more := {
+                arrow.target
+                for arrow in self.made.arrows
+                if arrow.source in found and self.parts.get(arrow.target) is part
+            }
+            - found
+        ):
+            found |= more
+        return found
 
     # Which index the columns are
 
@@ -86,6 +109,8 @@ class _Unrolling:
         index = self.index[part.key]
         if not index:
             return []
+        if part.key in self.trees:
+            return self.trees[part.key].nodes
         size = length(part.ranges[index])
         if isinstance(size, int) and size <= 4:
             return [str(number) for number in range(1, size + 1)]
@@ -173,11 +198,16 @@ class _Unrolling:
             if source not in self.units or target not in self.units:
                 continue
             here, there = self._steps(source), self._steps(target)
-            if arrow.shift:
+            tree = self.trees.get(self.parts[target].key)
+            if _of_children(arrow):
+                for parent, children in tree.children.items() if tree is not None else ():
+                    yield from ((f"{source}|{child}", f"{target}|{parent}", True) for child in children)
+            elif tree is not None and self.parts[source] is self.parts[target]:
+                yield from ((f"{source}|{step}", f"{target}|{step}", False) for step in here if step in there)
+            elif arrow.shift:
                 if arrow.index in ("", self.letters[target]) and here and there:
                     yield from self._delayed(arrow, there)
-                continue
-            if arrow.start:
+            elif arrow.start:
                 yield from self._started(arrow, here, there)
             elif source in self.bars and self._reads_all(arrow):
                 for step in there or [""]:
@@ -227,7 +257,13 @@ class _Unrolling:
     def _steps(self, key: str) -> list[str]:
         if not self.letters[key]:
             return []
+        tree = self.trees.get(self.parts[key].key)
+        if tree is not None:
+            return tree.nodes if self._composes(key) else tree.leaves
         return [*self._columns(self.parts[key]), *self._beyond(self.units[key])]
+
+    def _composes(self, key: str) -> bool:
+        return any(arrow.source == key and _of_children(arrow) for arrow in self.made.arrows)
 
     # Boxes
 
@@ -244,7 +280,8 @@ class _Unrolling:
                 if f"{unit.key}|" in self.firsts.values():
                     continue
                 boxes += self._row(unit, row, 1 if lone else 0)
-                row += 1
+                tree = self.trees.get(part.key)
+                row += tree.levels if tree is not None and self._composes(unit.key) else 1
                 if unit.key in self.bars:
                     boxes.append(self._bar(unit, row, len(self._steps(unit.key)) + (1 if lone else 0)))
                     row += 1
@@ -274,6 +311,12 @@ class _Unrolling:
         if not steps:
             yield _small(f"{unit.key}|", row, 0, unit.latent or _short(unit), unit)
             return
+        tree = self.trees.get(self.parts[unit.key].key)
+        if tree is not None:
+            for step in steps:
+                place = row + tree.heights[step], offset + tree.columns[step]
+                yield _small(f"{unit.key}|{step}", *place, _at(unit, self.letters[unit.key], step), unit)
+            return
         for column, step in enumerate(steps, offset):
             first = self.firsts.get(f"{unit.key}|{step}")
             if first is not None:
@@ -294,6 +337,12 @@ class _Unrolling:
             ]
 
         return PlacedBox(f"{unit.key}|all", row, column, text_width(text, SIZE) + 16, 22.0, marks)
+
+
+def _of_children(arrow: Arrow) -> bool:
+    """Whether a unit is computed from itself at other places that a structure names, h_{λ_j}: the children of a
+    node."""
+    return arrow.source == arrow.target and bool(arrow.shift) and not arrow.index
 
 
 def _title(part: GraphPart) -> list[str]:

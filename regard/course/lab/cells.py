@@ -205,14 +205,14 @@ def train_and_read(text: str, characters: int, options: Any) -> tuple[Array, flo
         rows = ids[starts[:, None] + torch.arange(SPAN + 1)]  # (B, T + 1)
         scores = output(network(embedding(rows[:, :-1]))[0])
         loss = nn.functional.cross_entropy(scores.flatten(0, 1), rows[:, 1:].flatten())
-        _step(parameters, torch.autograd.grad(loss, parameters), moments, update)
+        adam(parameters, torch.autograd.grad(loss, parameters), moments, update)
         losses.append(float(loss.detach()))
     with torch.no_grad():
         memories = _memories(network, embedding(ids[:characters]))
     return memories.numpy().astype(np.float64), float(np.mean(losses[-10:]))
 
 
-def _step(
+def adam(
     parameters: list[nn.Parameter],
     gradients: tuple[Tensor, ...],
     moments: list[tuple[Tensor, Tensor]],

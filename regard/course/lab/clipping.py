@@ -132,6 +132,8 @@ class ClippingLab(Lab):
                 "paths": paths,
                 "losses": {name: losses for name, (losses, _) in runs.items()},
                 "norms": {name: norms for name, (_, norms) in runs.items()},
+                "final_loss": {name: end for name, end, *_ in rows},
+                "largest_loss": {name: largest for name, _, largest, *_ in rows},
             },
         )
 

@@ -102,18 +102,30 @@ class LadderLab(Lab):
                     )
                 )
             numbers[family] = {"accuracy": accuracy, "losses": found.losses, "rates": found.rates}
-        lstm, gru = numbers["LSTM"]["accuracy"], numbers["GRU"]["accuracy"]
-        first, last = lstm["1 rnn"], lstm["5 + output gate"]
+        lstm, gru = (list(numbers[family]["accuracy"].values()) for family in families)
         return LabResult(
             title="Up the ladder to LSTM and GRU",
-            see=f"After {options.steps} steps the plain RNN recalls {_percent(first)} of the symbols (chance "
-            f"{_percent(1 / options.symbols)}), the LSTM {_percent(last)} and the GRU "
-            f"{_percent(gru['4 + copy'])}: what helps "
-            "is the rung that adds the old state instead of squashing it at every step.",
+            see=_sentence(lstm, gru, options),
             blocks=blocks,
             table=(("rung", "new", "accuracy", "last loss", "best rate"), rows),
             numbers=numbers,
         )
+
+
+def _sentence(lstm: list[float], gru: list[float], options: Any) -> str:
+    """What each rung recalls; and why, where the numbers say so."""
+    plain = " or ".join(dict.fromkeys(map(_percent, (lstm[0], gru[0]))))
+    depends = ", depending on its first weights" if " or " in plain else ""
+    rungs = [", ".join(f"{100 * one:.0f}" for one in ladder) for ladder in (lstm, gru)]
+    told = (
+        f"After {options.steps} steps the plain RNN recalls {plain} of the symbols{depends} "
+        f"({_percent(1 / options.symbols)} by chance). From rung to rung the LSTM has {rungs[0]} %, "
+        f"the GRU {rungs[1]} %."
+    )
+    added, scaled = (*lstm[1:], gru[3]), gru[1:3]
+    if min(added) < max(scaled) + 0.25:
+        return told
+    return f"{told} Rungs that add to the old state keep the symbol; gates that only scale it (GRU 2 and 3) do not."
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "hessian-free": {"updates": 4, "units": 3, "products": 3},
     "ladder": {"updates": 3, "steps": 6, "size": 4, "rates": [0.01]},
     "lossy": {"lengths": [1, 2, 3], "sizes": [2, 4, 8], "rows": 20},
+    "memory": {"updates": 2, "size": 4, "remembered": [1, 8]},
     "overfitting": {"updates": 40, "units": 5},
     "residual": {"layers": 5, "size": 4},
     "spectrum": {"size": 6, "steps": 12},

@@ -16,6 +16,7 @@ from regard.course.lab.cells import best_cells, correlations, features, made_tex
 from regard.course.lab.clipping import DESCENT, NORM, RATE, clipped, descend, train
 from regard.course.lab.convolution import convolve, pool
 from regard.course.lab.ladder import Rungs, sequences
+from regard.course.lab.memory import CharacterModel, lines
 from regard.course.lab.surface import surface
 from regard.course.lab.timing import TimedLayers
 
@@ -331,3 +332,13 @@ def test_what_to_see_in_attractors_follows_what_was_computed() -> None:
 )
 def test_what_to_see_in_a_spectrum_follows_what_was_computed(settings: dict[str, Any], told: str) -> None:
     assert told in run("spectrum", **settings).see
+
+
+def test_a_character_model_reads_the_last_characters_alone() -> None:
+    """What stands before the remembered characters changes nothing; lines have the words they are told to have."""
+    text = lines(3, 400, 4)
+    assert {len(line.split()) for line in text.splitlines()} == {4}
+    network = CharacterModel(sorted(set(text)), SimpleNamespace(size=5, seed=0, updates=0))
+    beginnings = {network.read(beginning + text[8:], 4, 12) for beginning in (text[:8], text[8:16])}
+    assert len(beginnings) == 1
+    assert network.read(text[:8] + text[8:], 8, 12) != network.read(text[8:16] + text[8:], 8, 12)
