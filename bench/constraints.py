@@ -14,6 +14,7 @@ missed.
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import sys
 import time
@@ -25,11 +26,12 @@ from statistics import median
 from typing import Any
 
 import written
-from random_constraints import COLUMNS, END, Listed, Truth, listed, some_constraint
+from random_constraints import COLUMNS, END, Listed, Truth, compared, listed, some_constraint
 
-WIDE = 1000
 MODELS = 4
 """Random models of each kind."""
+PIECE = 60
+"""Constraints that a process tries at a time."""
 BAR = 1.3
 
 
@@ -49,18 +51,32 @@ def allowed_greedy(world: Listed, obeying: set[tuple[int, ...]]) -> tuple[int, .
         ids = (*ids, best)
 
 
-def tried(world: Listed, constraints: list[dict[str, Any]], truths: list[Truth], seed: int) -> list[str]:
-    """What is wrong with the outputs under some constraints; empty if nothing is."""
+def tried(
+    world: Listed, constraints: list[dict[str, Any]], truths: list[Truth], seed: int
+) -> tuple[list[str], bool]:
+    """What is wrong with the outputs under some constraints, empty if nothing is; and whether an output obeys."""
     from regard import RegardError
 
     obeying = {ids for ids, text in world.outputs.items() if all(truth(text) for truth in truths)}
+    wrong = _tried(world, constraints, truths, seed, obeying, RegardError)
+    return wrong, bool(obeying)
+
+
+def _tried(
+    world: Listed,
+    constraints: list[dict[str, Any]],
+    truths: list[Truth],
+    seed: int,
+    obeying: set[tuple[int, ...]],
+    refused: type[Exception],
+) -> list[str]:
 
     def written_by(**options: Any) -> Any:
         return world.model.predict(world.given, constraint=constraints, trace=False, **options)
 
     try:
         greedy = written_by(method="greedy")
-    except RegardError as error:
+    except refused as error:
         told = str(error)
         return [] if not obeying and "constraint" in told else [f"refused: {told}"]
     if not obeying:
@@ -75,7 +91,7 @@ def tried(world: Listed, constraints: list[dict[str, Any]], truths: list[Truth],
     for name, found in (("beam", narrow), ("sample", sample)):
         if not all(truth(found.text) for truth in truths):
             wrong.append(f"{name} {found.text!r} does not obey")
-    wide = written_by(method="beam", beam=WIDE, length_penalty=0.0)
+    wide = written_by(method="beam", beam=world.widest, length_penalty=0.0)
     if abs(wide.score - best) > 1e-3 or not all(truth(wide.text) for truth in truths):
         wrong.append(f"wide beam {wide.text!r} {wide.score:.4f}, best {best:.4f}")
     return wrong
@@ -96,8 +112,7 @@ def some(kind: str, count: int, seed: int) -> tuple[Counter[str], list[str]]:
             some_constraint(draw, world, characters=kind == "characters")
             for _ in range(draw.choice([1, 1, 2, 3]))
         ]
-        wrong = tried(world, [one for one, _ in pairs], [truth for _, truth in pairs], number)
-        obeyed = any(all(truth(text) for _, truth in pairs) for text in world.outputs.values())
+        wrong, obeyed = tried(world, [one for one, _ in pairs], [truth for _, truth in pairs], number)
         tally["possible" if obeyed else "impossible"] += 1
         tally.update(one["type"] for one, _ in pairs)
         if wrong:
@@ -106,14 +121,17 @@ def some(kind: str, count: int, seed: int) -> tuple[Counter[str], list[str]]:
 
 
 def check_truth(count: int, jobs: int, seed: int) -> dict[str, Any]:
+    began = time.perf_counter()
     share = -(-count // len(COLUMNS))
     pieces = [
-        (kind, min(100, share - low), seed * 1000 + low // 100)
+        (kind, min(PIECE, share - low), seed * 1000 + low // PIECE)
+        for low in range(0, share, PIECE)
         for kind in COLUMNS
-        for low in range(0, share, 100)
     ]
     tally: Counter[str] = Counter()
-    faults: list[str] = []
+    differing = compared(300, seed)
+    faults: list[str] = [f"{differing} texts about which re and sets of places differ"] * bool(differing)
+    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")  # of the processes
     if jobs == 1:
         found = (some(*piece) for piece in pieces)
         for part, wrong in found:
@@ -126,7 +144,8 @@ def check_truth(count: int, jobs: int, seed: int) -> dict[str, Any]:
                 faults += wrong
     number = tally["possible"] + tally["impossible"]
     print(
-        f"{number:,} constraints ({tally['impossible']:,} that nothing obeys): {len(faults)} wrong",
+        f"{number:,} constraints ({tally['impossible']:,} that nothing obeys): {len(faults)} wrong, "
+        f"in {time.perf_counter() - began:.0f} s",
         flush=True,
     )
     print("  " + ", ".join(f"{name} {tally[name]:,}" for name in sorted(tally) if "possible" not in name))
@@ -150,7 +169,9 @@ def some_inputs(model: Any, count: int) -> list[str]:
     return (texts * (count // len(texts) + 1))[:count]
 
 
-def measured(model: Any, inputs: list[str], device: str, rounds: int) -> list[dict[str, Any]]:
+def measured(
+    model: Any, inputs: list[str], device: str, rounds: int, wanted: list[str]
+) -> list[dict[str, Any]]:
     """The time with constraints beside the time without, for each search."""
     column = model.columns[next(iter(model.spec.outputs))]
     often, rare = column.vocabulary.pieces[3], column.vocabulary.pieces[-1]
@@ -167,7 +188,7 @@ def measured(model: Any, inputs: list[str], device: str, rounds: int) -> list[di
     results = []
     for method in ("greedy", "beam", "sample"):
         for name, constraint in constraints.items():
-            if name == "must" and method != "beam":
+            if (name == "must" and method != "beam") or (wanted and name not in wanted):
                 continue
             sides: dict[str, Any] = {"without": None, "with": constraint}
             times: dict[str, list[float]] = {side: [] for side in sides}
@@ -193,7 +214,9 @@ def measured(model: Any, inputs: list[str], device: str, rounds: int) -> list[di
     return results
 
 
-def check_time(runs: list[str], device: str, rows: int, rounds: int) -> list[dict[str, Any]]:
+def check_time(
+    runs: list[str], device: str, rows: int, rounds: int, wanted: list[str]
+) -> list[dict[str, Any]]:
     import regard
 
     print(f"{'system':12} {'on':5} {'search':7} {'constraint':22} {'without':>10} {'with':>10} {'ratio':>6} "
@@ -201,7 +224,7 @@ def check_time(runs: list[str], device: str, rows: int, rounds: int) -> list[dic
     found = []
     for run in runs:
         model = regard.load(run, device=device)
-        for row in measured(model, some_inputs(model, rows), device, rounds):
+        for row in measured(model, some_inputs(model, rows), device, rounds, wanted):
             found.append({"run": Path(run).name, **row})
     return found
 
@@ -213,6 +236,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes that try them")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", nargs="*", default=[], help="trained models whose time is measured")
+    parser.add_argument(
+        "--constraints", nargs="*", default=[], help="those whose time is measured; default: all"
+    )
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--rows", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=5)
@@ -221,7 +247,9 @@ def main() -> int:
     if options.only != "time":
         found["truth"] = check_truth(options.count, options.jobs, options.seed)
     if options.only != "truth":
-        found["time"] = check_time(options.runs, options.device, options.rows, options.rounds)
+        found["time"] = check_time(
+            options.runs, options.device, options.rows, options.rounds, options.constraints
+        )
     written.write_json(options.json, found)
     slow = [row for row in found.get("time", []) if min(row["ratio"], row["by token"]) > BAR]
     if slow:

@@ -1,7 +1,9 @@
 """Random constraints and small random models, with all outputs of each model listed: the truth for `constraints.py`.
 
 Whether a text obeys is asked of Python's own means: `re.fullmatch`, `in`, `startswith`, a list, and brackets counted by
-hand. The log-probability of an output is that of `model.score`.
+hand. `re` takes exponential time where repetitions without an end are nested; such expressions are matched by sets of
+places instead (`Pattern`), which `compared` compares with `re`. The log-probability of an output is that of
+`model.score`.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -41,6 +44,11 @@ class Listed:
     outputs: dict[tuple[int, ...], str] = field(default_factory=dict)
     scores: dict[tuple[int, ...], float] = field(default_factory=dict)
     choices: dict[tuple[int, ...], dict[int, float]] = field(default_factory=dict)
+
+    @property
+    def widest(self) -> int:
+        """The width of a beam that drops nothing: there are as many prefixes as outputs."""
+        return len(self.outputs)
 
     def text(self, ids: tuple[int, ...]) -> str:
         return self.outputs[ids]
@@ -141,8 +149,7 @@ def some_constraint(draw: random.Random, world: Listed, *, characters: bool) -> 
     if name == "grammar":
         return some_grammar(draw)
     pattern = some_pattern(draw, sorted({one for text in texts for one in text}), 3)
-    compiled = re.compile(pattern)
-    return {"type": "regex", "pattern": pattern}, lambda one: compiled.fullmatch(one) is not None
+    return {"type": "regex", "pattern": pattern.text}, pattern.truth()
 
 
 def some_part(draw: random.Random, texts: list[str], *, start: bool = False) -> str:
@@ -165,19 +172,120 @@ def phrase_truth(phrases: list[str], whole: bool, *, never: bool = False) -> Tru
     return lambda text: all(one.search(text) for one in known)
 
 
-def some_pattern(draw: random.Random, characters: list[str], depth: int) -> str:
+Places = frozenset[int]
+Ends = Callable[[str, Places], Places]
+"""A text, and places where a match may begin → the places where it may end."""
+
+
+@dataclass
+class Pattern:
+    """A regular expression.
+
+    ends     its matches by sets of places
+    loops    whether it repeats without an end; `nested`: whether it does so within such a repetition
+    """
+
+    text: str
+    ends: Ends
+    loops: bool = False
+    nested: bool = False
+
+    def truth(self) -> Truth:
+        """Whether a whole text matches."""
+        return self.by_places if self.nested else self.by_re
+
+    def by_places(self, text: str) -> bool:
+        return len(text) in self.ends(text, frozenset({0}))
+
+    @cached_property
+    def by_re(self) -> Truth:
+        compiled = re.compile(self.text)
+        return lambda text: compiled.fullmatch(text) is not None
+
+
+def one_of(piece: str) -> Pattern:
+    """A single character, by `re`."""
+    compiled = re.compile(piece)
+    return Pattern(
+        piece,
+        lambda text, places: frozenset(one + 1 for one in places if compiled.fullmatch(text[one : one + 1])),
+    )
+
+
+def in_order(parts: list[Pattern]) -> Pattern:
+    def ends(text: str, places: Places) -> Places:
+        for part in parts:
+            places = part.ends(text, places)
+        return places
+
+    return _joined("".join(part.text for part in parts), ends, parts)
+
+
+def either(parts: list[Pattern]) -> Pattern:
+    return _joined(
+        "(" + "|".join(part.text for part in parts) + ")",
+        lambda text, places: frozenset().union(*(part.ends(text, places) for part in parts)),
+        parts,
+    )
+
+
+def _joined(text: str, ends: Ends, parts: list[Pattern]) -> Pattern:
+    return Pattern(text, ends, any(one.loops for one in parts), any(one.nested for one in parts))
+
+
+def repeated(part: Pattern, sign: str, *, bare: bool = False) -> Pattern:
+    """bare   without brackets"""
+    least, most = {
+        "*": (0, None),
+        "+": (1, None),
+        "?": (0, 1),
+        "{1,2}": (1, 2),
+        "{0,3}": (0, 3),
+        "{2}": (2, 2),
+    }[sign]
+
+    def ends(text: str, places: Places) -> Places:
+        for _ in range(least):
+            places = part.ends(text, places)
+        found, rounds = places, 0
+        while places and (most is None or rounds < most - least):
+            places, rounds = part.ends(text, places) - found, rounds + 1
+            found |= places
+        return found
+
+    loops = most is None
+    text = f"{part.text}{sign}" if bare else f"(?:{part.text}){sign}"
+    # `re` also tries every division of a text among repetitions that are few
+    return Pattern(text, ends, loops or part.loops, part.nested or part.loops)
+
+
+def some_pattern(draw: random.Random, characters: list[str], depth: int) -> Pattern:
     """A random regular expression."""
     kind = draw.random()
     if depth == 0 or kind < 0.3:
         one = draw.choice(characters)
-        return draw.choice([re.escape(one), re.escape(one), ".", r"\w", r"\s?", f"[{_in_set(characters, draw)}]",
-                            f"[^{_in_set(characters, draw)}]", ".*"])  # fmt: skip
+        chosen = draw.randrange(8)
+        if chosen in (4, 7):
+            return repeated(one_of(r"\s" if chosen == 4 else "."), "?" if chosen == 4 else "*", bare=True)
+        sets = f"[{_in_set(characters, draw)}]", f"[^{_in_set(characters, draw)}]"
+        return one_of([re.escape(one), re.escape(one), ".", r"\w", "", *sets][chosen])
     if kind < 0.6:
-        return "".join(some_pattern(draw, characters, depth - 1) for _ in range(draw.randint(2, 3)))
+        return in_order([some_pattern(draw, characters, depth - 1) for _ in range(draw.randint(2, 3))])
     if kind < 0.8:
-        return "(" + "|".join(some_pattern(draw, characters, depth - 1) for _ in range(2)) + ")"
+        return either([some_pattern(draw, characters, depth - 1) for _ in range(2)])
     inside = some_pattern(draw, characters, depth - 1)
-    return f"(?:{inside}){draw.choice(['*', '+', '?', '{1,2}', '{0,3}', '{2}'])}"
+    return repeated(inside, draw.choice(["*", "+", "?", "{1,2}", "{0,3}", "{2}"]))
+
+
+def compared(count: int, seed: int = 0) -> int:
+    """The number of pairs of a random expression and a short text about which `re` and sets of places differ."""
+    draw, letters, wrong = random.Random(seed), ["a", "b", " ", "(", ",", "é"], 0
+    for _ in range(count):
+        pattern = some_pattern(draw, letters, 3)
+        for _ in range(10):
+            text = "".join(draw.choices(letters, k=draw.randint(0, 6)))
+            wrong += pattern.by_re(text) != pattern.by_places(text)
+    return wrong
 
 
 def _in_set(characters: list[str], draw: random.Random) -> str:

@@ -60,6 +60,11 @@ class Obeyed:
         needed = self.table.needed[self.table.after[self.states]]
         logits.masked_fill_(needed > left[:, None, None], -torch.inf)
 
+    def at_first(self) -> int:
+        """The tokens that the banks need before the first word."""
+        missing = self.table.on_host().missing
+        return 0 if missing is None else int(missing[0])
+
     def missing(self) -> tuple[Tensor, Tensor] | None:
         """As in `Step`."""
         if self.table.missing is None or self.table.after is None:

@@ -146,6 +146,9 @@ def beam_part(
     rows, other = rows_for(capacity, layers, memories, start), rows_for(capacity, layers, memories, start)
     ranked = room_to_rank(capacity, min(2 * size, vocabulary), rows.embedded)
     banked = len(allowed.missing) > 0
+    enough = size
+    if banked:  # as `Beam.enough`
+        enough = max(best, (size + allowed.missing[0]) // (allowed.missing[0] + 1))
     nearer = room_to_rank(capacity if banked else 0, min(size, vocabulary), rows.embedded)
     only, left = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
     states, later = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
@@ -210,7 +213,7 @@ def beam_part(
                         later[going + slot] = allowed.after[states[low + parent], word]
                     slot += 1
             low += prefixes
-            full = ended.normalized[source, size - 1] > -np.inf
+            full = ended.normalized[source, enough - 1] > -np.inf
             if (
                 slot == 0
                 or t >= allowed.last[source]

@@ -147,8 +147,9 @@ def _chunk(
         banks, missing = None, None if now is None else now.missing()
         if missing is not None:
             best, words, banks = with_missing(step.logits, best, words, missing, beam.size)
+        enough = None if banks is None or now is None else beam.enough(now.at_first())
         live, parents, words, finished, done = _advance(
-            beam, best, words, normalizer, search, bounds, sound, banks
+            beam, best, words, normalizer, search, bounds, sound, banks, enough
         )
         state = step.state.reorder(parents)
         states = None if now is None else now.table.follow(now.states.gather(1, parents), words)
@@ -170,6 +171,7 @@ def _advance(
     bounds: Bounds,
     sound: Tensor,
     banks: Tensor | None = None,
+    enough: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Finished, Tensor]:
     """`Beam.advance`; sets `sound` (B) to 0, in place, where a score that counts is not finite."""
     if banks is None and triton_takes(best):
@@ -198,7 +200,7 @@ def _advance(
     alive = (search.live > -torch.inf) & ~search.done.unsqueeze(1)
     sound &= ~(normalizer.isnan() | (dead & alive)).any(1)
     gained = (search.live - normalizer).masked_fill(dead, -torch.inf)
-    return beam.advance(best, words, gained, search.finished, search.done, bounds, search.at, banks)
+    return beam.advance(best, words, gained, search.finished, search.done, bounds, search.at, banks, enough)
 
 
 def _places(like: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:

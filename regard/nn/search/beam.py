@@ -126,8 +126,11 @@ class Beam(Search):
         done = torch.zeros_like(live[:, 0], dtype=torch.bool)
         finished = Finished.empty(live.expand(-1, self.size))
         finals: list[tuple[Tensor, Finished]] = []
+        enough = self.size
         for t in range(bounds.steps):
             step = stepper.step(words, state)
+            if t == 0 and step.missing is not None:
+                enough = self.enough(int(step.missing[0].max()))
             count = min(2 * self.size, step.logits.shape[-1])
             normalizer, best, words = best_allowed(step.logits, count, bounds, t, step.allowed)
             gained = live - normalizer
@@ -143,7 +146,7 @@ class Beam(Search):
             if endings is not None:
                 endings += self._endings(best, words, gained, bounds, t, ranks)
             live, parents, words, finished, done = self.advance(
-                best, words, gained, finished, done, bounds, t, ranks
+                best, words, gained, finished, done, bounds, t, ranks, enough
             )
             ended = int(done.sum())
             paths.keep(unfinished, words, parents, live, step.looks)
@@ -185,19 +188,27 @@ class Beam(Search):
         bounds: Bounds,
         t: int | Tensor,
         banks: Tensor | None = None,
+        enough: int | None = None,
     ) -> tuple[Tensor, Tensor, Tensor, Finished, Tensor]:
         """The prefixes after a step, their parents and tokens, the finished hypotheses,
         and the sources that are done.
 
-        banks   (B, K, C) the bank of each candidate: the beam is shared among the banks
+        banks    (B, K, C) the bank of each candidate: the beam is shared among the banks
+        enough   number of finished hypotheses that a source needs to be done; default: `size`
         """
         scores, parents, words = self._continuations(best, words, gained, banks)
         finished = self._finish(finished, scores, parents, (words == bounds.end) & ~done.unsqueeze(1), t)
         prune = self._prune if banks is None else self._prune_in_order
         live, parents, words = prune(scores, parents, words, bounds.end)
         hopeless = live[:, 0] / self._penalty(t) <= finished.normalized[:, self.best - 1]
-        done = done | (finished.full & hopeless) | (live[:, 0] == -torch.inf) | bounds.ended(t)
+        full = finished.has(self.size if enough is None else enough)
+        done = done | (full & hopeless) | (live[:, 0] == -torch.inf) | bounds.ended(t)
         return live, parents, words, finished, done
+
+    def enough(self, missing: int) -> int:
+        """The finished hypotheses that suffice if an output still needs this many tokens at first: the share of one
+        bank in the beam, because only the last bank ends."""
+        return max(self.best, -(-self.size // (missing + 1)))
 
     def _continuations(
         self, best: Tensor, words: Tensor, gained: Tensor, banks: Tensor | None

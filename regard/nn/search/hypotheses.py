@@ -178,10 +178,9 @@ class Finished:
         columns = zip(*(finished.parts for _, finished in parts), strict=True)
         return Finished(*(torch.cat(column)[order] for column in columns))
 
-    @property
-    def full(self) -> Tensor:
-        """(B) whether a source has K finished hypotheses."""
-        return self.normalized[:, -1] > -torch.inf
+    def has(self, count: int) -> Tensor:
+        """(B) whether a source has this many finished hypotheses."""
+        return self.normalized[:, count - 1] > -torch.inf
 
 
 @dataclass
