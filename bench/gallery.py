@@ -11,10 +11,11 @@ fails or a figure is larger than its bar.
 from __future__ import annotations
 
 import argparse
+import io
 import re
 import shlex
-import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -253,12 +254,21 @@ SECTIONS: dict[str, list[Shown]] = {
 
 
 def make(one: Shown, runs: Path) -> str:
-    """Run the command; returns what it said if it failed."""
+    """Run the command, in this process; returns what it said if it failed."""
+    from regard.cli import main as regard
+
     typed = shlex.split(one.typed.replace("runs/", f"{runs.resolve()}/"))
     typed[typed.index(f"{one.name}.svg")] = str(one.path)
-    command = [sys.executable, "-m", *typed, "--overwrite"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=ROOT)
-    return "" if done.returncode == 0 else done.stderr.strip()[-600:]
+    said = io.StringIO()
+    before, sys.argv = sys.argv, [*typed, "--overwrite"]
+    try:
+        with redirect_stdout(said), redirect_stderr(said):
+            regard()
+    except SystemExit as end:
+        return said.getvalue()[-600:] if end.code else ""
+    finally:
+        sys.argv = before
+    return ""
 
 
 def page() -> str:

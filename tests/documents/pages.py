@@ -14,6 +14,7 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
+    *sorted((ROOT / "docs" / "notebooks").glob("*.md")),
 ]
 KEYS = "inputs|outputs|truth|encoder|decoder|attention|search|training|data|metrics|sweep"
 

@@ -3,7 +3,10 @@
 import builtins
 import gc
 import pickle
+import subprocess
+import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -96,6 +99,13 @@ def test_without_the_library_the_extra_is_named(monkeypatch):
     with pytest.raises(RegardError, match="anywidget") as told:
         tiny().explore()
     assert "regard[notebook]" in str(told.value)
+
+
+@NOTEBOOK
+def test_a_view_is_found_after_another_figure_was_drawn():
+    """The drawings may be loaded by a figure that needs no registry, such as an evaluation's."""
+    code = "import regard.inspect\nfrom tests.inspect.drawn_traces import tiny\ntiny().explore()"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
 
 
 @NOTEBOOK
