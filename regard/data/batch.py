@@ -342,8 +342,9 @@ class Forest:
 
     def select(self, rows: Tensor) -> Forest:
         parts = (self.ids, self.parents, self.labels, self.heights, self.lengths)
+        ids, parents, labels, heights, lengths = (part.index_select(0, rows) for part in parts)
         host = None if self.host is None else self.host.select(rows.to(self.host.ids.device))
-        return Forest(*(part.index_select(0, rows) for part in parts), host)
+        return Forest(ids, parents, labels, heights, lengths, host)
 
     def to(self, device: torch.device | str) -> Forest:
         host = self if self.lengths.device.type == "cpu" else self.host

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -108,7 +108,7 @@ class BatchInference:
             forced = self._forced(prefix) if isinstance(prefix, str) else self._chosen(prefix)
         seed = self.spec.training.seed
         keys = self.batch.rows if keys is None else keys
-        search = make_search(self.spec.search, keys, seed=seed, prefix=forced)
+        search = make_search(self.spec.search, keys, seed=seed, prefix=forced, spell=self._spell())
         stepper = self.together(others)
         if self.spec.search.constraint:
             obeying = self.obeying(stepper, forced)
@@ -116,6 +116,21 @@ class BatchInference:
             obeying.check(found, self.spec.search.method.part.named(self.spec.search.method))
             return found
         return search(stepper) if trees is None else self._traced(search, stepper, trees)
+
+    def _spell(self) -> Callable[[int, Sequence[int]], str] | None:
+        """The text of an output from its row and its tokens, for a search that compares texts."""
+        column: Any = self.column
+        if not column.is_text:
+            return None
+        view: list[BatchView] = []
+
+        def spell(row: int, ids: Sequence[int]) -> str:
+            if not view:
+                view.append(self.view(trace=False))
+            text: str = column.join(self.decoder.spell(ids, column, view[0], row))
+            return text
+
+        return spell
 
     def _traced(self, search: Search, stepper: Stepper, trees: list[SearchTree]) -> Any:
         found, tree = search.traced(stepper)
@@ -316,14 +331,21 @@ def _laid_out(answer: Prediction, layouts: Mapping[str, str]) -> Prediction:
 
 
 def make_search(
-    search: SearchSpec, keys: Sequence[int], *, seed: int, prefix: Tokens | None = None
+    search: SearchSpec,
+    keys: Sequence[int],
+    *,
+    seed: int,
+    prefix: Tokens | None = None,
+    spell: Callable[[int, Sequence[int]], str] | None = None,
 ) -> Search:
     """The search of a spec.
 
     keys     a number for each input: a sample depends on the seed and on this number, not on the batch
     prefix   the beginning of every output
+    spell    the text of an output, from its row and its tokens
     """
-    request = Request(answers=search.n_best, limits=limits_of(search, prefix), seed=seed, keys=keys)
+    limits = limits_of(search, prefix)
+    request = Request(answers=search.n_best, limits=limits, seed=seed, keys=keys, spell=spell)
     made: Search = search.method.part.make(search.method, request)
     return made
 

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from regard.nn.search.beam import Beam
     from regard.nn.search.greedy import Greedy
     from regard.nn.search.hypotheses import Hypotheses
+    from regard.nn.search.mbr import MinimumBayesRisk
     from regard.nn.search.sample import Sample
     from regard.nn.search.search import Request, Search
     from regard.nn.search.stepper import Ensemble, Limits, Stepper
@@ -23,6 +24,7 @@ __all__ = [
     "Greedy",
     "Hypotheses",
     "Limits",
+    "MinimumBayesRisk",
     "Request",
     "Sample",
     "Search",

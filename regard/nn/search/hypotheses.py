@@ -51,6 +51,26 @@ class Hypotheses:
             attention={name: looks[:rows, :, :steps] for name, looks in self.attention.items()},
         )
 
+    def ranked(self, order: Tensor) -> Hypotheses:
+        """Some hypotheses of each source in another order; order (B, K') their ranks, K for none."""
+        there = order < self.lengths.shape[1]
+        places = order.clamp(max=self.lengths.shape[1] - 1)
+
+        def follow(tensor: Tensor) -> Tensor:
+            shape = (*places.shape, *[1] * (tensor.dim() - 2))
+            index = places.view(shape).expand(*places.shape, *tensor.shape[2:])
+            return torch.where(there.view(shape), tensor.gather(1, index), 0)
+
+        found = replace(
+            self,
+            tokens=follow(self.tokens),
+            lengths=follow(self.lengths),
+            scores=follow(self.scores).masked_fill(~there, -torch.inf),
+            token_scores=follow(self.token_scores),
+            attention={name: follow(weights) for name, weights in self.attention.items()},
+        )
+        return found.cut()
+
     def copied(self, widths: Mapping[str, int]) -> Hypotheses:
         """A copy, with the attention cut to the given number of positions of each memory."""
         return replace(

@@ -26,12 +26,14 @@ class Request:
     seed      of random draws
     keys      a number for each source: what is drawn for it depends on the seed and on this number alone, not on the
               batch; None: 0 … B−1
+    spell     the number of a source and the tokens of an output without its END → its text; None: not known
     """
 
     answers: int = 1
     limits: Limits = field(default_factory=Limits)
     seed: int | None = None
     keys: Sequence[int] | None = None
+    spell: Callable[[int, Sequence[int]], str] | None = None
 
 
 @dataclass(frozen=True)
