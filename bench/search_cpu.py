@@ -4,8 +4,9 @@
     OMP_NUM_THREADS=2 python bench/search_cpu.py --cells gru --layers 1
 
 The model of `text_cpu.py`, its weights random; both sides read 20 tokens and write exactly 20, for 64 sentences at once
-and for one sentence at a time. The sides take turns; a ratio is one of medians over the rounds, both sides warm. Exit
-status 1 if a bar is missed.
+and for one sentence at a time, in fp32 and, where the CPU has it, in int8 (`search.precision`); the plain loop computes
+in fp32. The sides take turns; a ratio is one of medians over the rounds, all sides warm. Exit status 1 if a bar is
+missed.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from torch import Tensor
 ROWS, LENGTH = 64, 20
 BARS = {"greedy": 1.5, "beam 5": 2.0, "greedy, one sentence": 2.0, "beam 5, one sentence": 2.0}
 """{task: least ratio}"""
+BAR_INT8 = 2.5
+"""Least ratio of a search in int8 to the plain loop in fp32."""
 SECONDS = 0.25
 """Least duration of a measurement."""
 
@@ -54,7 +57,21 @@ def our_searches(cell: str, layers: int, source: Tensor) -> dict[str, Callable[[
 
         return write
 
-    return {"greedy": run(Greedy(limits)), "beam 5": run(Beam(5, limits=limits))}
+    return {
+        f"{name}{'' if precision == 'fp32' else ', ' + precision}": run(search)
+        for precision in precisions()
+        for name, search in (
+            ("greedy", Greedy(limits, precision)),
+            ("beam 5", Beam(5, limits=limits, precision=precision)),
+        )
+    }
+
+
+def precisions() -> tuple[str, ...]:
+    """Those in which this CPU searches."""
+    from regard.fast.whole_search import bytes_lack
+
+    return ("fp32",) if bytes_lack() else ("fp32", "int8")
 
 
 def rate(call: Callable[[Tensor], Any], source: Tensor) -> float:
@@ -75,18 +92,26 @@ def compare(cell: str, layers: int, rounds: int) -> dict[str, dict[str, float]]:
         "greedy": lambda source: plain.greedy(source, LENGTH),
         "beam 5": lambda source: plain.beam(source, LENGTH),
     }
-    sides = {"ours": ours, "plain": plainly}
     found: dict[str, dict[str, float]] = {}
-    for task in BARS:
-        given = source[:1] if "one" in task else source
-        rates: dict[str, list[float]] = {name: [] for name in sides}
+    for task, bar in BARS.items():
+        given, name = source[:1] if "one" in task else source, task.split(",")[0]
+        sides = {
+            precision: ours[name if precision == "fp32" else f"{name}, {precision}"]
+            for precision in precisions()
+        }
+        sides["plain"] = plainly[name]
+        rates: dict[str, list[float]] = {side: [] for side in sides}
         for round_ in range(rounds + 1):
-            for name, searches in sides.items():
-                measured = rate(searches[task.split(",")[0]], given)
+            for side, search in sides.items():
+                measured = rate(search, given)
                 if round_:  # the first is to warm up
-                    rates[name].append(measured)
-        ours_, plain_ = median(rates["ours"]), median(rates["plain"])
-        found[task] = {"ours": ours_, "plain": plain_, "ratio": ours_ / plain_, "bar": BARS[task]}
+                    rates[side].append(measured)
+        plain_ = median(rates["plain"])
+        for precision in precisions():
+            ours_, int8 = median(rates[precision]), precision != "fp32"
+            least = BAR_INT8 if int8 else bar
+            row = {"ours": ours_, "plain": plain_, "ratio": ours_ / plain_, "bar": least}
+            found[f"{task}, {precision}" if int8 else task] = row
     return found
 
 
@@ -97,14 +122,14 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     options = written.parse(parser)
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads; sentences per second", flush=True)
-    print(f"{'cell':5} {'layers':>6} {'task':22} {'ours':>8} {'plain':>8} {'ratio':>6} {'bar':>5}")
+    print(f"{'cell':5} {'layers':>6} {'task':28} {'ours':>8} {'plain':>8} {'ratio':>6} {'bar':>5}")
     results: list[dict[str, Any]] = []
     for cell in options.cells:
         for layers in options.layers:
             for task, row in compare(cell, layers, options.rounds).items():
                 results.append({"cell": cell, "layers": layers, "task": task, **row})
                 print(
-                    f"{cell:5} {layers:6} {task:22} {row['ours']:8.1f} {row['plain']:8.1f} {row['ratio']:6.2f} "
+                    f"{cell:5} {layers:6} {task:28} {row['ours']:8.1f} {row['plain']:8.1f} {row['ratio']:6.2f} "
                     f"{row['bar']:5.1f}",
                     flush=True,
                 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
 
+from regard.fast.word_table import WordTable
 from regard.nn.attention import Attention, Reading
 from regard.nn.cells import Cell, GRUCell, LSTMCell, RNNCell
 from regard.nn.decoders.conditioning import Readout
@@ -16,7 +18,7 @@ from regard.nn.decoders.recurrent_steps import RecurrentSteps
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
 from regard.nn.path import LAYERS, Replaces
-from regard.nn.recurrence import Stack, Weights
+from regard.nn.recurrence import RecurrentLayer, Stack, Weights
 from regard.nn.scores import Additive, Dot, General, Linear, Location, ScaledDot
 from regard.nn.selections import Hard, Segmental, Sigmoid, Softmax
 from regard.structures.kernels.availability import within_reach
@@ -72,9 +74,11 @@ def run_on_cpu(
 
     kind = KINDS[str(kernel_of(cells))]
     if weights is None and not torch.is_grad_enabled():
-        weight_ih, bias_ih, panels, bias = _laid_out(cells)
-        projected = nn.functional.linear(inputs, weight_ih, bias_ih)
-        return run_forward(projected, first, panels, bias, packing, kind).result()
+        kept = _laid_out(cells)
+        projected = nn.functional.linear(inputs, kept.weight, kept.bias)
+        return run_forward(
+            projected, first, kept.panels, kept.recurrent_bias, packing, kind, back=False
+        ).result()
     taken = [cell.torch_weights() for cell in cells] if weights is None else weights
     weight_ih, weight_hh, bias_ih, bias_hh = zip(*taken, strict=True)
     projected = nn.functional.linear(inputs, torch.cat(weight_ih), torch.cat(bias_ih))
@@ -84,13 +88,46 @@ def run_on_cpu(
     return outputs, last
 
 
-_kept_weights: WeakKeyDictionary[Cell, tuple[Any, Any]] = WeakKeyDictionary()
+def run_on_words(
+    layer: RecurrentLayer, embedding: Tensor, ids: Tensor, packing: Packing
+) -> tuple[Tensor, Tensor] | None:
+    """Run a layer of `run_on_cpu` on packed words (N), with a table of what they add to the gates: packed outputs, and
+    last states (B, directions, state) in the order of the rows; None while the table is not worth its price."""
+    from regard.fast.cpu.layout import KINDS
+    from regard.fast.cpu.recurrence import run_forward
+
+    cells = layer.each()
+    kept = _laid_out(cells)
+    table = kept.words.of(
+        embedding, len(kept.bias), lambda: nn.functional.linear(embedding, kept.weight, kept.bias), len(ids)
+    )
+    if table is None:
+        return None
+    first = layer.first.flatten().expand(len(packing.longest), -1)
+    kind = KINDS[str(kernel_of(cells))]
+    outputs, last = run_forward(
+        table, first, kept.panels, kept.recurrent_bias, packing, kind, words=ids, back=False
+    ).result()
+    return outputs, last.unflatten(1, (len(cells), -1)).index_select(0, packing.back)
+
+
+@dataclass(frozen=True)
+class LayerWeights:
+    """The weights of both directions of a layer together, the recurrent ones in panels; and their table of words."""
+
+    weight: Tensor
+    bias: Tensor
+    panels: Any
+    recurrent_bias: Any
+    words: WordTable = field(default_factory=WordTable)
+
+
+_kept_weights: WeakKeyDictionary[Cell, tuple[Any, LayerWeights | None]] = WeakKeyDictionary()
 """The weights of the cells of a layer in the kernel's layout, by the first cell, with the digest of the weights."""
 
 
-def _laid_out(cells: Sequence[Cell]) -> Any:
-    """The weights of both directions together, the recurrent ones in panels. They are laid out again if they have
-    changed."""
+def _laid_out(cells: Sequence[Cell]) -> LayerWeights:
+    """The weights of a layer. They are laid out again if they have changed."""
     from regard.fast.cpu.layout import digest, stacked_panels
 
     taken = [cell.torch_weights() for cell in cells]
@@ -99,8 +136,10 @@ def _laid_out(cells: Sequence[Cell]) -> Any:
     if before != now:
         weight_ih, weight_hh, bias_ih, bias_hh = zip(*taken, strict=True)
         bias = torch.stack(bias_hh).detach().numpy()
-        kept = torch.cat(weight_ih), torch.cat(bias_ih), stacked_panels(torch.stack(weight_hh)), bias
+        panels = stacked_panels(torch.stack(weight_hh))
+        kept = LayerWeights(torch.cat(weight_ih), torch.cat(bias_ih), panels, bias)
         _kept_weights[cells[0]] = now, kept
+    assert kept is not None
     return kept
 
 

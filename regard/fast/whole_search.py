@@ -16,6 +16,7 @@ from regard.nn.path import Replaces
 from regard.nn.search.stepper import Bounds, Stepper
 
 if TYPE_CHECKING:
+    from regard.fast.cpu.step import Layers
     from regard.fast.cpu.whole_search import Allowed, How, SearchStart
 
 STEPPERS = Replaces(Stepper)
@@ -58,13 +59,25 @@ def lacks(stepper: Stepper, bounds: Bounds) -> str:
     return decoder_lacks(decoder, stepper.memories) or layers_lack(decoder)
 
 
+def bytes_lack() -> str:
+    """Why this machine has no searches in int8; empty if it has."""
+    try:
+        from regard.fast.cpu.byte_tile import multiplies_bytes
+    except ImportError:
+        return "numba is not installed."
+    return "" if multiplies_bytes() else "This CPU does not multiply bytes: it has no AVX-512 VNNI."
+
+
 def _room(stepper: Stepper, bounds: Bounds, hypotheses: int) -> int:
     positions = max(memory.mask.shape[1] for memory in stepper.memories.values())
     return bounds.steps * len(stepper.lengths) * hypotheses * positions
 
 
-def started(stepper: Stepper, bounds: Bounds) -> tuple[Prepared, How, SearchStart, Allowed] | None:
+def started(
+    stepper: Stepper, bounds: Bounds, hypotheses: int, precision: str = "fp32"
+) -> tuple[Prepared, Layers, How, SearchStart, Allowed] | None:
     """What the kernels are given, see `regard.fast.cpu.whole_search`; None if the decoder was not prepared for them."""
+    from regard.fast.cpu.bytes import without_panels
     from regard.fast.cpu.whole_search import How, SearchStart
 
     allowed = _allowed(stepper, bounds)
@@ -75,12 +88,20 @@ def started(stepper: Stepper, bounds: Bounds) -> tuple[Prepared, How, SearchStar
     if type(prepared) is not Prepared:
         return None
     rows, projected = len(stepper.lengths), state.constants.projected
-    nothing = prepared.bias.new_empty(rows, 0)
+    weights = prepared.weights
+    layers = weights.in_bytes(decoder) if precision == "int8" else weights.layers
+    # a summary at every step is added before the words, in the same order with a table and without
+    words = weights.words(decoder, rows * hypotheses * bounds.steps // 2) if projected is None else None
+    if words is None:
+        words = weights.bias.numpy()[None]
+    else:
+        layers = layers._replace(word=without_panels(layers.word))
+    nothing = weights.bias.new_empty(rows, 0)
     looked = state.looks.get(prepared.name, nothing).reshape(rows, -1)
     start = SearchStart(
         decoder.embedding.weight.detach().contiguous().numpy(),
-        prepared.bias.detach().numpy(),
-        (nothing.new_empty(0, len(prepared.bias)) if projected is None else projected[:, 0])
+        words,
+        (nothing.new_empty(0, len(weights.bias)) if projected is None else projected[:, 0])
         .detach()
         .contiguous()
         .numpy(),
@@ -90,7 +111,7 @@ def started(stepper: Stepper, bounds: Bounds) -> tuple[Prepared, How, SearchStar
         decoder.readout_size if decoder.looks_after else 0,
     )
     how = How(decoder.looks_after, decoder.combine is not None, prepared.alone, state.feed is not None)
-    return prepared, how, start, allowed
+    return prepared, layers, how, start, allowed
 
 
 def _allowed(stepper: Stepper, bounds: Bounds) -> Allowed:

@@ -344,8 +344,14 @@ def make_search(
     prefix   the beginning of every output
     spell    the text of an output, from its row and its tokens
     """
-    limits = limits_of(search, prefix)
-    request = Request(answers=search.n_best, limits=limits, seed=seed, keys=keys, spell=spell)
+    request = Request(
+        answers=search.n_best,
+        limits=limits_of(search, prefix),
+        seed=seed,
+        keys=keys,
+        spell=spell,
+        precision=search.precision,
+    )
     made: Search = search.method.part.make(search.method, request)
     return made
 

@@ -139,6 +139,11 @@ class _Asked(threading.local):
 _asked = _Asked()
 
 
+def asked_for() -> bool:
+    """Whether calls are collected, or one path is tried, in this thread."""
+    return _asked.instead is not None
+
+
 @contextmanager
 def _answering(answer: Answer) -> Iterator[None]:
     before, _asked.instead = _asked.instead, answer

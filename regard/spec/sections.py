@@ -332,6 +332,9 @@ class SearchSpec(Section):
     max_length: Annotated[int, Field(ge=1, le=100_000)] | None = None
     """Maximum length of an output, in units; default: twice the length of the input, plus twenty. For a stream: the
     default number of units that `generate` draws (200 if unset)."""
+    precision: Literal["fp32", "int8"] = "fp32"
+    """Numeric precision of the decoder's products on a CPU; int8 rounds weights and states to bytes and needs a CPU
+    with VNNI. A streamed output is computed in fp32."""
     replace_unknown: bool = False
     """Replace unknown words in the output by the most attended source word."""
     constraint: tuple[Annotated[Any, one_of("constraint")], ...] = ()
@@ -378,6 +381,11 @@ class SearchSpec(Section):
             )
         if refused := search.refused(self.method, self.n_best):
             raise ValueError(refused)
+        if self.precision not in search.precisions:
+            others = [name for name in names("search") if self.precision in part("search", name).precisions]
+            raise ValueError(
+                f"{self.method.type} search computes in fp32. Use precision: fp32, or method: {' or '.join(others)}."
+            )
         if self.max_length is not None and self.min_length > self.max_length:
             raise ValueError(f"min_length {self.min_length} is more than max_length {self.max_length}.")
         return self

@@ -42,7 +42,7 @@ def normalize_rows(logits: Array, out: Array, first: int, last: int) -> None:
 
 
 @part
-def _above(value: Any, other: Any) -> bool:
+def above(value: Any, other: Any) -> bool:
     """Whether a value ranks before another; NaN ranks first, as with torch."""
     return value > other or (value != value and other == other)
 
@@ -51,7 +51,7 @@ def _above(value: Any, other: Any) -> bool:
 def insert(value: Any, word: int, values: Array, words: Array) -> None:
     """Insert into the sorted row of best values; among equals the earlier word comes first."""
     place = len(values) - 1
-    while place > 0 and _above(value, values[place - 1]):
+    while place > 0 and above(value, values[place - 1]):
         values[place], words[place] = values[place - 1], words[place - 1]
         place -= 1
     values[place], words[place] = value, word
@@ -63,9 +63,9 @@ def gather_best(row: Array, low: int, best: Array, words: Array) -> None:
     among them is skipped."""
     for first in range(0, len(row), BLOCK):
         block = row[first : min(first + BLOCK, len(row))]
-        if _above(highest_of(block), best[-1]):
+        if above(highest_of(block), best[-1]):
             for j in range(len(block)):
-                if _above(block[j], best[-1]):
+                if above(block[j], best[-1]):
                     insert(block[j], low + first + j, best, words)
 
 

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from regard.fast.cpu.best import gather_best, highest_of, insert, summed
-from regard.fast.cpu.product import Target, Window, multiply
+from regard.fast.cpu.best import above, gather_best, highest_of, insert, summed
+from regard.fast.cpu.either import multiply_rows, panels_in, read_rows, some_panels
+from regard.fast.cpu.product import Target, Window
 from regard.fast.cpu.step import Layers
 from regard.fast.cpu.tile import WIDTH
 from regard.structures.kernels.cpu.compilation import part
@@ -62,13 +63,14 @@ def room_to_rank(count: int, best: int, like: Any) -> Ranked:
 
 
 @part
-def _add(row: Array, i: int, ranked: Ranked) -> None:
-    """Add the logits of some words to log Σ exp, kept as a maximum and a sum relative to it."""
+def _add(row: Array, i: int, ranked: Ranked) -> Any:
+    """Add the logits of some words to log Σ exp, kept as a maximum and a sum relative to it. Returns their maximum."""
     highest, before = highest_of(row), ranked.highest[i]
     if highest > before or highest != highest:
         ranked.normalizers[i] *= exponential(before - highest)
         ranked.highest[i] = highest
     ranked.normalizers[i] += summed(row, ranked.highest[i])
+    return highest
 
 
 @part
@@ -115,29 +117,31 @@ def rank(
         if banked:
             nearer.values[i, :] = -np.inf
             nearer.words[i, :] = 0
-    for first in range(0, len(layers.output), PANELS):
+    given = read_rows(count, said, layers.output)
+    for first in range(0, panels_in(layers.output), PANELS):
         low = first * WIDTH
-        width = min(PANELS * WIDTH, vocabulary - low)
+        wide = min(PANELS * WIDTH, vocabulary - low)
         for i in range(count):
-            copy(layers.output_bias[low : low + width], ranked.logits[i, :width])
-        weights = layers.output[first : min(first + PANELS, len(layers.output))]
-        multiply(count, said, weights, Target(ranked.logits, 0, 1, 0, True))
+            copy(layers.output_bias[low : low + wide], ranked.logits[i, :wide])
+        weights = some_panels(layers.output, first, min(first + PANELS, panels_in(layers.output)))
+        multiply_rows(count, given, weights, Target(ranked.logits, 0, 1, 0, True))
         for i in range(count):
-            row = ranked.logits[i, :width]
-            _add(row, i, ranked)
+            row = ranked.logits[i, :wide]
+            highest = _add(row, i, ranked)
             for word in forbidden:
-                if low <= word < low + width:
+                if low <= word < low + wide:
                     row[word - low] = -np.inf
             if len(bound.after) > 0:
-                targets = bound.after[bound.states[i], low : low + width]
+                targets = bound.after[bound.states[i], low : low + wide]
                 _forbid(row, targets, bound.needed, bound.left[i])
             if only[i] < 0:
-                gather_best(row, low, ranked.values[i], ranked.words[i])
+                if above(highest, ranked.values[i, -1]):
+                    gather_best(row, low, ranked.values[i], ranked.words[i])
                 if banked and bound.missing[bound.states[i]] > 0:
-                    targets = bound.after[bound.states[i], low : low + width]
+                    targets = bound.after[bound.states[i], low : low + wide]
                     _keep_nearer(row, targets, bound.missing, bound.missing[bound.states[i]])
                     gather_best(row, low, nearer.values[i], nearer.words[i])
-            elif low <= only[i] < low + width:
+            elif low <= only[i] < low + wide:
                 insert(row[only[i] - low], only[i], ranked.values[i], ranked.words[i])
     for i in range(count):
         ranked.normalizers[i] = ranked.highest[i] + np.log(ranked.normalizers[i])

@@ -46,6 +46,7 @@ def _run_forward(
     parts: int,
     kind: int,
     projected: Array,
+    words: Array,
     first: Array,
     weight: Array,
     bias: Array,
@@ -55,8 +56,9 @@ def _run_forward(
     previous: Array,
     kept: Array,
 ) -> None:
-    """projected (N, D·G), first (B, D·Z), weight (D, P, H, W) in panels, bias (D, G) → outputs (N, D·H), last
-    (B, D·Z), and for the backward pass previous (D, N, H) and kept (D, N, …).
+    """projected (N, D·G), or (V, D·G) and the words (N) that choose its rows, first (B, D·Z), weight (D, P, H, W) in
+    panels, bias (D, G) → outputs (N, D·H), last (B, D·Z), and for the backward pass previous (D, N, H) and kept (D, N,
+    …). If there will be none, they are scratch with one row for each part of a direction.
 
     D directions, of which number 1 reads from the end; G inputs of a cell's gates; Z numbers of its state,
     [h; m] or h. A part takes one direction and the rows c, c + parts, …, so that all parts have similar
@@ -75,15 +77,16 @@ def _run_forward(
         multiply(alive, Window(mine, 0, 1, 0), weight[g], Target(recurrent, 0, 1, 0, False))
         for i in range(alive):
             place = low + i * parts
+            spot = place if previous.shape[1] == len(outputs) else c
             advance(
                 kind,
-                projected[place, g * gates : (g + 1) * gates],
+                projected[words[place] if len(words) > 0 else place, g * gates : (g + 1) * gates],
                 recurrent[i],
                 bias[g],
                 mine[i],
                 carry[i],
-                previous[g, place],
-                kept[g, place],
+                previous[g, spot],
+                kept[g, spot],
                 outputs[place, g * size : (g + 1) * size],
             )
     for i in range(len(mine)):
@@ -154,17 +157,30 @@ class ForwardRun(NamedTuple):
 
 
 def run_forward(
-    projected: Tensor, first: Tensor, panels: Array, bias: Array, packing: Packed, kind: int
+    projected: Tensor,
+    first: Tensor,
+    panels: Array,
+    bias: Array,
+    packing: Packed,
+    kind: int,
+    *,
+    words: Tensor | None = None,
+    back: bool = True,
 ) -> ForwardRun:
-    """See `PackedRecurrence`; panels (D, P, H, W) and bias (D, G) in the kernel's layout."""
+    """See `PackedRecurrence`; panels (D, P, H, W) and bias (D, G) in the kernel's layout.
+
+    words   (N) the row of `projected` at each position; default: the row of the same number
+    back    whether a backward pass follows; if not, `previous` and `kept` have no use
+    """
     directions, size, rows = len(panels), panels.shape[2], len(first)
-    count, new = len(projected), partial(room, projected)
+    count, new = packing.starts[-1], partial(room, projected)
     parts = directions * -(-shares(directions * rows) // directions)
+    kept = count if back else parts // directions
     run = ForwardRun(
         new(count, directions * size),
         new(rows, first.shape[1]),
-        new(directions, count, size),
-        new(directions, count, kept_gates(kind) * size),
+        new(directions, kept, size),
+        new(directions, kept, kept_gates(kind) * size),
         np.array(packing.starts),
         parts,
     )
@@ -173,6 +189,7 @@ def run_forward(
         parts,
         kind,
         projected.detach().numpy(),
+        np.empty(0, np.int64) if words is None else words.contiguous().numpy(),
         first.detach().contiguous().numpy(),
         panels,
         bias,

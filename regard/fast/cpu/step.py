@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from regard.fast.cpu.either import multiply_rows, of_layer, panels_in, read_rows
 from regard.fast.cpu.forth import bend, gather, scaled
 from regard.fast.cpu.gates import advance
 from regard.fast.cpu.layout import DOT, Memories
@@ -20,18 +21,20 @@ Array = Any
 
 
 class Layers(NamedTuple):
-    """The weights in panels, the biases, and the kind of cell.
+    """The weights in panels or as `Bytes`, the biases, and the kind of cell.
 
     kind       the cell, one of `gates`; `residual`: whether a layer above the first adds its input to its
-               output
-    word       (G, E), read (G, D or O); recurrent (L, …, G, H) and its bias of all layers; below (L − 1, …,
-               G, H) and its bias of the layers above the first; the score's query weight (A, H)
+               output   size: H
+    word       (G, E), without panels if the inputs contain the words already; read (G, D or O)
+    recurrent  (L, …, G, H) and its bias of all layers; below (L − 1, …, G, H) and its bias of the layers above
+               the first; the score's query weight (A, H)
     combine    (O, …) from [h; c; e(y)], or its first parts, to the readout; empty if the readout is h
     output     (V, O)
     """
 
     kind: int
     residual: bool
+    size: int
     word: Array
     read: Array
     recurrent: Array
@@ -74,7 +77,7 @@ def _look_all(
     first: int, end: int, alone: bool, asked: Array, layers: Layers, memories: Memories, rows: Rows
 ) -> None:
     """Attend. Queries come from asked (n, H or more)."""
-    size, width = layers.recurrent.shape[2], memories.values.shape[2]
+    size, width = layers.size, memories.values.shape[2]
     queries = np.empty((end - first, memories.keys.shape[2]), asked.dtype)
     scratch = np.empty((2, queries.shape[1]), asked.dtype)
     positions = rows.weights.shape[1]
@@ -84,7 +87,8 @@ def _look_all(
     room = room_for(positions, asked.dtype.type(0))
     waits = np.ones(rows.weights.shape[1], asked.dtype)
     if memories.score != DOT:
-        multiply(end - first, Window(asked, first, 1, 0), layers.query, Target(queries, 0, 1, 0, False))
+        given = read_rows(end - first, Window(asked, first, 1, 0), layers.query)
+        multiply_rows(end - first, given, layers.query, Target(queries, 0, 1, 0, False))
     for i in range(first, end):
         if memories.score == DOT:
             scaled(asked[i, :size], memories.scale, queries[i - first])
@@ -110,9 +114,12 @@ def _look_all(
 
 @part
 def _advance_all(first: int, end: int, read: Window, layers: Layers, rows: Rows) -> None:
-    count, size, gates = end - first, layers.recurrent.shape[2], rows.inputs.shape[1]
-    multiply(count, Window(rows.embedded, first, 1, 0), layers.word, Target(rows.inputs, first, 1, 0, True))
-    multiply(count, read, layers.read, Target(rows.inputs, first, 1, 0, True))
+    count, size, gates = end - first, layers.size, rows.inputs.shape[1]
+    into = Target(rows.inputs, first, 1, 0, True)
+    if panels_in(layers.word) > 0:
+        words = Window(rows.embedded, first, 1, 0)
+        multiply_rows(count, read_rows(count, words, layers.word), layers.word, into)
+    multiply_rows(count, read_rows(count, read, layers.read), layers.read, into)
     recurrent, below = np.empty((count, gates), rows.state.dtype), np.empty((count, size), rows.state.dtype)
     before, kept = np.empty(size, rows.state.dtype), np.empty(6 * size, rows.state.dtype)
     for layer in range(len(rows.state)):
@@ -120,13 +127,12 @@ def _advance_all(first: int, end: int, read: Window, layers: Layers, rows: Rows)
             for i in range(count):
                 copy(rows.seen[first + i, :size], below[i])
                 copy(layers.below_bias[layer - 1], rows.inputs[first + i])
-            multiply(
-                count, Window(below, 0, 1, 0), layers.below[layer - 1], Target(rows.inputs, first, 1, 0, True)
-            )
+            above = of_layer(layers.below, layer - 1)
+            multiply_rows(count, read_rows(count, Window(below, 0, 1, 0), above), above, into)
         state = rows.state[layer]
-        multiply(
-            count, Window(state, first, 1, 0), layers.recurrent[layer], Target(recurrent, 0, 1, 0, False)
-        )
+        weight = of_layer(layers.recurrent, layer)
+        given = read_rows(count, Window(state, first, 1, 0), weight)
+        multiply_rows(count, given, weight, Target(recurrent, 0, 1, 0, False))
         for i in range(first, end):
             advance(
                 layers.kind, rows.inputs[i], recurrent[i - first], layers.recurrent_bias[layer],
@@ -141,9 +147,8 @@ def _read_out(first: int, end: int, bent: bool, layers: Layers, rows: Rows) -> N
     """The inputs of the output layer, in `said`; without `combine` they are the first columns of `seen`."""
     for i in range(first, end):
         copy(layers.combine_bias, rows.said[i])
-    multiply(
-        end - first, Window(rows.seen, first, 1, 0), layers.combine, Target(rows.said, first, 1, 0, True)
-    )
+    given = read_rows(end - first, Window(rows.seen, first, 1, 0), layers.combine)
+    multiply_rows(end - first, given, layers.combine, Target(rows.said, first, 1, 0, True))
     if bent:
         for i in range(first, end):
             bend(rows.said[i])
@@ -158,7 +163,7 @@ def advance_rows(
     Queries come from the current or the previous state. With `alone`, only the most probable position is read. With
     `bent`, the readout goes through tanh.
     """
-    size, width, embedded = layers.recurrent.shape[2], memories.values.shape[2], rows.embedded.shape[1]
+    size, width, embedded = layers.size, memories.values.shape[2], rows.embedded.shape[1]
     if current:
         _advance_all(first, end, Window(rows.fed, first, 1, 0), layers, rows)
         _look_all(first, end, alone, rows.seen, layers, memories, rows)
@@ -167,10 +172,18 @@ def advance_rows(
         _advance_all(first, end, Window(rows.seen, first, 1, size), layers, rows)
     for i in range(first, end):
         copy(rows.embedded[i], rows.seen[i, size + width : size + width + embedded])
-    if len(layers.combine) == 0:
+    if panels_in(layers.combine) == 0:
         return Window(rows.seen, first, 1, 0)
     _read_out(first, end, bent, layers, rows)
     return Window(rows.said, first, 1, 0)
+
+
+@kernel
+def multiply_words(part: int, parts: int, embedding: Array, weight: Array, table: Array) -> None:
+    """Add the product of the vectors of some words (V, E) and a weight in panels to their rows of a table, in the order
+    in which a step adds it."""
+    first, end = part * len(table) // parts, (part + 1) * len(table) // parts
+    multiply(end - first, Window(embedding, first, 1, 0), weight, Target(table, first, 1, 0, True))
 
 
 @kernel
@@ -190,4 +203,5 @@ def step_part(
     said = advance_rows(first, end, current, bent, alone, layers, memories, rows)
     for i in range(first, end):
         copy(layers.output_bias, rows.logits[i])
-    multiply(end - first, said, layers.output, Target(rows.logits, first, 1, 0, True))
+    given = read_rows(end - first, said, layers.output)
+    multiply_rows(end - first, given, layers.output, Target(rows.logits, first, 1, 0, True))

@@ -24,6 +24,8 @@ from numba.extending import intrinsic
 
 UNROLLED = 4
 """Steps of the inner loop."""
+LINE = 64
+"""Bytes of a line of the cache. While a panel is multiplied, the next one is fetched from the third-level cache."""
 
 
 def _shape() -> tuple[int, tuple[int, int, int, int], bool]:
@@ -41,7 +43,7 @@ WIDTH, HEIGHTS, REPEATS = _shape()
 _INDEX = ir.IntType(64)
 
 
-class _Writer:
+class TileWriter:
     """Writes the instructions of one tile: Σ_k rows[r, k] · panel[k] for `count` rows, from k = 0 to the depth."""
 
     def __init__(self, builder: Any, number: Any, size: int) -> None:
@@ -57,6 +59,16 @@ class _Writer:
         loaded = self.builder.load(pointer)
         loaded.align = self.size
         return loaded
+
+    def prefetch(self, address: Any, lines: int) -> None:
+        """Ask for some lines of the cache from an address on. They may lie beyond the end of the memory."""
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        function = self.builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        how = [ir.Constant(number, choice) for choice in (0, 2, 1)]  # to read, into the second level, data
+        for line in range(lines):
+            place = self.builder.add(address, ir.Constant(_INDEX, line * LINE))
+            self.builder.call(function, [self.builder.inttoptr(place, byte), *how])
 
     def store(self, value: Any, address: Any) -> None:
         written = self.builder.store(value, self.builder.inttoptr(address, self.wide.as_pointer()))
@@ -91,9 +103,17 @@ class _Writer:
         return chosen
 
     def accumulate(
-        self, sums: Sequence[Any], rows: Sequence[Any], panel: Any, first: Any, end: Any, step: int
+        self,
+        sums: Sequence[Any],
+        rows: Sequence[Any],
+        panel: Any,
+        first: Any,
+        end: Any,
+        step: int,
+        length: Any,
     ) -> tuple[list[Any], Any]:
-        """Add the terms k = first, … while k < end, `step` in each iteration; returns the sums and next k."""
+        """Add the terms k = first, … while k < end, `step` in each iteration; returns the sums and next k.
+        `length`: terms of a panel."""
         builder, entry = self.builder, self.builder.block
         head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
         builder.branch(head)
@@ -109,6 +129,10 @@ class _Writer:
         place, grown = self.moved(panel, k, self.size * WIDTH), list(running)
         for lane in range(step):
             columns = self.load(self.moved(place, ir.Constant(_INDEX, lane), self.size * WIDTH), WIDTH)
+            if REPEATS:
+                ahead = builder.add(place, builder.mul(length, ir.Constant(_INDEX, self.size * WIDTH)))
+                offset = ir.Constant(_INDEX, lane * self.size * WIDTH)
+                self.prefetch(builder.add(ahead, offset), self.size * WIDTH // LINE)
             for r, factor in enumerate(factors):
                 term = builder.fmul(factor[lane], columns, flags=["contract"])
                 grown[r] = builder.fadd(grown[r], term, flags=["contract"])
@@ -138,7 +162,7 @@ def _make(count: int) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             number = context.get_value_type(rows.dtype)
             size = context.get_abi_sizeof(number)
-            writer = _Writer(builder, number, size)
+            writer = TileWriter(builder, number, size)
 
             def window(array: int, first: int, step: int, column: int) -> list[Any]:
                 """The addresses of `count` rows: `first`, `first` + `step`, …, from `column` on."""
@@ -158,8 +182,8 @@ def _make(count: int) -> Any:
             offset = builder.mul(arguments[5], builder.extract_value(packed.strides, 0))
             source = builder.add(builder.ptrtoint(packed.data, _INDEX), offset)
             sums = writer.choose(arguments[10], targets)
-            sums, k = writer.accumulate(sums, starts, source, ir.Constant(_INDEX, 0), whole, UNROLLED)
-            sums, _ = writer.accumulate(sums, starts, source, k, depth, 1)
+            sums, k = writer.accumulate(sums, starts, source, ir.Constant(_INDEX, 0), whole, UNROLLED, depth)
+            sums, _ = writer.accumulate(sums, starts, source, k, depth, 1, depth)
             for value, target in zip(sums, targets, strict=True):
                 writer.store(value, target)
             return context.get_dummy_value()

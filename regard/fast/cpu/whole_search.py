@@ -30,14 +30,15 @@ class How(NamedTuple):
 class SearchStart(NamedTuple):
     """The search before its first step, for B sources.
 
-    embedding   (V, E)   bias (G) of the gates' inputs   projected (B, G) what each source adds to them, or (0, G)
+    embedding   (V, E)   words (V, G) what each word adds to the gates' inputs, with their bias; or (1, G) their bias
+                alone   projected (B, G) what each source adds to them, or (0, G)
     state       (L, B, Z)   looked (B, S) as in `Rows`; of width 0 if the score does not use them
     said        width of the readout
     fed         width of the vector that is fed back, zeros at first
     """
 
     embedding: Array
-    bias: Array
+    words: Array
     projected: Array
     state: Array
     looked: Array
@@ -86,12 +87,12 @@ def only_word(source: int, step: int, allowed: Allowed) -> int:
 @part
 def rows_for(count: int, layers: Layers, memories: Memories, start: SearchStart) -> Rows:
     kind = start.state.dtype
-    size, width, positions = layers.recurrent.shape[2], memories.values.shape[2], memories.values.shape[1]
+    size, width, positions = layers.size, memories.values.shape[2], memories.values.shape[1]
     embedded = start.embedding.shape[1]
     return Rows(
         np.empty(count, np.int64),
         np.empty((count, embedded), kind),
-        np.empty((count, len(start.bias)), kind),
+        np.empty((count, start.words.shape[1]), kind),
         np.zeros((count, start.fed), kind),
         np.empty((start.state.shape[0], count, start.state.shape[2]), kind),
         np.empty((count, size + width + embedded), kind),
@@ -115,7 +116,7 @@ def place(i: int, source: int, start: SearchStart, rows: Rows) -> None:
 def read_word(i: int, word: int, start: SearchStart, rows: Rows) -> None:
     """The inputs of row i, which has written this word."""
     copy(start.embedding[word], rows.embedded[i])
-    copy(start.bias, rows.inputs[i])
+    copy(start.words[word if len(start.words) > 1 else 0], rows.inputs[i])
     if len(start.projected) > 0:
         shared = start.projected[rows.source[i]]
         for j in range(len(shared)):

@@ -36,15 +36,15 @@ class BeamOnCPU(Path):
 
 
 @torch.no_grad()
-def searched(beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
+def searched(beam: Beam, stepper: Stepper, bounds: Bounds, precision: str = "fp32") -> Hypotheses | None:
     """`Beam.step_by_step`; None if a score was not finite, or a source has no hypothesis."""
     from regard.fast.cpu.beam import BeamRecord, Ended, Found, beam_part
     from regard.structures.kernels.cpu.parallel import side_by_side
 
-    begun = whole_search.started(stepper, bounds)
+    begun = whole_search.started(stepper, bounds, beam.size, precision)
     if begun is None:
         return None
-    prepared, how, start, allowed = begun
+    prepared, layers, how, start, allowed = begun
     rows, steps, positions = len(stepper.lengths), bounds.steps, prepared.memories.values.shape[1]
     record = BeamRecord(
         np.empty((steps, rows, beam.size), np.int64),
@@ -69,9 +69,7 @@ def searched(beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
         torch.zeros(parts, dtype=torch.bool),
     )
     found = Found(*(tensor.numpy() for tensor in tensors))
-    side_by_side(
-        beam_part, parts, how, prepared.layers, prepared.memories, start, allowed, record, ended, found
-    )
+    side_by_side(beam_part, parts, how, layers, prepared.memories, start, allowed, record, ended, found)
     if bool(tensors.unsound.any()):
         return None
     longest = int(tensors.lengths.max()) if rows else 0

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any, cast
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -14,17 +12,15 @@ from torch import Tensor, nn
 from regard.fast.outputs import OUTPUTS
 from regard.fast.paths.fused import CHANGED
 from regard.fast.recurrence import (
-    StackWeights,
     attended,
     choice_of,
     decoder_lacks,
-    kernel_of,
     knows_decoder,
-    read_weight,
     reads_alone,
     score_kind,
     score_weights,
 )
+from regard.fast.search_weights import SearchWeights, search_weights
 from regard.nn.decoders.recurrent_steps import STEPS, RecurrentSteps, State
 from regard.nn.embedding import EMBEDDINGS
 from regard.nn.memory import Memory
@@ -40,12 +36,11 @@ beforehand."""
 
 @dataclass(frozen=True)
 class Prepared:
-    """Weights and memory in the kernel's layout, the bias of the gates, and whether to read one position."""
+    """Weights and memory in the kernel's layout, and whether to read one position."""
 
     name: str
-    layers: Any
+    weights: SearchWeights
     memories: Any
-    bias: Tensor
     alone: bool
 
     def select(self, rows: Tensor) -> Prepared:
@@ -104,7 +99,8 @@ def lay_out(decoder: RecurrentSteps, memories: Mapping[str, Memory], keys: Mappi
     from regard.fast.cpu.layout import memories as laid_out
 
     name, attention = attended(decoder)
-    layers, bias_ih = _layers(decoder)
+    weights = search_weights(decoder)
+    bias_ih = weights.bias
     vector = score_weights(attention)[1]
     memory = memories[name]
     vector = bias_ih.new_empty(0) if vector is None else vector
@@ -122,59 +118,7 @@ def lay_out(decoder: RecurrentSteps, memories: Mapping[str, Memory], keys: Mappi
         scale=kind.type(scale),
         location=location_of(filters, place, bias_ih),
     )
-    return Prepared(name, layers, looked_at, bias_ih, reads_alone(attention))
-
-
-_laid_out: WeakKeyDictionary[RecurrentSteps, tuple[Any, Any]] = WeakKeyDictionary()
-"""The weights of decoders in the kernel's layout, with the digest of the weights."""
-
-
-def _layers(decoder: RecurrentSteps) -> tuple[Any, Tensor]:
-    """The weights in the kernel's layout, and the bias of the gates. They are laid out again if they have changed."""
-    from regard.fast.cpu.layout import digest
-
-    query, _ = score_weights(attended(decoder)[1])
-    cells = [cell.torch_weights() for cell in decoder.stack.each()]
-    said = decoder.combine if decoder.combine is not None else decoder.narrow
-    weights = [*chain.from_iterable(cells), decoder.output.weight, decoder.output.bias]
-    weights += [query] if query is not None else []
-    weights += [said.weight] if said is not None else []
-    weights += [said.bias] if said is not None and said.bias is not None else []
-    kinds = (kernel_of(decoder.stack.each()), decoder.stack.residual, decoder.feeds, decoder.looks_after)
-    now = (*kinds, query is None, said is None, *digest(weights))
-    before, layers = _laid_out.get(decoder, (None, None))
-    if before != now:
-        layers = _lay_out_layers(decoder)
-        _laid_out[decoder] = now, layers
-    return layers, cells[0][2]
-
-
-def _lay_out_layers(decoder: RecurrentSteps) -> Any:
-    """Copies of the weights, which do not change with them."""
-    from regard.fast.cpu.layout import KINDS, panels, stacked_panels
-    from regard.fast.cpu.step import Layers
-
-    query, _ = score_weights(attended(decoder)[1])
-    stack, cells = decoder.stack, StackWeights(decoder)
-    weight_ih, _, bias_ih, _ = cells.first
-    said = decoder.combine if decoder.combine is not None else decoder.narrow
-    nothing = bias_ih.new_empty(0, 1)
-    said_bias = None if said is None else said.bias
-    return Layers(
-        KINDS[str(kernel_of(stack.each()))],
-        stack.residual,
-        panels(weight_ih[:, : decoder.embedding.size]).copy(),
-        panels(read_weight(decoder)).copy(),
-        stacked_panels(cells.recurrent),
-        cells.recurrent_bias.detach().numpy().copy(),
-        stacked_panels(cells.below),
-        cells.below_bias.detach().numpy().copy(),
-        panels(nothing if query is None else query).copy(),
-        panels(nothing if said is None else said.weight).copy(),
-        (bias_ih.new_zeros(decoder.readout_size) if said_bias is None else said_bias).detach().numpy().copy(),
-        panels(decoder.output.weight).copy(),
-        decoder.output.bias.detach().numpy().copy(),
-    )
+    return Prepared(name, weights, looked_at, reads_alone(attention))
 
 
 def step(decoder: RecurrentSteps, tokens: Tensor, state: State) -> Step:
@@ -187,7 +131,7 @@ def step(decoder: RecurrentSteps, tokens: Tensor, state: State) -> Step:
     states = torch.stack([layer.reshape(-1, layer.shape[-1]) for layer in state.layers])  # (L, n, Z), a copy
     rows, new = states.shape[1], states.new_empty
     embedded = nn.functional.embedding(tokens.reshape(-1), decoder.embedding.weight)
-    inputs = prepared.bias.expand(rows, -1).clone()
+    inputs = prepared.weights.bias.expand(rows, -1).clone()
     if state.constants.projected is not None:
         inputs.view(*shape, -1).add_(state.constants.projected)
     positions, width = prepared.memories.values.shape[1:]
@@ -214,7 +158,7 @@ def step(decoder: RecurrentSteps, tokens: Tensor, state: State) -> Step:
         decoder.looks_after,
         decoder.combine is not None,
         prepared.alone,
-        prepared.layers,
+        prepared.weights.layers,
         prepared.memories,
         arrays,
     )

@@ -40,15 +40,15 @@ class GreedyOnCPU(Path):
 
 
 @torch.no_grad()
-def written(stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
+def written(stepper: Stepper, bounds: Bounds, precision: str = "fp32") -> Hypotheses | None:
     """`token_by_token` with the most probable tokens; None if a score was not finite."""
     from regard.fast.cpu.greedy import Written, write_part
     from regard.structures.kernels.cpu.parallel import side_by_side
 
-    begun = whole_search.started(stepper, bounds)
+    begun = whole_search.started(stepper, bounds, 1, precision)
     if begun is None:
         return None
-    prepared, how, start, allowed = begun
+    prepared, layers, how, start, allowed = begun
     rows, steps, positions = len(stepper.lengths), bounds.steps, prepared.memories.values.shape[1]
     parts = whole_search.parts_for(rows, 1)
     tensors = Written(
@@ -59,7 +59,7 @@ def written(stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
         torch.zeros(parts, dtype=torch.bool),
     )
     arrays = Written(*(tensor.numpy() for tensor in tensors))
-    side_by_side(write_part, parts, how, prepared.layers, prepared.memories, start, allowed, arrays)
+    side_by_side(write_part, parts, how, layers, prepared.memories, start, allowed, arrays)
     if bool(tensors.unsound.any()):
         return None
     longest = int(tensors.lengths.max()) if rows else 0

@@ -11,9 +11,9 @@ from pydantic import Field
 from torch import Tensor
 
 from regard.errors import RegardError
-from regard.nn.path import faster
 from regard.nn.search.banks import shared_among_banks, with_missing
 from regard.nn.search.hypotheses import BackPointers, Finished, Hypotheses, Unfinished
+from regard.nn.search.lower_precision import in_precision
 from regard.nn.search.search import Request, Search
 from regard.nn.search.stepper import (
     Bounds,
@@ -50,12 +50,14 @@ class Beam(Search):
         length_penalty: Annotated[float, Field(ge=0.0, le=10.0)] = 1.0
         """Rank hypotheses by log p / ((5 + length)/6)^penalty (Wu 2016); 0 ranks by probability alone."""
 
+    precisions: ClassVar[tuple[str, ...]] = ("fp32", "int8")
     chosen_by: ClassVar[tuple[str, ...]] = ("beam", "length_penalty", "n_best")
 
     size: int = 5
     length_penalty: float = 1.0
     best: int = 1
     limits: Limits = field(default_factory=Limits)
+    precision: str = "fp32"
 
     def __post_init__(self) -> None:
         if self.size < 1 or not 1 <= self.best <= self.size:
@@ -70,6 +72,7 @@ class Beam(Search):
             length_penalty=options.length_penalty,
             best=request.answers,
             limits=request.limits,
+            precision=request.precision,
         )
 
     @classmethod
@@ -97,7 +100,9 @@ class Beam(Search):
 
     def __call__(self, stepper: Stepper) -> Hypotheses:
         bounds = self.limits.of(stepper)
-        found: Hypotheses | None = faster("search.beam", stepper.lengths.device, self, stepper, bounds)
+        found: Hypotheses | None = in_precision(
+            "search.beam", self.precision, stepper.lengths.device, self, stepper, bounds
+        )
         return self.step_by_step(stepper, bounds) if found is None else found
 
     def traced(self, stepper: Stepper) -> tuple[Hypotheses, SearchTree]:

@@ -22,12 +22,14 @@ class Greedy(Search):
     """Writes the most probable token at every step."""
 
     several: ClassVar[bool] = False
+    precisions: ClassVar[tuple[str, ...]] = ("fp32", "int8")
 
     limits: Limits = field(default_factory=Limits)
+    precision: str = "fp32"
 
     @classmethod
     def make(cls, options: Any, request: Request) -> Self:
-        return cls(limits=request.limits)
+        return cls(limits=request.limits, precision=request.precision)
 
     @classmethod
     def exported(cls, options: Any) -> dict[str, Any] | None:
@@ -41,7 +43,7 @@ class Greedy(Search):
         return MostProbable()
 
     def __call__(self, stepper: Stepper) -> Hypotheses:
-        return written(stepper, MostProbable(), self.limits.of(stepper))
+        return written(stepper, MostProbable(), self.limits.of(stepper), precision=self.precision)
 
 
 @remember

@@ -24,6 +24,7 @@ class Request:
     answers   number of outputs for each source
     limits    on the length of an output, its beginning and its tokens
     seed      of random draws
+    precision of the products, one of the search's `precisions`
     keys      a number for each source: what is drawn for it depends on the seed and on this number alone, not on the
               batch; None: 0 … B−1
     spell     the number of a source and the tokens of an output without its END → its text; None: not known
@@ -34,6 +35,7 @@ class Request:
     seed: int | None = None
     keys: Sequence[int] | None = None
     spell: Callable[[int, Sequence[int]], str] | None = None
+    precision: str = "fp32"
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Search(ABC):
     several     whether it can give more than one output for a source
     continues   whether its options also say how a text stream is continued
     draws       whether its outputs depend on the seed
+    precisions  in which it computes
     chosen_by   options that choose this search when they are given to `predict` without `method`. `n_best` chooses it
                 if several answers are asked of a search that gives one
     """
@@ -64,6 +67,7 @@ class Search(ABC):
     several: ClassVar[bool] = True
     continues: ClassVar[bool] = False
     draws: ClassVar[bool] = False
+    precisions: ClassVar[tuple[str, ...]] = ("fp32",)
     chosen_by: ClassVar[tuple[str, ...]] = ()
 
     class Options(PartOptions):

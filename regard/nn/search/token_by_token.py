@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import PAD
-from regard.nn.path import faster
 from regard.nn.search.hypotheses import Hypotheses, Unfinished, over_time
+from regard.nn.search.lower_precision import in_precision
 from regard.nn.search.stepper import Bounds, Stepper, all_finite, best_allowed, check_choices, check_scores
 from regard.nn.stepping import in_a_line
 
@@ -32,10 +32,12 @@ class TokenChoice(Protocol):
         (B', K) → tokens (B', K)."""
 
 
-def written(stepper: Stepper, choice: TokenChoice, bounds: Bounds, hypotheses: int = 1) -> Hypotheses:
+def written(
+    stepper: Stepper, choice: TokenChoice, bounds: Bounds, hypotheses: int = 1, *, precision: str = "fp32"
+) -> Hypotheses:
     """Write until every hypothesis has ended, as `token_by_token`, faster if there is a way."""
-    found: Hypotheses | None = faster(
-        "search.tokens", stepper.lengths.device, stepper, choice, bounds, hypotheses
+    found: Hypotheses | None = in_precision(
+        "search.tokens", precision, stepper.lengths.device, stepper, choice, bounds, hypotheses
     )
     if found is not None:
         return found

@@ -1,0 +1,79 @@
+"""A recurrent encoder on the CPU whose first layer reads what each word adds to its gates from a table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from regard.data.batch import Tokens
+from regard.fast.recurrence import NO_KERNEL, kernel_of, knows_on_cpu, run_on_words
+from regard.nn.embedding import EMBEDDINGS
+from regard.nn.encoders.recurrent import RecurrentEncoder
+from regard.nn.memory import Memory
+from regard.nn.packing import Packing
+from regard.nn.path import LAYERS, Path, Replaces
+from regard.nn.recurrence import RecurrentLayer
+from regard.parts import register
+
+READ_BY = Replaces(RecurrentLayer, children=False)
+RUN = Replaces(RecurrentEncoder, methods=("run_layers",))
+"""The method whose first layer the path replaces."""
+
+
+@register("path", "words-cpu")
+class WordsOnCPU(Path):
+    """Inputs of a trained recurrent encoder on the CPU: the first layer reads a table of all words instead of
+    multiplying their vectors."""
+
+    serves = "encoder.read"
+    devices = ("cpu",)
+    rank = 10
+
+    def takes(self, encoder: RecurrentEncoder, tokens: Tokens) -> bool:
+        if torch.is_grad_enabled() or encoder.training or lacks(encoder, tokens):
+            return False
+        first: Any = encoder.layers[0]
+        return knows_on_cpu(first.each(), encoder.embedding.weight, len(tokens.lengths))  # type: ignore[arg-type]
+
+    def why_not(self, encoder: RecurrentEncoder, tokens: Tokens) -> str:
+        return lacks(encoder, tokens)
+
+    def run(self, encoder: RecurrentEncoder, tokens: Tokens) -> Memory | None:
+        return read(encoder, tokens)
+
+
+def lacks(encoder: RecurrentEncoder, tokens: Tokens) -> str:
+    """Why the table does not serve an encoder, regardless of the device; empty if it does."""
+    if not isinstance(tokens, Tokens):
+        return "The inputs are not tokens."
+    if not RUN(encoder):
+        return "A method of the encoder was overridden or replaced, or a hook watches it."
+    first: Any = encoder.layers[0]
+    if not (EMBEDDINGS(encoder.embedding) and READ_BY(first) and LAYERS(encoder.dropout)):
+        return "The embedding, a layer or the dropout is of another kind, or was changed."
+    if encoder.values != "states":
+        return "The values of the memory are not the states."
+    if first.backward:
+        return "The first layer reads from the end alone."
+    return NO_KERNEL if kernel_of(first.each()) is None else ""
+
+
+def read(encoder: RecurrentEncoder, tokens: Tokens) -> Memory | None:
+    """`RecurrentEncoder.forward` for a supported encoder; None while the table is not worth its price."""
+    mask, first = tokens.mask, encoder.layers[0]
+    packing = Packing.of(tokens.lengths, mask.shape[1], tokens.counts)
+    found = run_on_words(first, encoder.embedding.weight, packing.pack(tokens.ids), packing)  # type: ignore[arg-type]
+    if found is None:
+        return None
+    values, states = found
+    last = [first.last_states(states, encoder.hands_on)]  # type: ignore[operator]
+    for layer in list(encoder.layers)[1:]:
+        inputs = encoder.dropout(values)
+        values, summary = layer(inputs, packing, whole=encoder.hands_on)
+        last.append(summary)
+        if encoder.residual:
+            values = values + inputs
+    memory = Memory(packing.unpack(values), mask, last[-1][:, : encoder.summary_size])
+    return replace(memory, last=tuple(last)) if encoder.hands_on else memory

@@ -1,0 +1,109 @@
+"""The weights of a recurrent decoder as the kernels of a search read them, kept from one search to the next.
+
+Next to the weights in panels there may be weights as bytes, for searches in int8, and a table of words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from torch import Tensor
+
+from regard.fast.recurrence import StackWeights, attended, kernel_of, read_weight, score_weights
+from regard.fast.word_table import WordTable
+from regard.nn.decoders.recurrent_steps import RecurrentSteps
+
+
+class SearchWeights:
+    """The weights of one decoder.
+
+    layers   in panels, see `regard.fast.cpu.step.Layers`   bias (G) of the gates
+    """
+
+    def __init__(self, decoder: RecurrentSteps, digest: tuple[Any, ...]) -> None:
+        self.digest = digest
+        self.layers = _lay_out(decoder)
+        self.bias: Tensor = decoder.stack.cell(0).torch_weights()[2].detach()
+        self._bytes: Any = None
+        self._words = WordTable()
+
+    def in_bytes(self, decoder: RecurrentSteps) -> Any:
+        """The layers with `Bytes` as weights."""
+        if self._bytes is None:
+            self._bytes = _lay_out(decoder, in_bytes=True)
+        return self._bytes
+
+    def words(self, decoder: RecurrentSteps, count: int) -> Any:
+        """What each word adds to the gates (V, G), for a search that reads `count` of them; None: not known yet."""
+
+        embedding = decoder.embedding.weight
+
+        def make() -> Tensor:
+            from regard.fast.cpu.step import multiply_words
+            from regard.structures.kernels.cpu.parallel import shares, side_by_side
+
+            table = self.bias.repeat(len(embedding), 1)
+            given = embedding.detach().contiguous().numpy()
+            side_by_side(multiply_words, shares(len(given)), given, self.layers.word, table.numpy())
+            return table
+
+        table = self._words.of(embedding, len(self.bias), make, count)
+        return None if table is None else table.numpy()
+
+
+_kept: WeakKeyDictionary[RecurrentSteps, SearchWeights] = WeakKeyDictionary()
+
+
+def search_weights(decoder: RecurrentSteps) -> SearchWeights:
+    """The weights of a decoder. They are laid out again if they have changed."""
+    from regard.fast.cpu.layout import digest
+
+    query, _ = score_weights(attended(decoder)[1])
+    cells = [cell.torch_weights() for cell in decoder.stack.each()]
+    said = decoder.combine if decoder.combine is not None else decoder.narrow
+    weights = [*chain.from_iterable(cells), decoder.output.weight, decoder.output.bias]
+    weights += [query] if query is not None else []
+    weights += [said.weight] if said is not None else []
+    weights += [said.bias] if said is not None and said.bias is not None else []
+    kinds = (kernel_of(decoder.stack.each()), decoder.stack.residual, decoder.feeds, decoder.looks_after)
+    now = (*kinds, query is None, said is None, *digest(weights))
+    kept = _kept.get(decoder)
+    if kept is None or kept.digest != now:
+        kept = SearchWeights(decoder, now)
+        _kept[decoder] = kept
+    return kept
+
+
+def _lay_out(decoder: RecurrentSteps, *, in_bytes: bool = False) -> Any:
+    """Copies of the weights, which do not change with them."""
+    from regard.fast.cpu.bytes import byte_panels, stacked_bytes
+    from regard.fast.cpu.layout import KINDS, panels, stacked_panels
+    from regard.fast.cpu.step import Layers
+
+    one: Callable[[Tensor], Any] = byte_panels if in_bytes else lambda weight: panels(weight).copy()
+    stacked: Callable[[Tensor], Any] = stacked_bytes if in_bytes else stacked_panels
+    query, _ = score_weights(attended(decoder)[1])
+    stack, cells = decoder.stack, StackWeights(decoder)
+    weight_ih, _, bias_ih, _ = cells.first
+    said = decoder.combine if decoder.combine is not None else decoder.narrow
+    nothing = bias_ih.new_empty(0, 1)
+    said_bias = None if said is None else said.bias
+    return Layers(
+        KINDS[str(kernel_of(stack.each()))],
+        stack.residual,
+        stack.size,
+        one(weight_ih[:, : decoder.embedding.size]),
+        one(read_weight(decoder)),
+        stacked(cells.recurrent),
+        cells.recurrent_bias.detach().numpy().copy(),
+        stacked(cells.below),
+        cells.below_bias.detach().numpy().copy(),
+        one(nothing if query is None else query),
+        one(nothing if said is None else said.weight),
+        (bias_ih.new_zeros(decoder.readout_size) if said_bias is None else said_bias).detach().numpy().copy(),
+        one(decoder.output.weight),
+        decoder.output.bias.detach().numpy().copy(),
+    )
