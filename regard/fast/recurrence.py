@@ -112,7 +112,7 @@ def run_on_words(
 
 
 @dataclass(frozen=True)
-class LayerWeights:
+class CellWeights:
     """The weights of both directions of a layer together, the recurrent ones in panels; and their table of words."""
 
     weight: Tensor
@@ -122,11 +122,11 @@ class LayerWeights:
     words: WordTable = field(default_factory=WordTable)
 
 
-_kept_weights: WeakKeyDictionary[Cell, tuple[Any, LayerWeights | None]] = WeakKeyDictionary()
+_kept_weights: WeakKeyDictionary[Cell, tuple[Any, CellWeights | None]] = WeakKeyDictionary()
 """The weights of the cells of a layer in the kernel's layout, by the first cell, with the digest of the weights."""
 
 
-def _laid_out(cells: Sequence[Cell]) -> LayerWeights:
+def _laid_out(cells: Sequence[Cell]) -> CellWeights:
     """The weights of a layer. They are laid out again if they have changed."""
     from regard.fast.cpu.layout import digest, stacked_panels
 
@@ -137,7 +137,7 @@ def _laid_out(cells: Sequence[Cell]) -> LayerWeights:
         weight_ih, weight_hh, bias_ih, bias_hh = zip(*taken, strict=True)
         bias = torch.stack(bias_hh).detach().numpy()
         panels = stacked_panels(torch.stack(weight_hh))
-        kept = LayerWeights(torch.cat(weight_ih), torch.cat(bias_ih), panels, bias)
+        kept = CellWeights(torch.cat(weight_ih), torch.cat(bias_ih), panels, bias)
         _kept_weights[cells[0]] = now, kept
     assert kept is not None
     return kept

@@ -31,7 +31,7 @@ class SearchWeights:
         self._words = WordTable()
 
     def in_bytes(self, decoder: RecurrentSteps) -> Any:
-        """The layers with `Bytes` as weights."""
+        """The layers with `ByteWeight` as weights."""
         if self._bytes is None:
             self._bytes = _lay_out(decoder, in_bytes=True)
         return self._bytes

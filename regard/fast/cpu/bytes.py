@@ -21,7 +21,7 @@ Array = Any
 GREATEST = 127
 
 
-class Bytes(NamedTuple):
+class ByteWeight(NamedTuple):
     """A weight (M, K) in panels, see `byte_tile`; those of several layers have one more axis in front.
 
     depth    K
@@ -41,7 +41,7 @@ class ByteRows(NamedTuple):
     scales: Array
 
 
-def byte_panels(weight: Tensor) -> Bytes:
+def byte_panels(weight: Tensor) -> ByteWeight:
     """The weight (M, K) of x ↦ W x as bytes, padded with zeros."""
     weight = weight.detach().float()
     scales = weight.abs().amax(1) / GREATEST if weight.shape[1] else weight.new_zeros(len(weight))
@@ -51,7 +51,7 @@ def byte_panels(weight: Tensor) -> Bytes:
     count = len(padded) // WIDTH
     apart = padded.reshape(count, WIDTH, -1, TOGETHER).transpose(1, 2)  # (P, K / 4, WIDTH, 4)
     starts = -128 * padded.to(torch.int32).sum(1, dtype=torch.int32)
-    return Bytes(
+    return ByteWeight(
         weight.shape[1],
         apart.reshape(count, apart.shape[1], TOGETHER * WIDTH).contiguous().numpy().copy(),
         scales.view(count, WIDTH).numpy().copy(),
@@ -59,18 +59,24 @@ def byte_panels(weight: Tensor) -> Bytes:
     )
 
 
-def stacked_bytes(weights: Tensor) -> Bytes:
+def stacked_bytes(weights: Tensor) -> ByteWeight:
     """The bytes of the weights (L, M, K) of all layers; L may be 0."""
     made = [byte_panels(weight) for weight in weights]
     if not made:
         nothing = byte_panels(weights.new_zeros(1, 1))
-        return Bytes(1, *(one[None][:0] for one in nothing[1:]))
-    return Bytes(made[0].depth, *(np.stack(each) for each in zip(*(one[1:] for one in made), strict=True)))
+        return ByteWeight(1, *(one[None][:0] for one in nothing[1:]))
+    return ByteWeight(
+        made[0].depth, *(np.stack(each) for each in zip(*(one[1:] for one in made), strict=True))
+    )
 
 
 def without_panels(weight: Any) -> Any:
     """A weight of the same kind without rows."""
-    return Bytes(weight.depth, *(one[:0] for one in weight[1:])) if isinstance(weight, Bytes) else weight[:0]
+    return (
+        ByteWeight(weight.depth, *(one[:0] for one in weight[1:]))
+        if isinstance(weight, ByteWeight)
+        else weight[:0]
+    )
 
 
 @reduction

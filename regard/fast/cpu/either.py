@@ -1,8 +1,8 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
 """Products of a search with weights in single precision or as bytes.
 
-A kernel is compiled for the type of its weights: an array of panels (`layout.panels`) or `Bytes`. The functions here
-are written for both, and the compiler takes the one that fits.
+A kernel is compiled for the type of its weights: an array of panels (`layout.panels`) or `ByteWeight`. The
+functions here are written for both, and the compiler takes the one that fits.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from numba import types
 from numba.extending import overload
 
 from regard.fast.cpu.byte_tile import first_byte_tile, fourth_byte_tile, second_byte_tile, third_byte_tile
-from regard.fast.cpu.bytes import ByteRows, Bytes, as_bytes
+from regard.fast.cpu.bytes import ByteRows, ByteWeight, as_bytes
 from regard.fast.cpu.product import FIRST, SECOND, THIRD, Target, Window, multiply
 from regard.fast.cpu.tile import WIDTH
 from regard.structures.kernels.cpu.compilation import part
 
 Array = Any
-_OPTIONS = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def _in_bytes(weight: Any) -> bool:
-    """Whether the type of a weight is `Bytes`."""
-    return isinstance(weight, types.BaseNamedTuple) and weight.instance_class is Bytes
+    """Whether the type of a weight is `ByteWeight`."""
+    return isinstance(weight, types.BaseNamedTuple) and getattr(weight, "instance_class", None) is ByteWeight
 
 
 def panels_in(weight: Any) -> int:
@@ -62,7 +62,7 @@ def _panels_in(weight: Any) -> Any:
 @overload(some_panels, jit_options=_OPTIONS, strict=False)
 def _some_panels(weight: Any, first: Any, end: Any) -> Any:
     if _in_bytes(weight):
-        return lambda weight, first, end: Bytes(
+        return lambda weight, first, end: ByteWeight(
             weight.depth, weight.values[first:end], weight.scales[first:end], weight.starts[first:end]
         )
     return lambda weight, first, end: weight[first:end]
@@ -71,7 +71,7 @@ def _some_panels(weight: Any, first: Any, end: Any) -> Any:
 @overload(of_layer, jit_options=_OPTIONS, strict=False)
 def _of_layer(weight: Any, layer: Any) -> Any:
     if _in_bytes(weight):
-        return lambda weight, layer: Bytes(
+        return lambda weight, layer: ByteWeight(
             weight.depth, weight.values[layer], weight.scales[layer], weight.starts[layer]
         )
     return lambda weight, layer: weight[layer]
@@ -98,7 +98,7 @@ def _multiply_rows(count: Any, rows: Any, weight: Any, target: Any) -> Any:
 
 
 @part
-def _byte_tiles(count: int, rows: ByteRows, weight: Bytes, panel: int, target: Target) -> None:
+def _byte_tiles(count: int, rows: ByteRows, weight: ByteWeight, panel: int, target: Target) -> None:
     values, scales = rows
     _, panels, columns, starts = weight
     out, place, step, column, add = target
@@ -125,7 +125,7 @@ def _byte_tiles(count: int, rows: ByteRows, weight: Bytes, panel: int, target: T
 
 
 @part
-def _multiply_bytes(count: int, rows: ByteRows, weight: Bytes, target: Target) -> None:
+def _multiply_bytes(count: int, rows: ByteRows, weight: ByteWeight, target: Target) -> None:
     out, out_place, out_step, out_column, add = target
     for panel in range(len(weight.values)):
         low = out_column + panel * WIDTH

@@ -21,7 +21,7 @@ Array = Any
 
 
 class Layers(NamedTuple):
-    """The weights in panels or as `Bytes`, the biases, and the kind of cell.
+    """The weights in panels or as `ByteWeight`, the biases, and the kind of cell.
 
     kind       the cell, one of `gates`; `residual`: whether a layer above the first adds its input to its
                output   size: H
