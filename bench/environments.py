@@ -58,7 +58,7 @@ class Environment:
         self, command: Sequence[str] | str, folder: Path | None = None, *, timeout: float | None = None
     ) -> Ended:
         """Run a command in the environment; a text is run by the shell."""
-        dropped = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "REGARD_SET")
+        dropped = ("PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV", "REGARD_SET")
         variables = {key: value for key, value in os.environ.items() if key not in dropped}
         variables |= {"PATH": f"{self.bin}{os.pathsep}{os.environ.get('PATH', '')}", "COLUMNS": "100"}
         shell = isinstance(command, str)

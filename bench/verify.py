@@ -115,7 +115,8 @@ def verified(name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
             continue  # measured by another script beside the run
         wrong = differs(metric, before, now[metric], options.tolerance, quick=options.quick)
         rows.append({"name": name, "metric": metric, "stored": before, "now": now[metric], "differs": wrong})
-        print(f"  {metric:24}{before:10.4g}{now[metric]:10.4g}  {'DIFFERS' if wrong else 'same'}", flush=True)
+        told = "DIFFERS" if wrong else "not better" if options.quick else "same"
+        print(f"  {metric:24}{before:10.4g}{now[metric]:10.4g}  {told}", flush=True)
     return rows
 
 
