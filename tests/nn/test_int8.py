@@ -71,9 +71,10 @@ def test_what_is_not_finite_stays_so() -> None:
         ),
     ],
 )
-def test_scores_are_near_those_of_single_precision(search) -> None:
+@pytest.mark.parametrize("state", ["previous", "current"])
+def test_scores_are_near_those_of_single_precision(state, search) -> None:
     """Both write the words of a prefix; the scores of its words differ, but by little."""
-    stepper = stepper_of(state="current")
+    stepper = stepper_of(state=state)
     with without_fast_paths():
         truth = Greedy()(stepper)
     lengths = truth.lengths[:, 0] - 1

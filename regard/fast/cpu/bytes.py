@@ -48,12 +48,12 @@ def byte_panels(weight: Tensor) -> ByteWeight:
     rounded = torch.round(weight / scales.clamp_min(torch.finfo(torch.float32).tiny)[:, None]).to(torch.int8)
     padded = torch.nn.functional.pad(rounded, (0, -weight.shape[1] % TOGETHER, 0, -len(weight) % WIDTH))
     scales = torch.nn.functional.pad(scales, (0, -len(weight) % WIDTH))
-    count = len(padded) // WIDTH
-    apart = padded.reshape(count, WIDTH, -1, TOGETHER).transpose(1, 2)  # (P, K / 4, WIDTH, 4)
+    count, groups = len(padded) // WIDTH, padded.shape[1] // TOGETHER
+    apart = padded.reshape(count, WIDTH, groups, TOGETHER).transpose(1, 2)  # (P, K / 4, WIDTH, 4)
     starts = -128 * padded.to(torch.int32).sum(1, dtype=torch.int32)
     return ByteWeight(
         weight.shape[1],
-        apart.reshape(count, apart.shape[1], TOGETHER * WIDTH).contiguous().numpy().copy(),
+        apart.reshape(count, groups, TOGETHER * WIDTH).contiguous().numpy().copy(),
         scales.view(count, WIDTH).numpy().copy(),
         starts.view(count, WIDTH).numpy().copy(),
     )
