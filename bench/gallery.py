@@ -24,7 +24,7 @@ from written import parse, write_json
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "figures" / "gallery"
 PAGE = ROOT / "docs" / "gallery.md"
-MOST = 120_000
+MOST = 180_000
 """Bytes of a figure."""
 
 
