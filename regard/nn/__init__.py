@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         word_vector,
     )
     from regard.nn.encoders.image import ImageNetwork
+    from regard.nn.estimates import Latent, StructureEstimate
     from regard.nn.guided_attention import guide_total
     from regard.nn.loss import Loss
     from regard.nn.memory import Memory
@@ -89,6 +90,7 @@ __all__ = [
     "ImageNetwork",
     "LSTMCell",
     "LabelDecoder",
+    "Latent",
     "Look",
     "LookSymbols",
     "Loss",
@@ -123,6 +125,7 @@ __all__ = [
     "Store",
     "StoreStep",
     "StoryEncoder",
+    "StructureEstimate",
     "TagsDecoder",
     "TextEncoder",
     "TextObjective",

@@ -33,6 +33,7 @@ KINDS = {
     "composer": "regard.nn.composers",
     "score": "regard.nn.scores",
     "selection": "regard.nn.selections",
+    "estimate": "regard.nn.estimates",
     "store": "regard.nn.stores",
     "network": "regard.nn.encoders.image",
     "encoder": "regard.nn.encoders",

@@ -189,6 +189,35 @@ def check_selection(report: PartReport, options: Any) -> None:
         check_equations(report, "equations", lines, look.weight, tensors, found[0], select, own)
 
 
+def check_estimate(report: PartReport, options: Any) -> None:
+    """Weights of trees and their gradient, in training and after it, and equations of selections that use it."""
+    from regard.nn.selections import Projective
+
+    select = Projective(estimate=options)
+    scores, mask = numbers(ROWS, 3, 4), torch.ones(ROWS, 4, dtype=torch.bool)
+    mask[1, 3] = False
+    for mode in (True, False):
+        given = scores.clone().requires_grad_()
+        with report.calling("weights", "weights of trees"):
+            found = select.train(mode)(given, mask)
+        report.shape("weights", found, (ROWS, 3, 4), "(B, T, S)")
+        report.is_true(
+            "weights", bool((found[1, :, 3] == 0).all()), "a weight of 0 for padding", "other weights"
+        )
+        apart = float((found[0].sum(-1) - 1).abs().max().detach())
+        report.is_true("weights", apart < 1e-4, "weights of a word that sum to 1", f"{apart:.2g} away")
+        if mode:
+            with report.calling("weights", "a gradient"):
+                (found * numbers(ROWS, 3, 4, seed=2)).sum().backward()
+            sound = given.grad is not None and bool(given.grad.isfinite().all())
+            report.is_true("weights", sound, "a finite gradient of the scores", "none")
+    with report.calling("function", "lines of the notation"):
+        lines = Projective.equations(
+            Projective.Options(estimate=options), LookSymbols("q_t", MemorySymbols())
+        )
+    check_lines(report, "function", ["j = 1 … S", "t = 1 … T", *lines])
+
+
 def _selected(
     report: PartReport, options: Any, select: Any, scores: Tensor, call: Callable[[Tensor, Tensor], Tensor]
 ) -> Tensor:

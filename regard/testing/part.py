@@ -38,6 +38,7 @@ LAYERS: dict[str, Callable[[PartReport, Any], None]] = {
     "composer": layers.check_composer,
     "score": layers.check_score,
     "selection": layers.check_selection,
+    "estimate": layers.check_estimate,
     "store": stores.check_store,
     "network": stores.check_network,
     "search": searches.check_search,

@@ -7,7 +7,8 @@
     sparsemap          a mean of a few structures                     exact
     em                 the best structure                             of log p of the structure that the loss prefers
 
-Each works over every structure that offers its best one. `marginals` is what a selection computes without an estimate.
+Each is a part, which works over every structure that offers its best one. `marginals` is what a selection computes
+without an estimate.
 """
 
 from typing import TYPE_CHECKING
@@ -16,7 +17,8 @@ from regard.lazy import at_first_use
 
 if TYPE_CHECKING:
     from regard.nn.estimates.em import ExpectationMaximization
-    from regard.nn.estimates.estimate import EstimateName, Latent, StructureEstimate, make_estimate
+    from regard.nn.estimates.estimate import Latent, StructureEstimate, make_estimate
+    from regard.nn.estimates.marginals import Marginals
     from regard.nn.estimates.perturbed import Perturbed
     from regard.nn.estimates.sparsemap import SparseMAP, solve_sparsemap
     from regard.nn.estimates.straight_through import StraightThrough
@@ -24,9 +26,9 @@ else:
     __getattr__ = at_first_use(__name__)
 
 __all__ = [
-    "EstimateName",
     "ExpectationMaximization",
     "Latent",
+    "Marginals",
     "Perturbed",
     "SparseMAP",
     "StraightThrough",

@@ -20,10 +20,15 @@ import torch
 from torch import Tensor
 
 from regard.nn.estimates.estimate import Latent, StructureEstimate
+from regard.parts import register
 
 
+@register("estimate", "em")
 class ExpectationMaximization(StructureEstimate):
     """z*, whose scores learn the posterior mode."""
+
+    class Options(StructureEstimate.Options):
+        """The best structure, and scores learn the one that the loss prefers (hard EM)."""
 
     note = "in training the scores learn what the loss prefers: hard EM"
 

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Literal
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
 
+from regard import parts
+from regard.parts import one_of
+from regard.parts.contract import base, optional, required
 from regard.structures import Structure
-
-EstimateName = Literal["marginals", "straight-through", "perturbed", "sparsemap", "em"]
-"""What stands for a latent structure."""
-MODULES = {
-    "straight-through": ("straight_through", "StraightThrough"),
-    "perturbed": ("perturbed", "Perturbed"),
-    "sparsemap": ("sparsemap", "SparseMAP"),
-    "em": ("em", "ExpectationMaximization"),
-}
-"""The file and the class of each estimate."""
 
 
 @dataclass(frozen=True)
@@ -51,17 +43,23 @@ class Latent:
         return torch.where(scores.isnan().any(dims, keepdim=True), torch.nan, 0.0).to(scores.dtype)
 
 
+@base("estimate", gives=("warmup",), spread=True, maker="make")
 class StructureEstimate(nn.Module):
     """Scores of a latent structure → weights (B, T, S). To add an estimate, write `weights`.
 
     found   what it finds: the "best" structure, or a "mean" of several
     note    how equations say what they do not: its gradient, or its condition
+    plain   whether it stands for the marginals, which a selection computes itself
 
     warmup  number of batches of training that read the marginals first
     """
 
-    found = "best"
-    note = ""
+    class Options(parts.Options):
+        pass
+
+    found: ClassVar[str] = "best"
+    note: ClassVar[str] = ""
+    plain: ClassVar[bool] = False
     seen: Tensor
 
     def __init__(self, warmup: int = 0) -> None:
@@ -69,6 +67,18 @@ class StructureEstimate(nn.Module):
         self.warmup = warmup
         if warmup:  # a buffer, so that a resumed run continues from its count
             self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
+
+    @classmethod
+    @optional("when a model is built")
+    def make(cls, options: Any, warmup: int = 0) -> Self:
+        """The estimate of some options. By default they are keywords of the class."""
+        return cls(warmup, **dict(options))
+
+    @classmethod
+    @optional("by `regard describe`")
+    def function(cls, options: Any) -> str:
+        """The name of the function from scores of structures to what it finds, in equations."""
+        return "argmax" if cls.found == "best" else str(options.type)
 
     def forward(self, latent: Latent, scores: Tensor) -> Tensor:
         if self.warmup and self.training:
@@ -78,17 +88,19 @@ class StructureEstimate(nn.Module):
                 return latent.weights(latent.structure(scores).marginals)
         return self.weights(latent, scores)
 
+    @required("for every batch")
     def weights(self, latent: Latent, scores: Tensor) -> Tensor:
         """(B, T, S), with the gradient of the estimate if it is in training."""
         raise NotImplementedError
 
 
-def make_estimate(name: EstimateName, warmup: int = 0) -> StructureEstimate | None:
-    """The estimate of that name; None for marginals, which a selection computes itself."""
-    return None if name == "marginals" else estimate_class(name)(warmup)
+def estimate_options(estimate: Any) -> Any:
+    """The options of an estimate that is given by its name, by a mapping, or as its options."""
+    return one_of("estimate").validate(estimate)
 
 
-def estimate_class(name: EstimateName) -> type[StructureEstimate]:
-    file, owner = MODULES[name]
-    found: type[StructureEstimate] = getattr(import_module(f"regard.nn.estimates.{file}"), owner)
-    return found
+def make_estimate(estimate: Any, warmup: int = 0) -> StructureEstimate | None:
+    """The estimate of a name or of options; None for marginals, which a selection computes itself."""
+    options = estimate_options(estimate)
+    made: StructureEstimate | None = None if options.part.plain else options.part.make(options, warmup)
+    return made

@@ -12,10 +12,15 @@ from __future__ import annotations
 from torch import Tensor
 
 from regard.nn.estimates.estimate import Latent, StructureEstimate
+from regard.parts import register
 
 
+@register("estimate", "perturbed")
 class Perturbed(StructureEstimate):
     """The best structure of perturbed scores."""
+
+    class Options(StructureEstimate.Options):
+        """The best structure after Gumbel noise on every part."""
 
     note = "in training after Gumbel noise on every energy, backward as if it were the marginals"
 

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from regard.nn.estimates.estimate import Latent, StructureEstimate
+from regard.parts import register
 
 STEPS = 20
 """Structures to ask for at most: where all scores are about equal, the answer is a mean of very many structures, and
@@ -27,8 +28,12 @@ GAIN = 1e-6
 RIDGE = 1e-10
 
 
+@register("estimate", "sparsemap")
 class SparseMAP(StructureEstimate):
     """A mean of a few structures."""
+
+    class Options(StructureEstimate.Options):
+        """A mean of a few structures."""
 
     found = "mean"
     note = "the mean under the q with the highest E_q[score] − ½ ‖mean‖²"

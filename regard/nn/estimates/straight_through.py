@@ -11,10 +11,15 @@ from __future__ import annotations
 from torch import Tensor
 
 from regard.nn.estimates.estimate import Latent, StructureEstimate
+from regard.parts import register
 
 
+@register("estimate", "straight-through")
 class StraightThrough(StructureEstimate):
     """z* with the gradient of the marginals."""
+
+    class Options(StructureEstimate.Options):
+        """The best structure, with the gradient of the marginals."""
 
     note = "backward as if it were the marginals"
 

@@ -7,25 +7,25 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from regard.errors import RegardError
-from regard.nn.estimates.estimate import EstimateName, estimate_class
 from regard.nn.selections.selection import Selection
 from regard.nn.symbols import LookSymbols
+from regard.parts import one_of
 
 
 class EstimatedOptions(Selection.Options):
     """What stands for the latent structure."""
 
-    estimate: EstimateName = "marginals"
+    estimate: Annotated[Any, one_of("estimate", default="marginals")] = "marginals"
     """What stands for the latent structure. marginals: all structures, by their probability. straight-through: the best
     one, with the gradient of the marginals. perturbed: the best one after Gumbel noise. sparsemap: a mean of a few.
-    em: the best one, and scores learn the one that the loss prefers (hard EM)."""
+    em: the best one, and scores learn the one that the loss prefers (hard EM). Or an estimate of your own."""
     warmup: Annotated[int, Field(ge=0)] = 0
     """Number of batches at the beginning that read the marginals, before the estimate: a single structure tells little
     while all are about equally probable. A selection that two inputs share counts both."""
 
     @model_validator(mode="after")
     def _has_an_effect(self) -> Self:
-        if self.warmup and self.estimate == "marginals":
+        if self.warmup and self.estimate.part.plain:
             raise RegardError(
                 "warmup has no effect: estimate: marginals reads them from the first batch on.",
                 fix="Leave warmup out, or choose another estimate, such as straight-through.",
@@ -35,11 +35,12 @@ class EstimatedOptions(Selection.Options):
 
 def estimate_lines(options: Any, look: LookSymbols, z: str, score: str) -> list[str]:
     """The equations of the weights, from the scores ψ(z) of segmentations."""
-    chosen, found = estimate_class(options.estimate), look.sub("ω", look.step)
+    chosen, found = options.estimate.part, look.sub("ω", look.step)
+    function = chosen.function(options.estimate)
     if chosen.found == "mean":
-        how = f"{found} = sparsemap_{z}({score}({z}))     — {chosen.note}"
+        how = f"{found} = {function}_{z}({score}({z}))     — {chosen.note}"
         return [how, f"{look.weight} = {found}[{look.index}]"]
     return [
-        f"{found} = argmax_{z}({score}({z}))     — the best segmentation",
+        f"{found} = {function}_{z}({score}({z}))     — the best segmentation",
         f"{look.weight} = {look.sub('ω', look.step, look.index)}     — {chosen.note}",
     ]

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.nn.estimates.estimate import EstimateName, Latent, estimate_class, make_estimate
+from regard.nn.estimates.estimate import Latent, estimate_options, make_estimate
 from regard.nn.selections.estimated import EstimatedOptions
 from regard.nn.selections.selection import NOTHING, Given, Selection
 from regard.nn.symbols import LookSymbols
@@ -34,7 +34,7 @@ class Projective(Selection):
     def equations(cls, options: Any, look: LookSymbols) -> list[str]:
         return tree_equations("projective", "by Eisner's algorithm", look, options.estimate)
 
-    def __init__(self, *, estimate: EstimateName = "marginals", warmup: int = 0) -> None:
+    def __init__(self, *, estimate: Any = "marginals", warmup: int = 0) -> None:
         super().__init__()
         self.estimate = make_estimate(estimate, warmup)
 
@@ -56,9 +56,7 @@ class Projective(Selection):
         return tree.heads(tree.mode)
 
 
-def tree_equations(
-    trees: str, how: str, look: LookSymbols, estimate: EstimateName = "marginals"
-) -> list[str]:
+def tree_equations(trees: str, how: str, look: LookSymbols, estimate: Any = "marginals") -> list[str]:
     """Equations of the weights from all trees of a kind: `step` is the word, `index` its head,
     0 the root symbol."""
     word, head, energy = look.step, look.index, look.letters[0]
@@ -66,18 +64,19 @@ def tree_equations(
         f"τ ∈ {trees}({look.memory.length})     — all such trees with one root; τ_{word}: the head of {word}",
         f"φ(τ) = Σ_{word} {energy}_{{{word},τ_{word}}}",
     ]
-    if estimate == "marginals":
+    options = estimate_options(estimate)
+    chosen = options.part
+    if chosen.plain:
         return [*lines, f"{look.weight} = Σ_{{τ: τ_{word} = {head}}} exp(φ(τ)) / Σ_τ exp(φ(τ))     — {how}"]
-    chosen = estimate_class(estimate)
     if chosen.found == "mean":
         return [
             *lines,
-            f"μ = sparsemap_τ(φ(τ))     — {chosen.note}",
+            f"μ = {chosen.function(options)}_τ(φ(τ))     — {chosen.note}",
             f"{look.weight} = μ[{word}, {head}]",
         ]
     return [
         *lines,
-        "ω = argmax_τ(φ(τ))     — the best tree",
+        f"ω = {chosen.function(options)}_τ(φ(τ))     — the best tree",
         f"{look.weight} = [ω_{word} = {head}]     — {chosen.note}",
     ]
 

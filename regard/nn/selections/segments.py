@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import RegardError
-from regard.nn.estimates.estimate import EstimateName, Latent, make_estimate
+from regard.nn.estimates.estimate import Latent, estimate_options, make_estimate
 from regard.nn.letters import Letters
 from regard.nn.path import Replaces
 from regard.nn.portable import portable
@@ -52,7 +52,7 @@ class Segmental(Rescaled):
 
     @classmethod
     def build(cls, options: Any, query_size: int) -> Segmental:
-        if options.estimate == "marginals":
+        if options.estimate.part.plain:
             return cls(normalize=options.normalize, decay=options.decay)
         return EstimatedSegments(**dict(options))
 
@@ -61,11 +61,11 @@ class Segmental(Rescaled):
         *,
         normalize: float = 2.0,
         decay: float = 0.005,
-        estimate: EstimateName = "marginals",
+        estimate: Any = "marginals",
         warmup: int = 0,
     ) -> None:
         super().__init__(normalize=normalize)
-        if estimate != "marginals" and type(self) is Segmental:
+        if not estimate_options(estimate).part.plain and type(self) is Segmental:
             raise RegardError(
                 f"Segmental computes marginals; received estimate={estimate!r}.",
                 fix="Use  make_selection  with the options, or EstimatedSegments.",
@@ -85,7 +85,7 @@ class Segmental(Rescaled):
             f"{z} ∈ {{0, 1}}^{length}     — {z}_{j}: whether position {j} is inside a segment",
             f"{score}({z}) = Σ_{j} {look.energy} {z}_{j} + {pairs}",
         ]
-        if options.estimate != "marginals":
+        if not options.estimate.part.plain:
             return [*lines, *estimate_lines(options, look, z, score)]
         return [
             *lines,
@@ -95,7 +95,7 @@ class Segmental(Rescaled):
     @classmethod
     def read_equations(cls, options: Any, look: LookSymbols) -> list[str]:
         lines = super().read_equations(options, look)
-        if options.estimate == "marginals" or not options.normalize:
+        if options.estimate.part.plain or not options.normalize:
             return lines
         total, inside = lines[1].split(" = ")[0], f"Σ_{look.index} {look.weight}"
         return [lines[0], f"{total} = max({inside}, 1) / {options.normalize:g}     — there may be no segment"]
@@ -199,7 +199,7 @@ class EstimatedSegments(Segmental):
     """A class of its own: kernels compute the marginals, and leave a selection with another `forward` alone."""
 
     def __init__(
-        self, *, estimate: EstimateName, warmup: int = 0, normalize: float = 2.0, decay: float = 0.005
+        self, *, estimate: Any, warmup: int = 0, normalize: float = 2.0, decay: float = 0.005
     ) -> None:
         super().__init__(normalize=normalize, decay=decay)
         self.estimate = make_estimate(estimate, warmup)
