@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from regard.nn.estimates.estimate import Latent, StructureEstimate
-from regard.parts import register
+from regard.parts import Count, register
 
 STEPS = 20
 """Structures to ask for at most: where all scores are about equal, the answer is a mean of very many structures, and
@@ -35,11 +35,18 @@ class SparseMAP(StructureEstimate):
     class Options(StructureEstimate.Options):
         """A mean of a few structures."""
 
+        steps: Count = STEPS
+        """Number of structures to ask for at most; with fewer, the answer is the best mean of those that were found."""
+
     found = "mean"
     note = "the mean under the q with the highest E_q[score] − ½ ‖mean‖²"
 
+    def __init__(self, warmup: int = 0, steps: int = STEPS) -> None:
+        super().__init__(warmup)
+        self.steps = steps
+
     def weights(self, latent: Latent, scores: Tensor) -> Tensor:
-        return solve_sparsemap(latent, scores)[0]
+        return solve_sparsemap(latent, scores, steps=self.steps)[0]
 
 
 def solve_sparsemap(latent: Latent, scores: Tensor, *, steps: int = STEPS) -> tuple[Tensor, Tensor, Tensor]:
