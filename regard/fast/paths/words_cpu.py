@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from regard.data.batch import Tokens
 from regard.fast.recurrence import NO_KERNEL, kernel_of, knows_on_cpu, run_on_words
@@ -35,7 +36,8 @@ class WordsOnCPU(Path):
         if torch.is_grad_enabled() or encoder.training or lacks(encoder, tokens):
             return False
         first: Any = encoder.layers[0]
-        return knows_on_cpu(first.each(), encoder.embedding.weight, len(tokens.lengths))  # type: ignore[arg-type]
+        embedding: Any = encoder.embedding
+        return knows_on_cpu(first.each(), embedding.weight, len(tokens.lengths))
 
     def why_not(self, encoder: RecurrentEncoder, tokens: Tokens) -> str:
         return lacks(encoder, tokens)
@@ -62,13 +64,15 @@ def lacks(encoder: RecurrentEncoder, tokens: Tokens) -> str:
 
 def read(encoder: RecurrentEncoder, tokens: Tokens) -> Memory | None:
     """`RecurrentEncoder.forward` for a supported encoder; None while the table is not worth its price."""
-    mask, first = tokens.mask, encoder.layers[0]
+    mask, embedding = tokens.mask, encoder.embedding
+    first: Any = encoder.layers[0]
+    weight: Tensor = embedding.weight  # type: ignore[attr-defined]
     packing = Packing.of(tokens.lengths, mask.shape[1], tokens.counts)
-    found = run_on_words(first, encoder.embedding.weight, packing.pack(tokens.ids), packing)  # type: ignore[arg-type]
+    found = run_on_words(first, weight, packing.pack(tokens.ids), packing)
     if found is None:
         return None
     values, states = found
-    last = [first.last_states(states, encoder.hands_on)]  # type: ignore[operator]
+    last = [first.last_states(states, encoder.hands_on)]
     for layer in list(encoder.layers)[1:]:
         inputs = encoder.dropout(values)
         values, summary = layer(inputs, packing, whole=encoder.hands_on)
