@@ -160,21 +160,24 @@ class _Unrolling:
             for pattern, item in zip(target.items, taken.items, strict=False):
                 if isinstance(pattern, Symbol) and pattern.base in places:
                     return node_text(item.left if isinstance(item, Operation) else item)
+        if not taken.items and (step := self._named(arrow)):
+            return step
         if any(target.items for target in targets):
             return ""
         return "one" if targets else at
 
+    def _named(self, arrow: Arrow) -> str:
+        """The step whose value has a name without a step: S if h = h_S; empty if the name is of no single step."""
+        for equation in self.units[arrow.source].equations:
+            target, body = equation.targets[0], equation.body
+            if not target.items and node_text(target) == arrow.symbol and isinstance(body, Symbol):
+                return next((node_text(item) for item in reversed(body.items)), "")
+        return ""
+
     def _step(self, arrow: Arrow, steps: list[str]) -> str:
         """The step that a unit which occurs once takes from a row, as its equation says; default: the last."""
-        whole = [
-            equation.body
-            for equation in self.units[arrow.source].equations
-            if not equation.targets[0].items and node_text(equation.targets[0]) == arrow.symbol
-        ]  # h = h_1: the state that has read everything, under a name without a step
-        named = [node_text(item) for body in whole if isinstance(body, Symbol) for item in body.items]
-        return next(
-            (step for step in (self._taken(arrow), arrow.at, *named[-1:]) if step in steps), steps[-1]
-        )
+        named = self._named(arrow)  # h = h_1: the state that has read everything
+        return next((step for step in (self._taken(arrow), arrow.at, named) if step in steps), steps[-1])
 
     def _reads_all(self, arrow: Arrow) -> bool:
         """Whether every step uses all steps of another unit."""
@@ -213,6 +216,10 @@ class _Unrolling:
                 for step in there or [""]:
                     if step != MORE:
                         yield f"{source}|all", f"{target}|{step}", False
+            elif there and self._named(arrow) in here:
+                for step in there:
+                    if step != MORE:
+                        yield f"{source}|{self._named(arrow)}", f"{target}|{step}", False
             elif here and there:
                 for one, other in zip(here, there, strict=False):
                     if one != MORE:

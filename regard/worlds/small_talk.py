@@ -35,7 +35,7 @@ ENDS = ("today", "my friend", "please tell me", "if i may ask")
 @register("world", "small-talk")
 class SmallTalkWorld(SplitWorld):
     """One utterance and the response to it, which needs nothing else: the question gives the answer, and who greets or
-    says a name is greeted by name.
+    says a name is greeted by name. The questions alone stand in the training rows.
 
     how are you → i am fine
     good morning , my name is vera , where do you live → good morning vera , i live in this machine
@@ -47,11 +47,26 @@ class SmallTalkWorld(SplitWorld):
     fields: ClassVar[tuple[str, ...]] = ("utterance", "response", "topic")
 
     def splits(self) -> Splits:
-        generator, seen = Random(self.seed), set[str]()
-        return self.tests_first(lambda _, size: _rows(generator, size, seen))
+        generator, alone = Random(self.seed), list(_questions())
+        seen = {row["utterance"] for row in alone}
+        return self.tests_first(
+            lambda split, size: _rows(generator, size, seen, alone if split == "train" else [])
+        )
 
 
-def _rows(generator: Random, size: int, seen: set[str]) -> Iterator[dict[str, str]]:
+def _questions() -> Iterator[dict[str, str]]:
+    """The questions without a greeting, a name and an end."""
+    for topic, (questions, answer) in TOPICS.items():
+        for question in questions:
+            yield {"utterance": question, "response": answer, "topic": topic}
+
+
+def _rows(
+    generator: Random, size: int, seen: set[str], first: list[dict[str, str]]
+) -> Iterator[dict[str, str]]:
+    """`first`, and then rows that were not seen."""
+    yield from first[:size]
+    size -= len(first)
     while size > 0:
         row = _row(generator)
         if row["utterance"] not in seen:

@@ -10,6 +10,8 @@ def test_every_response_follows_from_its_utterance() -> None:
     splits = world("small-talk", train=1000, dev=100, test=100).splits()
     rows = [row for one in splits.values() for row in one]
     assert len({row["utterance"] for row in rows}) == len(rows) == 1200
+    alone = {question for asked, _ in TOPICS.values() for question in asked}
+    assert alone <= {row["utterance"] for row in splits["train"]}
     for row in rows:
         question = row["utterance"].split(" , ")[-1]
         (topic,) = {
