@@ -191,7 +191,7 @@ def small_text(column: Any, count: int) -> Tokens:
     if not column.verbatim:
         return Tokens(ids, length, length)
     pieces = column.spell(ids[0].tolist())
-    if column.name not in ("target", "summary", "headline", "reply"):
+    if column.name not in ("target", "summary", "headline", "reply", "sentence"):
         ids[0, 2], ids[0, -1], pieces = ids[0, 1], 1, [*pieces[:2], pieces[1], "unheard"]
     return Tokens(ids, length, length, verbatim=verbatim([pieces]))
 

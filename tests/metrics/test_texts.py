@@ -147,6 +147,7 @@ def test_names_lead_to_metrics_with_their_direction() -> None:
     rates = {"wer", "cer", "per", "token_error", "word_error", "aer"}
     assert lower == rates | {
         "loss",
+        "cross_entropy",
         "perplexity",
         "bits_per_character",
         "nats_per_character",

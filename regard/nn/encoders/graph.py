@@ -113,7 +113,7 @@ class GraphEncoder(Encoder):
         return [
             f"j = 1 … S, i = 1 … S, m = 1 … N_j, ζ = 1 … R, l = 1 … {steps}{arrows}     — w_jm: word m of node j",
             *word_lines(words, what="the label of node j"),
-            "g_0j = tanh(W_g z_j + b_g)",
+            "g_0j = tanh(W_v z_j + b_v)",
             f"n_lj = Σ_ζ Σ_i A_ζji M_ζ g_{{l−1,i}}{back}     — the messages",
             step,
             f"h_j = g_{steps}j",
@@ -130,7 +130,7 @@ class GraphEncoder(Encoder):
         cell = {} if options.cell is None else under("cell", options.cell.part.letters(options.cell, "n"))
         return {
             **label_letters(options),
-            **linear("node", "W_g", "b_g"),
+            **linear("node", "W_v", "b_v"),
             "forth.weight": "M_ζ",
             "back.weight": "Q_ζ",
             **cell,

@@ -128,7 +128,7 @@ class TableEncoder(Encoder):
         return [
             f"j = 1 … S, m = 1 … N_j, l = 1 … {last}{arrows}     — w_jm: unit m of the value of cell j; f_j: its field",
             *word_lines(words, what="the value of cell j"),
-            "g_0j = tanh(W_g [F_x[f_j]; z_j] + b_g)",
+            "g_0j = tanh(W_v [F_x[f_j]; z_j] + b_v)",
             "a_l = Σ_j g_{l−1,j} / S     — all cells, in any order",
             "g_lj = g_{l−1,j} + tanh(W_l g_{l−1,j} + U_l a_l + b_l)",
             f"h_j = g_{last}j",
@@ -142,7 +142,7 @@ class TableEncoder(Encoder):
         return {
             **label_letters(options),
             "fields.weight": "F_x",
-            **linear("cell", "W_g", "b_g"),
+            **linear("cell", "W_v", "b_v"),
             **linear("layers.*.own", "W_l", "b_l"),
             "layers.*.mean.weight": "U_l",
         }

@@ -78,7 +78,7 @@ class StructureEstimate(nn.Module):
     @optional("by `regard describe`")
     def function(cls, options: Any) -> str:
         """The name of the function from scores of structures to what it finds, in equations."""
-        return "argmax" if cls.found == "best" else str(options.type)
+        return "argmax" if cls.found == "best" else str(options.type).replace("-", "")
 
     def forward(self, latent: Latent, scores: Tensor) -> Tensor:
         if self.warmup and self.training:

@@ -145,7 +145,7 @@ def of_sentences(given: Any) -> Binding:
 
 def of_graph(encoder: GraphEncoder, given: Any) -> Binding:
     found = of_sentences(given) | of_label_words(encoder)
-    found |= {"W_g": encoder.node.weight, "b_g": encoder.node.bias}
+    found |= {"W_v": encoder.node.weight, "b_v": encoder.node.bias}
     nodes, relations = len(given.places), len(encoder.forth.weight)
     edges = torch.zeros(relations, nodes, nodes).double()
     edges[given.relations, given.targets, given.sources] = 1
@@ -164,7 +164,7 @@ def _shared(edges: torch.Tensor) -> torch.Tensor:
 
 def of_table(encoder: TableEncoder, given: Any) -> Binding:
     found = of_sentences(given) | of_label_words(encoder) | {"f_j": given.names + 1}
-    found |= {"F_x": encoder.fields.weight, "W_g": encoder.cell.weight, "b_g": encoder.cell.bias}
+    found |= {"F_x": encoder.fields.weight, "W_v": encoder.cell.weight, "b_v": encoder.cell.bias}
     for number, layer in enumerate(encoder.layers, start=1):
         found |= {f"W_{number}": layer.own.weight, f"b_{number}": layer.own.bias}
         found[f"U_{number}"] = layer.mean.weight
