@@ -50,6 +50,8 @@ def lacks(stepper: Stepper, bounds: Bounds) -> str:
     if not STEPPERS(stepper):
         return "Several models search together."
     decoder: Any = stepper.decoder
+    if SEARCHED.kind(decoder) is None:
+        return "Only recurrent decoders have such kernels."
     if not SEARCHED(decoder):
         return CHANGED
     if decoder.copying is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
@@ -117,6 +117,16 @@ class LabelColumn(ClassedColumn):
 
     def options(self) -> dict[str, Any]:
         return {"field": self.field, "classes": self._given, **({"optional": True} if self.may_lack else {})}
+
+
+def rows_with_unseen(texts: Iterable[str], unseen: Callable[[str], Sequence[str]]) -> str | None:
+    """The number of rows with a class that the training data lack."""
+    counts: Counter[str] = Counter()
+    total = 0
+    for text in texts:
+        total += 1
+        counts.update(unseen(text)[:1])
+    return unseen_remark(counts, f"{total:,} rows", "class", "classes")
 
 
 def unseen_remark(counts: Counter[str], of: str, one: str, several: str) -> str | None:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from regard.data.columns.classed import ClassedColumn
-from regard.data.columns.label import unknown_class, unseen_remark
+from regard.data.columns.label import rows_with_unseen, unknown_class
 from regard.data.ragged import Array, Ragged
 from regard.data.readers.row import LISTED
 from regard.errors import RegardError
@@ -131,12 +131,7 @@ class SoftLabelColumn(ClassedColumn):
 
     def remark(self, rows: Iterable[tuple[str, Array]]) -> str | None:
         """The number of rows with a class that the training data lack."""
-        counts: Counter[str] = Counter()
-        total = 0
-        for text, _ in rows:
-            total += 1
-            counts.update(self.unseen(text)[:1])
-        return unseen_remark(counts, f"{total:,} rows", "class", "classes")
+        return rows_with_unseen((text for text, _ in rows), self.unseen)
 
     def decode(self, ids: Sequence[int] | int) -> str:
         """The class with this number, or with the only number of a sequence."""
