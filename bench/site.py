@@ -1,34 +1,26 @@
-"""The site as a visitor meets it: built, every link followed, searched, and read in Chromium.
+"""The site as a visitor meets it: built, every link followed, and read in Chromium.
 
     python bench/site.py --json site.json              # builds it into build/site first (`make docs` has its tools)
     python bench/site.py --built --screenshots shots   # the site that is there; pictures of the pages
 
 Bars: no broken link, no request to another server, nothing that axe-core calls serious or critical, no page wider
-than its window (light, dark, 400 px), and every question of `QUESTIONS` answered by one of the first three hits of the
-site's search. Exit status 1 if one is missed. Needs Chromium, playwright and axe-playwright-python (extra `dev`).
+than its window (light, dark, 400 px). Exit status 1 if one is missed. bench/finding.py searches it. Needs Chromium,
+playwright and axe-playwright-python (extra `dev`).
 """
 
 from __future__ import annotations
 
 import argparse
-import functools
-import http.server
-import shutil
-import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from visiting import SITE, browsing, build, served
 from written import parse, write_json
 
-ROOT = Path(__file__).parents[1]
-SITE = ROOT / "build" / "site"
 PAGES = (
     "index",
     "tutorials/translate",
@@ -47,22 +39,6 @@ VIEWS = {
     "dark": {"viewport": {"width": 1200, "height": 900}, "color_scheme": "dark"},
     "400 px": {"viewport": {"width": 400, "height": 800}, "color_scheme": "light"},
 }
-HITS = 3
-QUESTIONS = {
-    "How do I attend to two inputs?": ("attend to two inputs", ("guide", "questions", "spec")),
-    "What does bridge mean?": ("bridge", ("spec", "questions")),
-    "How fast is it?": ("how fast", ("performance", "questions")),
-    "How do I add a cell?": ("add a cell", ("extending", "questions")),
-    "How do I resume a run?": ("resume a run", ("guide", "questions")),
-    "How do I change where it looked?": ("change where it looked", ("guide", "questions")),
-    "How do I serve a model?": ("serve a model", ("machines", "questions")),
-    "How do I load GloVe vectors?": ("glove vectors", ("guide", "questions")),
-    "Is there scheduled sampling?": ("scheduled sampling", ("spec", "questions")),
-    "How do I constrain the answers?": ("constrain answers", ("guide", "questions")),
-    "How do I read my own file format?": ("own file format", ("extending", "questions")),
-    "Does it use my GPU?": ("train on gpu", ("machines", "performance", "questions")),
-}
-"""{question: (the words a newcomer types, the pages that answer it)}"""
 
 
 class References(HTMLParser):
@@ -93,20 +69,10 @@ class Found:
     elsewhere: set[str] = field(default_factory=set)
     wide: list[str] = field(default_factory=list)
     serious: list[str] = field(default_factory=list)
-    searches: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def missed(self) -> list[str]:
-        lost = [question for question, one in self.searches.items() if one["rank"] is None]
-        return [*self.broken, *sorted(self.elsewhere), *self.wide, *self.serious, *lost]
-
-
-def build() -> None:
-    beside = Path(sys.executable).parent / "zensical"
-    program = str(beside) if beside.is_file() else shutil.which("zensical")
-    if program is None:
-        sys.exit("zensical is not installed: pip install 'regard[docs]', or pass --built.")
-    subprocess.run([program, "build", "--clean", "--strict"], cwd=ROOT, check=True)
+        return [*self.broken, *sorted(self.elsewhere), *self.wide, *self.serious]
 
 
 def follow_links(site: Path, found: Found) -> None:
@@ -128,34 +94,6 @@ def follow_links(site: Path, found: Found) -> None:
             lost = anchor and known is not None and anchor not in known.ids and not anchor.startswith("__")
             if not target.is_file() or lost:
                 found.broken.append(f"{page.relative_to(site)}: {address}")
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *arguments: Any) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))
-    )
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-@contextmanager
-def browsing() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    executable = shutil.which("chromium") or shutil.which("google-chrome")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 def read_pages(browser: Any, url: str, found: Found, pages: list[str], shots: Path | None) -> None:
@@ -200,24 +138,6 @@ def request_all(browser: Any, url: str, found: Found, site: Path) -> None:
     page.close()
 
 
-def ask(browser: Any, url: str, found: Found) -> None:
-    """Type the words of each question into the site's search."""
-    page = browser.new_page()
-    watch(page, url, found)
-    for question, (words, answers) in QUESTIONS.items():
-        page.goto(f"{url}/index.html", wait_until="load")
-        page.locator(".md-search__button").click()
-        page.get_by_role("combobox").or_(page.locator("input[type=text]")).first.fill(words)
-        hits = page.locator("a[role=option]")
-        hits.first.wait_for(timeout=30_000)
-        page.wait_for_timeout(300)
-        first = [urlsplit(hits.nth(n).get_attribute("href") or "") for n in range(min(HITS, hits.count()))]
-        places = [f"{Path(one.path).stem}{'#' * bool(one.fragment)}{one.fragment}" for one in first]
-        ranks = [n for n, one in enumerate(first, 1) if Path(one.path).stem in answers]
-        found.searches[question] = {"words": words, "rank": ranks[0] if ranks else None, "hits": places}
-    page.close()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -232,15 +152,12 @@ def main() -> None:
     follow_links(SITE, found)
     with served(SITE) as url, browsing() as browser:
         request_all(browser, url, found, SITE)
-        ask(browser, url, found)
         read_pages(browser, url, found, options.pages, options.screenshots)
     print(f"{found.pages} pages, {found.links:,} links, {len(found.broken)} broken")
     print(f"{found.requests:,} requests, {len(found.elsewhere)} elsewhere")
     print(
         f"{len(options.pages)} pages × {len(VIEWS)} views: {len(found.serious)} serious, {len(found.wide)} too wide"
     )
-    for question, one in found.searches.items():
-        print(f"{question:36}{one['words']:26}{one['rank'] or 'lost':>5}  {', '.join(one['hits'])}")
     for one in found.missed:
         print(f"missed: {one}")
     write_json(
@@ -253,7 +170,6 @@ def main() -> None:
             "elsewhere": sorted(found.elsewhere),
             "serious": found.serious,
             "wide": found.wide,
-            "searches": found.searches,
         },
     )
     sys.exit(1 if found.missed else 0)
