@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor
 
 from regard.nn.constraints.table import ConstraintTable
 from regard.nn.path import Replaces
+from regard.nn.search.banks import with_missing
 from regard.nn.search.constrained import Constrained
 from regard.nn.search.stepper import Bounds, Stepper, top
 from regard.structures.kernels.availability import triton_takes
@@ -65,33 +66,56 @@ class Obeyed:
         missing = self.table.on_host().missing
         return 0 if missing is None else int(missing[0])
 
-    def missing(self) -> tuple[Tensor, Tensor] | None:
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor | None, Tensor]:
+        """`after`, `needed` and `missing` of the table, and the states."""
+        assert self.table.after is not None
+        return self.table.after, self.table.needed, self.table.missing, self.states
+
+    def missing(self) -> tuple[Tensor, Tensor]:
         """As in `Step`."""
-        if self.table.missing is None or self.table.after is None:
-            return None
+        assert self.table.missing is not None and self.table.after is not None
         return self.table.missing[self.states], self.table.missing[self.table.after[self.states]]
 
 
 def allowed_top(
-    logits: Tensor, bounds: Bounds, at: Tensor, count: int, *, late: bool, obeyed: Obeyed | None = None
-) -> tuple[Tensor, Tensor, Tensor]:
+    logits: Tensor,
+    bounds: Bounds,
+    at: Tensor,
+    count: int,
+    *,
+    late: bool,
+    obeyed: Obeyed | None = None,
+    nearer: int = 0,
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Normalizers (B, K), and the `count` highest logits that the limits allow at step `at` (), as in `top`.
 
     late     whether an output may have to end at this step
-    obeyed   the constraint; if it has banks, the logits that are not allowed become −inf, in place
+    obeyed   the constraint
+    nearer   if the constraint has banks: number of further tokens, which lead to a bank nearer to the end, and the
+             banks (B, K, count + nearer) of all; otherwise None
     """
-    banked = obeyed is not None and obeyed.table.missing is not None
-    if triton_takes(logits) and not banked:
+    nearer = 0 if obeyed is None or obeyed.table.missing is None else min(nearer, logits.shape[-1])
+    if triton_takes(logits):
         from regard.fast.cuda import best
 
         if best.serves(logits, count, bounds.forbidden):
             end, minimum, forbidden = bounds.end, bounds.minimum, bounds.forbidden
-            table: Any = None if obeyed is None else (obeyed.table.after, obeyed.table.needed, obeyed.states)
             return best.best(
-                logits, bounds.last, at, count, end=end, minimum=minimum, forbidden=forbidden, table=table
+                logits,
+                bounds.last,
+                at,
+                count,
+                end=end,
+                minimum=minimum,
+                forbidden=forbidden,
+                table=None if obeyed is None else obeyed.tensors(),
+                nearer=nearer,
             )
     normalizers = logits.logsumexp(-1)
-    return normalizers, *top(allow(bounds, logits, at, late=late, obeyed=obeyed), count)
+    found = top(allow(bounds, logits, at, late=late, obeyed=obeyed), count)
+    if nearer and obeyed is not None:
+        return normalizers, *with_missing(logits, *found, obeyed.missing(), nearer)
+    return normalizers, *found, None
 
 
 def allow(

@@ -14,6 +14,7 @@ import torch
 
 from regard.data.batch import Batch, Tokens
 from regard.fast import recurrence_cuda
+from regard.fast.allowed import Obeyed, allow
 from regard.fast.cuda import additive, beams, best, cost, descent, reads
 from regard.fast.paths import graphed, recorded_loss, recorded_network
 from regard.fast.paths import recorded_encoder as recorded_reading
@@ -21,12 +22,14 @@ from regard.fast.paths.look import look
 from regard.fast.paths.reads import Reads
 from regard.nn import Attention, Embedding, GRUCell, RecurrentDecoder, RecurrentEncoder, RNNCell
 from regard.nn.cells import make_cell
+from regard.nn.constraints.table import ConstraintTable
 from regard.nn.decoders.output import TextObjective
 from regard.nn.memory import Memory
 from regard.nn.network import Network
 from regard.nn.packing import BucketPacking, Packing, shifted
 from regard.nn.recurrence import RecurrentLayer, run_cells
 from regard.nn.search import Beam
+from regard.nn.search.banks import with_missing
 from regard.nn.search.hypotheses import BackPointers, Finished, Unfinished
 from regard.nn.search.stepper import Bounds
 from tests.quick_interpreter import exchange_once
@@ -426,7 +429,7 @@ def test_quick_beams_go_where_plain_ones_go(size, n_best, penalty):
         logits[..., end] += 1.5
         logits[0, :, 5:] = -torch.inf
         at, count = torch.tensor(t, device=DEVICE), min(2 * size, choices)
-        normalizers, values, words = best.best(
+        normalizers, values, words, _ = best.best(
             logits, bounds.last, at, count, end=end, minimum=0, forbidden=(0, 2)
         )
         room = (
@@ -434,7 +437,7 @@ def test_quick_beams_go_where_plain_ones_go(size, n_best, penalty):
             torch.empty(rows, size, dtype=torch.int64, device=DEVICE),
             torch.empty(rows, size, dtype=torch.int64, device=DEVICE),
         )
-        parts, new_done = beams.advance(
+        parts, new_done, _ = beams.advance(
             values, words, normalizers, live, pool.parts, done, bounds.last, at, sound, room,
             size=size, n_best=n_best, end=end, penalty=penalty,
         )  # fmt: skip
@@ -462,6 +465,60 @@ def test_quick_beams_go_where_plain_ones_go(size, n_best, penalty):
         reached.diff(dim=-1, prepend=torch.zeros_like(reached[..., :1]))[tokens_ != 0],
         plain.token_scores[tokens_ != 0],
     )
+
+
+@pytest.mark.parametrize("size, n_best", [(1, 1), (2, 1), (5, 2)] if DEVICE == "cuda" else [(2, 1)])
+def test_quick_beams_share_banks_as_plain_ones_do(size, n_best):
+    """A search over random logits under a random table of a constraint, with both implementations of its steps."""
+    torch.manual_seed(6)
+    rows, choices, states_, end = 4, 9, 7, 3
+    beam = Beam(size, length_penalty=0.6, best=n_best)
+    bounds = Bounds(torch.tensor([9, 3, 2, 5], device=DEVICE), 0, end, (0, 2), None)
+    table = torch.randint(0, states_, (states_, choices), dtype=torch.int32, device=DEVICE)
+    needed = torch.tensor([2, 1, 1, 0, 0, 3, 2**30], dtype=torch.int32, device=DEVICE)
+    missing = torch.tensor([3, 2, 2, 1, 0, 1, 0], dtype=torch.int32, device=DEVICE)
+    live, done = torch.zeros(rows, 1, device=DEVICE), torch.tensor([0, 0, 0, 1], device=DEVICE) > 0
+    states = torch.zeros(rows, 1, dtype=torch.int64, device=DEVICE)
+    pool = Finished.empty(live.expand(-1, size))
+    sound = torch.ones(rows, dtype=torch.int8, device=DEVICE)
+    constraint = ConstraintTable(table, None, needed, missing, choices)
+    for t in range(5 if DEVICE == "cuda" else 3):
+        logits = torch.randn(rows, live.shape[1], choices, device=DEVICE) * 2
+        at, count = torch.tensor(t, device=DEVICE), min(2 * size, choices)
+        normalizers, values, words, banks = best.best(
+            logits, bounds.last, at, count, end=end, minimum=0, forbidden=(0, 2),
+            table=(table, needed, missing, states), nearer=size,
+        )  # fmt: skip
+        obeyed = Obeyed(constraint, states)
+        allowed = allow(bounds, logits.clone(), at, late=True, obeyed=obeyed)
+        top = allowed.topk(count, -1)
+        plain = with_missing(allowed, top.values, top.indices, obeyed.missing(), size)
+        torch.testing.assert_close(values, plain[0])
+        real = values > -torch.inf
+        assert torch.equal(words[real], plain[1][real]) and torch.equal(banks[real], plain[2][real])
+        room = (
+            torch.empty(rows, size, device=DEVICE),
+            *torch.empty(2, rows, size, dtype=torch.int64, device=DEVICE),
+        )
+        parts, new_done, new_states = beams.advance(
+            values, words, normalizers, live, pool.parts, done, bounds.last, at, sound, room,
+            size=size, n_best=n_best, end=end, penalty=0.6, banks=banks, enough=beam.enough(3), table=(table, states),
+        )  # fmt: skip
+        expected = beam.advance(
+            plain[0], plain[1], live - normalizers, pool, done, bounds, t, plain[2], beam.enough(3)
+        )
+        torch.testing.assert_close(room[0], expected[0])
+        real = expected[0] > -torch.inf
+        assert torch.equal(room[1][real], expected[1][real]) and torch.equal(room[2][real], expected[2][real])
+        after = constraint.follow(states.gather(1, room[1]), room[2])
+        assert torch.equal(new_states, after) and torch.equal(new_done, expected[4])
+        pool = Finished(*parts)
+        for found, other in zip(pool.parts[:2], expected[3].parts[:2], strict=True):
+            torch.testing.assert_close(found, other)
+        ended = pool.totals > -torch.inf
+        for found, other in zip(pool.parts[2:], expected[3].parts[2:], strict=True):
+            assert torch.equal(found[ended], other[ended])
+        live, done, states = room[0], new_done, new_states
 
 
 def test_quick_beams_tell_of_a_planted_nan():

@@ -3,7 +3,8 @@
 
 A step of one source takes the 2·SIZE best among the C best continuations of each of its K live hypotheses.
 Those among the first SIZE that end go to the pool of finished hypotheses. The SIZE best that do not end
-become the new live hypotheses.
+become the new live hypotheses. With banks (see `regard.nn.search.banks`) the best of each bank come first,
+then the second best of each, and so on.
 """
 
 from __future__ import annotations
@@ -26,12 +27,19 @@ def _pick(vector, lanes, at):
     return tl.sum(tl.where(lanes == at, vector, 0), 0)
 
 
-@triton.jit(do_not_specialize=["K", "end", "penalty", "B"])
+@triton.jit
+def _at(vector, lanes, at):
+    """One element of a vector that may hold −∞."""
+    return tl.max(tl.where(lanes == at, vector, NOWHERE), 0)
+
+
+@triton.jit(do_not_specialize=["K", "V", "end", "penalty", "B"])
 def advance_kernel(
     best, words, normalizers, live, pool_scores, pool_totals, pool_steps, pool_slots, done, last, at, sound,
     new_live, new_parents, new_words, new_scores, new_totals, new_steps, new_slots, new_done,
-    B, K, end, penalty, C: tl.constexpr, SIZE: tl.constexpr, BEST: tl.constexpr, WIDE: tl.constexpr,
-    LANES: tl.constexpr):  # fmt: skip
+    banks, after, states, new_states,
+    B, K, V, end, penalty, C: tl.constexpr, SIZE: tl.constexpr, BEST: tl.constexpr, ENOUGH: tl.constexpr,
+    WIDE: tl.constexpr, LANES: tl.constexpr, BANKED: tl.constexpr, BOUND: tl.constexpr):  # fmt: skip
     b = tl.program_id(0).to(tl.int64)
     j = tl.arange(0, WIDE)
     lanes = tl.arange(0, LANES)
@@ -51,13 +59,22 @@ def advance_kernel(
 
     divisor = tl.exp(penalty * tl.log((6.0 + now.to(tl.float32)) / 6.0))
     found = 0
-    first_live = tl.full([], NOWHERE, tl.float32)
     ended_score = tl.full([LANES], NOWHERE, tl.float32)
     ended_total = tl.full([LANES], NOWHERE, tl.float32)
     ended_slot = tl.zeros([LANES], tl.int64)
+    live_score = tl.full([LANES], NOWHERE, tl.float32)
+    live_parent = tl.zeros([LANES], tl.int64)
+    live_word = tl.full([LANES], 0, tl.int64) + end
+    taken = tl.zeros([WIDE], tl.int32)  # candidates that were taken from the bank of each
+    if BANKED:
+        bank = tl.load(banks + b * K * C + j, mask=here, other=-1)
     for place in range(2 * SIZE):
-        high = tl.max(total, 0)
-        index = tl.min(tl.where(total == high, j, WIDE), 0)
+        ahead = total
+        if BANKED:
+            turn = tl.min(tl.where(total > NOWHERE, taken, WIDE), 0)
+            ahead = tl.where(taken == turn, total, NOWHERE)
+        high = tl.max(ahead, 0)
+        index = tl.min(tl.where(ahead == high, j, WIDE), 0)
         index = tl.where(index < K * C, index, 0)
         word = _pick(token, j, index)
         parent = (index // C).to(tl.int64)
@@ -66,26 +83,39 @@ def advance_kernel(
         ended_score = tl.where((lanes == place) & joins, high / divisor, ended_score)
         ended_total = tl.where((lanes == place) & joins, high, ended_total)
         ended_slot = tl.where((lanes == place) & joins, parent, ended_slot)
-        goes_on = (ends == 0) & (found < SIZE)
-        if goes_on:
-            tl.store(new_live + b * SIZE + found, high)
-            tl.store(new_parents + b * SIZE + found, parent)
-            tl.store(new_words + b * SIZE + found, word)
-            first_live = tl.where(found == 0, high, first_live)
-            found += 1
+        goes_on = (ends == 0) & (found < SIZE) & (high > NOWHERE)
+        live_score = tl.where((lanes == found) & goes_on, high, live_score)
+        live_parent = tl.where((lanes == found) & goes_on, parent, live_parent)
+        live_word = tl.where((lanes == found) & goes_on, word, live_word)
+        found += tl.where(goes_on, 1, 0)
+        if BANKED:
+            taken += tl.where(bank == _pick(bank, j, index), 1, 0)
         total = tl.where(j == index, NOWHERE, total)
-    while found < SIZE:
-        tl.store(new_live + b * SIZE + found, NOWHERE)
-        tl.store(new_parents + b * SIZE + found, 0)
-        tl.store(new_words + b * SIZE + found, end)
-        found += 1
+
+    first_live = tl.max(live_score, 0)
+    for place in range(SIZE):
+        lane = place
+        if BANKED:  # those of the banks are not sorted
+            high = tl.max(live_score, 0)
+            lane = tl.min(tl.where(live_score == high, lanes, LANES - 1), 0)
+        high = _at(live_score, lanes, lane)
+        parent = _pick(live_parent, lanes, lane)
+        word = _pick(live_word, lanes, lane)
+        tl.store(new_live + b * SIZE + place, high)
+        tl.store(new_parents + b * SIZE + place, parent)
+        tl.store(new_words + b * SIZE + place, word)
+        if BOUND:
+            state = tl.load(states + b * K + parent).to(tl.int64)
+            tl.store(new_states + b * SIZE + place, tl.load(after + state * V + word).to(tl.int64))
+        if BANKED:
+            live_score = tl.where(lanes == lane, NOWHERE, live_score)
 
     old = lanes < SIZE
     old_score = tl.load(pool_scores + b * SIZE + lanes, mask=old, other=NOWHERE)
     old_total = tl.load(pool_totals + b * SIZE + lanes, mask=old, other=NOWHERE)
     old_step = tl.load(pool_steps + b * SIZE + lanes, mask=old, other=0)
     old_slot = tl.load(pool_slots + b * SIZE + lanes, mask=old, other=0)
-    worst = tl.full([], NOWHERE, tl.float32)
+    needed = tl.full([], NOWHERE, tl.float32)
     rival = tl.full([], NOWHERE, tl.float32)
     used_old = 0
     for place in range(SIZE):
@@ -102,10 +132,10 @@ def advance_kernel(
         tl.store(new_slots + b * SIZE + place, tl.where(stays, slot_old, slot_new))
         ended_score = tl.where((lanes == at_new) & (stays == 0), NOWHERE, ended_score)
         used_old += tl.where(stays, 1, 0)
-        worst = chosen
+        needed = tl.where(place == ENOUGH - 1, chosen, needed)
         rival = tl.where(place == BEST - 1, chosen, rival)
 
-    hopeless = (worst > NOWHERE) & (first_live / divisor <= rival)
+    hopeless = (needed > NOWHERE) & (first_live / divisor <= rival)
     finished = over | hopeless | (first_live == NOWHERE) | (tl.load(last + b) <= now)
     tl.store(new_done + b, finished.to(tl.int8))
 
@@ -130,23 +160,35 @@ def advance(
     n_best: int,
     end: int,
     penalty: float,
-) -> tuple[tuple[Tensor, Tensor, Tensor, Tensor], Tensor]:
+    banks: Tensor | None = None,
+    enough: int | None = None,
+    table: tuple[Tensor, Tensor] | None = None,
+) -> tuple[tuple[Tensor, Tensor, Tensor, Tensor], Tensor, Tensor | None]:
     """best and words (B, K, C), normalizers and live (B, K), pool (B, size) four times, done and last (B), at
-    () → the new pool and the new `done`. The new live hypotheses are written to `kept`: live, parents and
-    words, each (B, size). `sound` (B) int8 becomes 0 if a normalizer is NaN, or infinite for a live
-    hypothesis.
+    () → the new pool, the new `done`, and the new states of a constraint. The new live hypotheses are written to
+    `kept`: live, parents and words, each (B, size). `sound` (B) int8 becomes 0 if a normalizer is NaN, or infinite
+    for a live hypothesis.
+
+    banks    (B, K, C) int32 the bank of each candidate: the beam is shared among the banks
+    enough   number of finished hypotheses that a source needs to be done; default: `size`
+    table    of a constraint: the states after each token (Q, V), and the states (B, K) now
     """
     rows, hypotheses, count = best.shape
     new_pool = tuple(torch.empty_like(part) for part in pool)
     new_done = torch.empty_like(done)
+    states = None if table is None else torch.empty_like(kept[1])
+    after, before = (last, last) if table is None else table
     with on_device_of(best):
         advance_kernel[(rows,)](
             best, words, normalizers, live, *pool, done.view(torch.int8), last, at, sound,
-            *kept, *new_pool, new_done.view(torch.int8), rows, hypotheses, end, penalty,
-            C=count, SIZE=size, BEST=n_best, WIDE=power_of_two(size * count, 16),
-            LANES=power_of_two(size, 2), num_warps=1,
+            *kept, *new_pool, new_done.view(torch.int8), last if banks is None else banks, after,
+            before.contiguous(), last if states is None else states,
+            rows, hypotheses, after.shape[-1], end, penalty,
+            C=count, SIZE=size, BEST=n_best, ENOUGH=size if enough is None else enough,
+            WIDE=power_of_two(size * count, 16), LANES=power_of_two(size, 2), BANKED=banks is not None,
+            BOUND=table is not None, num_warps=1,
         )  # fmt: skip
-    return new_pool, new_done  # type: ignore[return-value]
+    return new_pool, new_done, states  # type: ignore[return-value]
 
 
 @triton.jit(do_not_specialize=["T", "B", "K", "P", "N", "end", "pad"])

@@ -28,11 +28,26 @@ def serves(logits: Tensor, count: int, forbidden: tuple[int, ...]) -> bool:
     )
 
 
+@triton.jit
+def _highest(x, v, V, BLOCK: tl.constexpr):
+    """The highest of some numbers, and the first place of it."""
+    high = tl.max(x, 0)
+    word = tl.min(tl.where(x == high, v, BLOCK), 0)
+    return high, tl.where(word < V, word, 0)
+
+
+@triton.jit
+def _bank(after, missing, at):
+    return tl.load(missing + tl.load(after + at).to(tl.int64))
+
+
 @triton.jit(do_not_specialize=["V", "K", "end", "minimum", "first", "second"])
-def best_kernel(logits, last, at, after, needed, states, normalizers, values, words, V, K, end, minimum, first, second,
-                C: tl.constexpr, BLOCK: tl.constexpr, BOUND: tl.constexpr):  # fmt: skip
+def best_kernel(logits, last, at, after, needed, missing, states, normalizers, values, words, banks, V, K, end, minimum,
+                first, second, C: tl.constexpr, NEARER: tl.constexpr, BLOCK: tl.constexpr,
+                BOUND: tl.constexpr):  # fmt: skip
     """logits (N, V), last (N / K), at () → normalizers (N), values and words (N, C), best first. With BOUND, those of
-    the table `after` (Q, V) of a constraint in states (N), where needed (Q) is not too much."""
+    the table `after` (Q, V) of a constraint in states (N), where needed (Q) is not too much. After them the NEARER best
+    of the others that lead to a bank nearer to the end, by missing (Q); then banks (N, C + NEARER) are written too."""
     row = tl.program_id(0).to(tl.int64)
     v = tl.arange(0, BLOCK)
     x = tl.load(logits + row * V + v, mask=v < V, other=float("-inf"))
@@ -50,11 +65,21 @@ def best_kernel(logits, last, at, after, needed, states, normalizers, values, wo
         need = tl.load(needed + target, mask=v < V, other=0)
         x = tl.where(need > ends - now - 1, float("-inf"), x)
     for place in range(C):
-        high = tl.max(x, 0)
-        word = tl.min(tl.where(x == high, v, BLOCK), 0)
-        tl.store(values + row * C + place, high)
-        tl.store(words + row * C + place, tl.where(word < V, word, 0).to(tl.int64))
+        high, word = _highest(x, v, V, BLOCK)
+        tl.store(values + row * (C + NEARER) + place, high)
+        tl.store(words + row * (C + NEARER) + place, word.to(tl.int64))
+        if NEARER > 0:
+            tl.store(banks + row * (C + NEARER) + place, _bank(after, missing, state * V + word))
         x = tl.where(v == word, float("-inf"), x)
+    if NEARER > 0:
+        bank = tl.load(missing + target, mask=v < V, other=0)
+        x = tl.where(bank < tl.load(missing + state), x, float("-inf"))
+        for place in range(C, C + NEARER):
+            high, word = _highest(x, v, V, BLOCK)
+            tl.store(values + row * (C + NEARER) + place, high)
+            tl.store(words + row * (C + NEARER) + place, word.to(tl.int64))
+            tl.store(banks + row * (C + NEARER) + place, _bank(after, missing, state * V + word))
+            x = tl.where(v == word, float("-inf"), x)
 
 
 def best(
@@ -66,27 +91,31 @@ def best(
     end: int,
     minimum: int,
     forbidden: tuple[int, ...],
-    table: tuple[Tensor, Tensor, Tensor] | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
+    table: tuple[Tensor, Tensor, Tensor | None, Tensor] | None = None,
+    nearer: int = 0,
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """logits (B, K, V), last (B) the step after which a source must have ended, at () the current step →
     normalizers (B, K) over all tokens, and the values and indices (B, K, count) of the `count` best allowed
-    tokens.
+    tokens; with `nearer`, as many again that lead to a bank nearer to the end, and the banks
+    (B, K, count + nearer) of all; else None.
 
-    table   of a constraint: the states after each token (Q, V), the tokens that each still needs (Q), and the states
-            (B, K) now
+    table   of a constraint: the states after each token (Q, V), the tokens that each still needs (Q), those that its
+            banks need (Q), and the states (B, K) now
     """
     rows, hypotheses, choices = logits.shape
     logits = logits.contiguous()
     normalizers = logits.new_empty(rows, hypotheses)
-    values = logits.new_empty(rows, hypotheses, count)
-    words = torch.empty(rows, hypotheses, count, dtype=torch.int64, device=logits.device)
+    values = logits.new_empty(rows, hypotheses, count + nearer)
+    words = torch.empty(values.shape, dtype=torch.int64, device=logits.device)
+    banks = torch.empty(values.shape, dtype=torch.int32, device=logits.device) if nearer else None
     first, second = (*forbidden, -1, -1)[:FORBIDDEN]
     block = power_of_two(choices, 64)
-    after, needed, states = (logits, logits, logits) if table is None else table
+    after, needed, missing, states = (logits, logits, None, logits) if table is None else table
     states = states.contiguous()
     with on_device_of(logits):
         best_kernel[(rows * hypotheses,)](
-            logits, last, at, after, needed, states, normalizers, values, words, choices, hypotheses, end, minimum,
-            first, second, C=count, BLOCK=block, BOUND=table is not None, num_warps=min(32, max(4, block // 1024)),
+            logits, last, at, after, needed, needed if missing is None else missing, states, normalizers, values,
+            words, words if banks is None else banks, choices, hypotheses, end, minimum, first, second,
+            C=count, NEARER=nearer, BLOCK=block, BOUND=table is not None, num_warps=min(32, max(4, block // 1024)),
         )  # fmt: skip
-    return normalizers, values, words
+    return normalizers, values, words, banks

@@ -17,7 +17,6 @@ from regard.fast.chunks import Key, SearchedRows, by_step, chunks_of, padded_row
 from regard.fast.recording.replay import recorder_of
 from regard.nn.memory import Memory
 from regard.nn.path import Path, Replaces
-from regard.nn.search.banks import with_missing
 from regard.nn.search.beam import Beam
 from regard.nn.search.hypotheses import BackPointers, Finished, Hypotheses, Unfinished
 from regard.nn.search.stepper import Bounds, Stepper, check_outputs
@@ -143,16 +142,13 @@ def _chunk(
         step = decoder.step(search.words, search.state, memories)
         count = min(2 * beam.size, step.logits.shape[-1])
         now = None if obeyed is None or search.states is None else replace(obeyed, states=search.states)
-        normalizer, best, words = allowed_top(step.logits, bounds, search.at, count, late=late, obeyed=now)
-        banks, missing = None, None if now is None else now.missing()
-        if missing is not None:
-            best, words, banks = with_missing(step.logits, best, words, missing, beam.size)
-        enough = None if banks is None or now is None else beam.enough(now.at_first())
-        live, parents, words, finished, done = _advance(
-            beam, best, words, normalizer, search, bounds, sound, banks, enough
+        normalizer, best, words, banks = allowed_top(
+            step.logits, bounds, search.at, count, late=late, obeyed=now, nearer=beam.size
+        )
+        live, parents, words, finished, done, states = _advance(
+            beam, best, words, normalizer, search, bounds, sound, banks, now
         )
         state = step.state.reorder(parents)
-        states = None if now is None else now.table.follow(now.states.gather(1, parents), words)
         search = Searching(state, words, live, done, finished, search.at + 1, states)
         for name, part in (("live", live), ("parents", parents), ("words", words)):
             kept[name].append(part)
@@ -171,15 +167,17 @@ def _advance(
     bounds: Bounds,
     sound: Tensor,
     banks: Tensor | None = None,
-    enough: int | None = None,
-) -> tuple[Tensor, Tensor, Tensor, Finished, Tensor]:
-    """`Beam.advance`; sets `sound` (B) to 0, in place, where a score that counts is not finite."""
-    if banks is None and triton_takes(best):
+    obeyed: Obeyed | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Finished, Tensor, Tensor | None]:
+    """`Beam.advance`, and the states of a constraint after it; sets `sound` (B) to 0, in place, where a score that
+    counts is not finite."""
+    enough = None if banks is None or obeyed is None else beam.enough(obeyed.at_first())
+    if triton_takes(best):
         from regard.fast.cuda import beams
 
         if beams.serves(beam.size, best.shape[2], best):
             kept = _places(best, beam.size)
-            parts, done = beams.advance(
+            parts, done, states = beams.advance(
                 best,
                 words,
                 normalizer,
@@ -194,13 +192,19 @@ def _advance(
                 n_best=beam.best,
                 end=bounds.end,
                 penalty=beam.length_penalty,
+                banks=banks,
+                enough=enough,
+                table=None if obeyed is None else (obeyed.tensors()[0], obeyed.states),
             )
-            return *kept, Finished(*parts), done
+            return *kept, Finished(*parts), done, states
     dead = ~normalizer.isfinite()
     alive = (search.live > -torch.inf) & ~search.done.unsqueeze(1)
     sound &= ~(normalizer.isnan() | (dead & alive)).any(1)
     gained = (search.live - normalizer).masked_fill(dead, -torch.inf)
-    return beam.advance(best, words, gained, search.finished, search.done, bounds, search.at, banks, enough)
+    found = beam.advance(best, words, gained, search.finished, search.done, bounds, search.at, banks, enough)
+    if obeyed is None:
+        return *found, None
+    return *found, obeyed.table.follow(obeyed.states.gather(1, found[1]), found[2])
 
 
 def _places(like: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -147,7 +147,7 @@ def _chunk(
         state, logits = step.state, step.logits
         now = None if obeyed is None or states is None else replace(obeyed, states=states)
         if choice.most_probable:
-            normalizer, best, chosen = allowed_top(logits, bounds, at, 1, late=late, obeyed=now)
+            normalizer, best, chosen, _ = allowed_top(logits, bounds, at, 1, late=late, obeyed=now)
             words, score = chosen.squeeze(-1), best.squeeze(-1) - normalizer
         else:
             normalizer = logits.logsumexp(-1)

@@ -126,11 +126,11 @@ class Constrained(Stepper):
         """Refuse outputs that do not obey: of a search that takes other tokens than its steps allow."""
         table, copies = self.table.on_host(), None if self.copies is None else self.copies.cpu()
         tokens, lengths = found.tokens.cpu(), found.lengths.cpu()
+        real = torch.arange(tokens.shape[2]) < lengths.unsqueeze(-1)
+        columns = self._column(tokens.where(real, self.end).flatten(1), copies).view(tokens.shape)
         states = torch.zeros_like(lengths)
-        for step in range(tokens.shape[2]):
-            inside = step < lengths
-            written = torch.where(inside, tokens[..., step], self.end)
-            states = torch.where(inside, table.follow(states, self._column(written, copies)), states)
+        for step in range(tokens.shape[2]):  # after END, END again leads nowhere else
+            states = table.follow(states, columns[..., step])
         over = len(self.table.needed) - 2
         if bool(((states != over) & (lengths > 0)).any()):
             raise RegardError(
