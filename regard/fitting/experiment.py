@@ -365,7 +365,9 @@ class Experiment:
         if self.resumed:
             found = read_metrics(self.run).get("pretrained", {})
         elif any(getattr(one, "origin", None) is not None for one in self.model.network.modules()):
-            found = pretrained_records(self.model.network, train)
+            splits: tuple[str, ...] = ("dev", "test")
+            others = {split: self.dataset(split) for split in splits if split in self.splits}
+            found = pretrained_records(self.model.network, train, others)
         else:
             return {}
         if found:

@@ -12,8 +12,8 @@ from regard.data import Dataset
 
 __all__ = ["pretrained_records", "record_lines"]
 
-SPECIAL = 4
-"""Ids below this one are no units of a text."""
+UNKNOWN, SPECIAL = 1, 4
+"""The id of units outside the vocabulary; ids below the second one are no units of a text."""
 
 
 def _origins(network: nn.Module) -> Iterator[tuple[str, str, Any]]:
@@ -28,21 +28,31 @@ def _origins(network: nn.Module) -> Iterator[tuple[str, str, Any]]:
                     yield kind, name, origin
 
 
-def pretrained_records(network: nn.Module, train: Dataset) -> dict[str, Any]:
-    """{encoder.source: its record} for the parts whose pretrained weights were read from files."""
+def pretrained_records(
+    network: nn.Module, train: Dataset, others: Mapping[str, Dataset] | None = None
+) -> dict[str, Any]:
+    """{encoder.source: its record} for the parts whose pretrained weights were read from files.
+
+    others   further splits, of which the share of the text that has a vector is recorded
+    """
     found: dict[str, Any] = {}
     for kind, name, origin in _origins(network):
         if f"{kind}.{name}" not in found:  # the tables of a story have one file
-            found[f"{kind}.{name}"] = origin.record(unit_counts(train, name))
+            record = found[f"{kind}.{name}"] = origin.record(unit_counts(train, name))
+            if "tokens" in record and others:
+                record["splits"] = {
+                    split: origin.share(unit_counts(rows, name, first=UNKNOWN))
+                    for split, rows in others.items()
+                }
     return found
 
 
-def unit_counts(dataset: Dataset, name: str) -> dict[int, int]:
-    """How often each unit of a text column occurs in the rows."""
+def unit_counts(dataset: Dataset, name: str, first: int = SPECIAL) -> dict[int, int]:
+    """How often each unit of a text column occurs in the rows, from the id `first` on."""
     counts = np.zeros(0, dtype=np.int64)
     for example in range(len(dataset)):
         ids = np.asarray(dataset[example][name]).reshape(-1)
-        more = np.bincount(ids[ids >= SPECIAL], minlength=len(counts))
+        more = np.bincount(ids[ids >= first], minlength=len(counts))
         more[: len(counts)] += counts
         counts = more
     return {int(unit): int(counts[unit]) for unit in np.flatnonzero(counts)}
@@ -54,8 +64,10 @@ def record_lines(records: Mapping[str, Mapping[str, Any]]) -> list[str]:
     for place, one in records.items():
         if "tokens" in one:
             built = f", {one['built']:,} are built from characters" if one.get("built") else ""
+            shares = [f"{split} {100 * share:.1f} %" for split, share in one.get("splits", {}).items()]
+            splits = f" ({', '.join(shares)})" if shares else ""
             lines.append(
                 f"{place}: {one['covered']:,} of {one['units']:,} units ({100 * one['types']:.1f} %) and "
-                f"{100 * one['tokens']:.1f} % of the text have a vector in {one['file']}{built}"
+                f"{100 * one['tokens']:.1f} % of the text{splits} have a vector in {one['file']}{built}"
             )
     return lines

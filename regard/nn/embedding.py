@@ -7,12 +7,13 @@ embedding: {vectors: cc.en.300.vec.gz, train: false}
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
 import torch
-from pydantic import WrapValidator, model_validator
+from pydantic import Field, WrapValidator, model_validator
 from torch import Tensor, nn
 
 from regard import parts
@@ -40,6 +41,19 @@ class VectorsOptions(parts.Settings):
     unknown: Unknown = "trained"
     """Vectors of units that the file lacks. trained: they start at random and are always trained; characters: the mean
     of the vectors of words that share character n-grams with them."""
+
+    extend: Annotated[int, Field(ge=0, le=5_000_000)] = 0
+    """Number of words at the beginning of the file, its most frequent ones, that the model knows although the training
+    texts lack them. Needs `train: false`, because only vectors that stay as they are fit to those of other words."""
+
+    @model_validator(mode="after")
+    def _of_fixed(self) -> VectorsOptions:
+        if self.extend and self.train:
+            raise RegardError(
+                "extend needs vectors that stay as they are.",
+                fix="Set  train: false, or leave extend out.",
+            )
+        return self
 
     @model_validator(mode="after")
     def _with_size(self) -> VectorsOptions:
@@ -216,8 +230,27 @@ def check_dropout(options: Any, mistakes: Mistakes) -> None:
         )
 
 
-def build_embedding(options: Any, column: Any, *, read_files: bool) -> Embedding:
-    """The embedding of a text column's units, pretrained or randomly initialized."""
+def further_words(options: Any) -> Callable[[], Sequence[str]] | None:
+    """What reads the words that the vectors of an embedding add to those of the texts; None if they add none."""
+    pretrained = given(options.embedding)
+    if pretrained is None or not pretrained.extend:
+        return None
+    from regard.nn.vector_file import first_words
+
+    return partial(first_words, pretrained.vectors, pretrained.extend)
+
+
+def build_embedding(options: Any, column: Any, *, read_files: bool, extends: bool = False) -> Embedding:
+    """The embedding of a text column's units, pretrained or randomly initialized.
+
+    extends   whether the units of the column contain further words of the file
+    """
+    if further_words(options) is not None and not extends:
+        raise RegardError(
+            "extend is for the embedding of an encoder that reads the words of a text.",
+            where=f"{column.name}, embedding",
+            fix="Leave extend out.",
+        )
     dropout = (
         options.dropout if getattr(options, "embedding_dropout", None) is None else options.embedding_dropout
     )

@@ -49,6 +49,23 @@ def size_in_file(path: str) -> int:
         return _Layout.of(stream.readline(), stream.readline(), path).size
 
 
+def first_words(path: str, count: int) -> list[str]:
+    """The first words of a file, which are its most frequent ones."""
+    layout: _Layout | None = None
+    found: list[str] = []
+    for number, line in _lines(_member(path)):
+        if layout is None:
+            layout = _Layout.of(line, b"", path)
+            if layout.header:
+                continue
+        if len(found) == count:
+            break
+        word = layout.split(line, layout.size, f"{path}:{number}", first=False)[0] if line else b""
+        if word and _is_text(word):
+            found.append(word.decode("utf-8"))
+    return found
+
+
 def read_words(path: str, wanted: Collection[str], size: int, *, grams: bool = False) -> FoundVectors:
     """The vectors of wanted words. grams: also those of the most frequent words."""
     local = _member(path)

@@ -34,15 +34,18 @@ class VectorsOrigin:
     known: frozenset[int]
     built: int = 0
 
+    def share(self, counts: Mapping[int, int]) -> float:
+        """The share of tokens that have a vector in the file, of those in some rows; counts as in `record`."""
+        covered = sum(count for unit, count in counts.items() if unit in self.known)
+        return round(covered / max(sum(counts.values()), 1), 4)
+
     def record(self, counts: Mapping[int, int]) -> dict[str, Any]:
         """The record of a run. counts: how often each id occurs in the training rows."""
-        tokens = sum(counts.values())
-        covered = sum(count for unit, count in counts.items() if unit in self.known)
         kept = {key: value for key, value in asdict(self).items() if key != "known"}
         shares = {
             "covered": len(self.known),
             "types": round(len(self.known) / max(self.units, 1), 4),
-            "tokens": round(covered / max(tokens, 1), 4),
+            "tokens": self.share(counts),
         }
         return {**kept, **shares}
 

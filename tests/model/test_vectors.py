@@ -145,7 +145,9 @@ def test_a_run_is_sealed_and_records_its_vectors(tmp_path: Path, capsys: pytest.
     }
     Experiment(regard.Spec(**described), tmp_path / "run", device="cpu").train()
     told = " ".join(capsys.readouterr().out.split())
-    assert "encoder.source: 2 of 3 units (66.7 %) and 80.0 % of the text have a vector in" in told
+    assert (
+        "encoder.source: 2 of 3 units (66.7 %) and 80.0 % of the text (dev 80.0 %) have a vector in" in told
+    )
     record = read_json(tmp_path / "run" / "metrics.json")["pretrained"]["encoder.source"]
     assert (record["covered"], record["words"], record["bytes"]) == (2, 3, 25)
     file.unlink()
@@ -157,3 +159,47 @@ def test_a_run_is_sealed_and_records_its_vectors(tmp_path: Path, capsys: pytest.
     table = resumed.model.network.encoders["source"].embedding.weight
     assert table[known.id("red")].tolist() == [1, 2]
     assert read_json(tmp_path / "run" / "metrics.json")["pretrained"]["encoder.source"] == record
+
+
+def test_words_beyond_the_training_texts_have_their_vectors(tmp_path: Path) -> None:
+    file, rows, dev = tmp_path / "v.txt", tmp_path / "rows.tsv", tmp_path / "dev.tsv"
+    file.write_text("3 2\nred 1 2\ngreen 3 4\nlate 5 6\n", encoding="utf-8")
+    rows.write_text("source\ttarget\n" + "red odd\tx\nodd red odd\ty\n" * 4, encoding="utf-8")
+    dev.write_text("source\ttarget\n" + "red green late never\tx\n", encoding="utf-8")
+    described: dict[str, Any] = {
+        "inputs": {"source": {"type": "text"}},
+        "outputs": {"target": {"type": "label"}},
+        "encoder": {"size": 4, "embedding": {"vectors": str(file), "train": False, "extend": 2}},
+        "training": {"epochs": 1, "optimizer": "adamw", "weight_decay": 0.5, "lr": 0.1},
+        "data": {"train": str(rows), "dev": str(dev)},
+    }
+    Experiment(regard.Spec(**described), tmp_path / "run", device="cpu", quiet=True).train()
+    record = read_json(tmp_path / "run" / "metrics.json")["pretrained"]["encoder.source"]
+    assert (record["covered"], record["units"]) == (2, 3) and record["splits"] == {"dev": 0.5}
+    file.unlink()
+    model: Any = regard.load(tmp_path / "run", device="cpu")
+    column, table = model.columns["source"], model.network.encoders["source"].embedding.weight
+    assert table[column.vocabulary.id("green")].tolist() == [3, 4]
+    assert column.vocabulary.id("late") == column.vocabulary.id("never") == 1
+    scores = {word: model.predict(f"{word} odd").probabilities for word in ("green", "late", "never")}
+    assert scores["green"] != scores["never"] and scores["late"] == scores["never"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"train": True}, "extend needs vectors that stay as they are. Set  train: false"),
+        ({"unit": "char"}, "extend needs an input of whole words"),
+        ({"shared": True}, "shared with an output"),
+    ],
+)
+def test_vectors_that_cannot_be_extended(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
+    (tmp_path / "v.txt").write_text(LINES, encoding="utf-8")
+    vectors = {"vectors": str(tmp_path / "v.txt"), "train": changes.get("train", False), "extend": 2}
+    outputs = {"target": {"type": "text", **({"shared": "source"} if "shared" in changes else {})}}
+    with pytest.raises(RegardError, match=told):
+        regard.Spec(
+            inputs={"source": {"type": "text", "unit": changes.get("unit", "word")}},
+            outputs=outputs,
+            encoder={"size": 4, "embedding": vectors},
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -53,6 +53,7 @@ class TextColumn(Column):
     brackets     whether a text is a tree in brackets; others are refused
     verbatim     whether batches also contain the pieces themselves, for decoders that copy
     copied_from  words only: the input whose words are left out of the vocabulary, see `learn_beside`
+    further      words only: reads words that join the vocabulary although the texts lack them
 
     decode(encode(x)) == normalize(x) for every x whose pieces are in the vocabulary; for bytes, this is every x.
     `normalize` applies the normal form and case: lower. For words and subwords, it also replaces each run of white
@@ -104,7 +105,7 @@ class TextColumn(Column):
     @classmethod
     def build(cls, options: Any, name: str, plan: Plan, asked: Mapping[str, Any]) -> Column:
         given = {key: value for key, value in dict(options).items() if key != "shared"}
-        given["verbatim"] = bool(asked.get("verbatim"))
+        given["verbatim"], given["further"] = bool(asked.get("verbatim")), asked.get("further")
         if asked.get("cut_by"):
             given["model"] = asked["cut_by"]
         kind = "cut-text" if asked.get("cut_by") else "spelled-text" if asked.get("spelled") else ""
@@ -140,12 +141,13 @@ class TextColumn(Column):
         brackets: bool = False,
         verbatim: bool = False,
         copied_from: str | None = None,
+        further: Callable[[], Iterable[str]] | None = None,
     ) -> None:
         super().__init__(name, field=field)
         self.unit, self.limit, self.min_count, self.form = unit, vocabulary, min_count, normalize
         self.case, self.split, self.max_length, self.algorithm = case, split, max_length, algorithm
         self.spaces, self.repeat, self.brackets, self.verbatim = spaces, repeat, brackets, verbatim
-        self.copied_from, self._left_out = copied_from, frozenset[str]()
+        self.copied_from, self._left_out, self.further = copied_from, frozenset[str](), further
         self._refuse_contradictions()
         self._cutter: Unit | None = None
         self._vocabulary: Vocabulary | None = None
@@ -220,6 +222,12 @@ class TextColumn(Column):
             for piece in self._left_out:
                 del counts[piece]
             self._vocabulary = Vocabulary.counted(counts, size=self.limit, min_count=self.min_count)
+            if self.further is not None:
+                cut = (self.cutter.cut(self._compose(word)) for word in self.further())
+                known = self._vocabulary.pieces
+                self._vocabulary = Vocabulary(
+                    list(dict.fromkeys([*known, *(one for some in cut if len(some) == 1 for one in some)]))
+                )
 
     def _counted(self, texts: Iterable[str]) -> Counter[str]:
         """The frequency of each piece."""

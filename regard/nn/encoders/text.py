@@ -12,7 +12,7 @@ from torch import Tensor
 from regard import parts
 from regard.data.batch import Tokens
 from regard.errors import RegardError
-from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding, vectors_note
+from regard.nn.embedding import Embedding, EmbeddingOptions, build_embedding, further_words, vectors_note
 from regard.nn.encoders.encoder import Encoder, LastStates, owner_of, refuse_unread
 from regard.nn.letters import Letters, under
 from regard.nn.memory import Memory
@@ -77,6 +77,8 @@ class TextEncoder(Encoder):
     def check(cls, options: Any, name: str, plan: Plan, mistakes: Mistakes) -> None:
         if options.characters is not None:
             _check_characters(name, plan, mistakes)
+        if further_words(options) is not None:
+            _check_extended(name, plan, mistakes)
         refuse_unread(options, ["parents"], plan, mistakes)
         if options.parents is not None:
             readers = [other for other in plan.encoder if owner_of(plan, other) is options]
@@ -98,7 +100,27 @@ class TextEncoder(Encoder):
 
     @classmethod
     def column_needs(cls, options: Any) -> dict[str, Any]:
-        return {} if options.characters is None else {"spelled": True}
+        asked: dict[str, Any] = {} if options.characters is None else {"spelled": True}
+        further = further_words(options)
+        return asked if further is None else {**asked, "further": further}
+
+
+def _check_extended(name: str, plan: Plan, mistakes: Mistakes) -> None:
+    column = plan.inputs[name]
+    if getattr(column, "unit", None) != "word" or getattr(column, "case", None) == "marked":
+        mistakes.add(
+            f"extend needs an input of whole words, and {name} has other units.",
+            "embedding.extend",
+            fix="Use unit: word, and case: keep or lower.",
+        )
+    owner = getattr(column, "shared", None) or name
+    outputs = [other for other, one in plan.outputs.items() if getattr(one, "shared", None) == owner]
+    if owner in plan.outputs or outputs:
+        mistakes.add(
+            "extend cannot be used with a vocabulary that is shared with an output.",
+            "embedding.extend",
+            fix="Leave extend out, or leave shared out.",
+        )
 
 
 def _check_characters(name: str, plan: Plan, mistakes: Mistakes) -> None:
@@ -127,7 +149,7 @@ def _check_characters(name: str, plan: Plan, mistakes: Mistakes) -> None:
 
 def build_word_embedding(options: Any, column: Any, *, read_files: bool) -> Embedding | SpelledEmbedding:
     """The vectors of units; with `characters`, beside vectors computed from their spelling."""
-    words = build_embedding(options, column, read_files=read_files)
+    words = build_embedding(options, column, read_files=read_files, extends=True)
     words.word_dropout = options.word_dropout
     if options.characters is None:
         return words
