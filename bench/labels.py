@@ -1,11 +1,12 @@
 """Several labels, spans and ordinal labels: worlds whose truth is known, and real data.
 
-    python bench/labels.py [DATA] --only topics spans babi-spans babi-lists sst imdb --seeds 3 --json labels.json
+    python bench/labels.py [DATA] --only topics spans babi-1 babi-2 babi-8 sst imdb --seeds 3 --json labels.json
 
 DATA is a folder with en.tar.xz or en-10k.tar.xz (bAbI), train.txt.xz, dev.txt.xz and test.txt.xz (SST), train.tsv.xz,
 val.tsv.xz and test.tsv.xz (IMDB), or with these in folders babi, sst_trees and imdb. What is absent is left out.
 bAbI 1 and 2 become questions about a text whose answer is a word of the last supporting sentence; bAbI 8, whose answers
-are lists, several labels. A row has the score of each seed on test. The script ends with status 1 below a bar.
+are lists, several labels. A row has the scores of one seed on test, and the last one of a system their means with an
+interval of 95 % (Student's t over the seeds). The script ends with status 1 below a bar.
 """
 
 from __future__ import annotations
@@ -144,9 +145,10 @@ def specs(only: list[str], data: Path | None, place: Path) -> Iterator[tuple[str
             yield name, name
     if data is None:
         return
-    for task in (1, 2) if "babi-spans" in only else ():
-        yield f"bAbI {task} as spans", babi(data, task, place, "span")
-    if "babi-lists" in only:
+    for task in (1, 2):
+        if f"babi-{task}" in only:
+            yield f"bAbI {task} as spans", babi(data, task, place, "span")
+    if "babi-8" in only:
         yield "bAbI 8 as labels", babi(data, 8, place, "labels")
     for name, files, classes in (
         ("sst", ("train.txt.xz", "dev.txt.xz", "test.txt.xz"), "01234"),
@@ -155,6 +157,17 @@ def specs(only: list[str], data: Path | None, place: Path) -> Iterator[tuple[str
         for decoder in ("ordinal", "label") if name in only else ():
             column = {"type": "ordinal", "classes": list(classes)}
             yield f"{name} {decoder}", stars(data, files, column, decoder)
+
+
+def interval(values: list[float]) -> str:
+    """The mean, and half its interval if there are several values."""
+    from scipy.stats import t
+
+    mean = f"{statistics.mean(values):.3f}"
+    if len(values) == 1:
+        return mean
+    half = float(t.ppf(0.975, len(values) - 1)) * statistics.stdev(values) / len(values) ** 0.5
+    return f"{mean} ± {half:.3f}"
 
 
 def measured(spec: Any, seed: int, place: Path, changes: list[str]) -> dict[str, float]:
@@ -184,10 +197,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    known = ["topics", "spans", "babi-spans", "babi-lists", "sst", "imdb"]
+    known = ["topics", "spans", "babi-1", "babi-2", "babi-8", "sst", "imdb"]
     parser.add_argument("data", nargs="?", type=Path, help="the folder of real data")
     parser.add_argument("--only", nargs="+", choices=known, default=known)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--first", type=int, default=1, help="the first of the seeds")
     parser.add_argument(
         "--set", action="append", default=[], help="a setting of every training: training.epochs=1"
     )
@@ -199,10 +213,14 @@ def main() -> int:
             if spec is None:
                 print(f"{name:<18} no data", flush=True)
                 continue
-            runs = [measured(spec, seed, Path(folder), given.set) for seed in range(1, given.seeds + 1)]
-            figures[name] = runs
-            means = {key: statistics.mean(run[key] for run in runs) for key in runs[0]}
-            print(f"{name:<18} " + "  ".join(f"{key} {mean:.3f}" for key, mean in means.items()), flush=True)
+            runs = figures[name] = []
+            for seed in range(given.first, given.first + given.seeds):
+                runs.append(measured(spec, seed, Path(folder), given.set))
+                told = "  ".join(f"{key} {value:.3f}" for key, value in runs[-1].items())
+                print(f"{name:<18} seed {seed}  {told}", flush=True)
+                write_json(given.json, figures)
+            told = "  ".join(f"{key} {interval([run[key] for run in runs])}" for key in runs[0])
+            print(f"{name:<18} mean    {told}", flush=True)
             for key, bar in BARS.get(name, {}).items():
                 lowest = min(run[key] for run in runs)
                 if lowest < bar:
