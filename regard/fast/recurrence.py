@@ -10,6 +10,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
+from regard.fast.changes import Seen
+from regard.fast.one_thread import one_thread_for
 from regard.fast.word_table import WordTable
 from regard.nn.attention import Attention, Reading
 from regard.nn.cells import Cell, GRUCell, LSTMCell, RNNCell
@@ -75,7 +77,8 @@ def run_on_cpu(
     kind = KINDS[str(kernel_of(cells))]
     if weights is None and not torch.is_grad_enabled():
         kept = _laid_out(cells)
-        projected = nn.functional.linear(inputs, kept.weight, kept.bias)
+        with one_thread_for(len(inputs)):
+            projected = nn.functional.linear(inputs, kept.weight, kept.bias)
         return run_forward(
             projected, first, kept.panels, kept.recurrent_bias, packing, kind, back=False
         ).result()
@@ -99,7 +102,11 @@ def run_on_words(
     cells = layer.each()
     kept = _laid_out(cells)
     table = kept.words.of(
-        embedding, len(kept.bias), lambda: nn.functional.linear(embedding, kept.weight, kept.bias), len(ids)
+        embedding,
+        len(kept.bias),
+        lambda: nn.functional.linear(embedding, kept.weight, kept.bias),
+        len(ids),
+        ids,
     )
     if table is None:
         return None
@@ -122,23 +129,23 @@ class CellWeights:
     words: WordTable = field(default_factory=WordTable)
 
 
-_kept_weights: WeakKeyDictionary[Cell, tuple[Any, CellWeights | None]] = WeakKeyDictionary()
-"""The weights of the cells of a layer in the kernel's layout, by the first cell, with the digest of the weights."""
+_kept_weights: WeakKeyDictionary[Cell, tuple[Seen, CellWeights]] = WeakKeyDictionary()
+"""The weights of the cells of a layer in the kernel's layout, by the first cell, with the weights as they were."""
 
 
 def _laid_out(cells: Sequence[Cell]) -> CellWeights:
     """The weights of a layer. They are laid out again if they have changed."""
-    from regard.fast.cpu.layout import digest, stacked_panels
+    from regard.fast.cpu.layout import stacked_panels
 
     taken = [cell.torch_weights() for cell in cells]
-    now = digest([weight for one in taken for weight in one])
-    before, kept = _kept_weights.get(cells[0], (None, None))
-    if before != now:
+    weights = [weight for one in taken for weight in one]
+    seen, kept = _kept_weights.get(cells[0], (None, None))
+    if seen is None or not seen.still(weights):
         weight_ih, weight_hh, bias_ih, bias_hh = zip(*taken, strict=True)
         bias = torch.stack(bias_hh).detach().numpy()
         panels = stacked_panels(torch.stack(weight_hh))
         kept = CellWeights(torch.cat(weight_ih), torch.cat(bias_ih), panels, bias)
-        _kept_weights[cells[0]] = now, kept
+        _kept_weights[cells[0]] = Seen(weights), kept
     assert kept is not None
     return kept
 

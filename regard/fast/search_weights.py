@@ -5,13 +5,14 @@ Next to the weights in panels there may be weights as bytes, for searches in int
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from torch import Tensor
 
+from regard.fast.changes import Seen
 from regard.fast.recurrence import StackWeights, attended, kernel_of, read_weight, score_weights
 from regard.fast.word_table import WordTable
 from regard.nn.decoders.recurrent_steps import RecurrentSteps
@@ -23,18 +24,36 @@ class SearchWeights:
     layers   in panels, see `regard.fast.cpu.step.Layers`   bias (G) of the gates
     """
 
-    def __init__(self, decoder: RecurrentSteps, digest: tuple[Any, ...]) -> None:
-        self.digest = digest
+    def __init__(self, decoder: RecurrentSteps, kinds: tuple[Any, ...], weights: Sequence[Tensor]) -> None:
+        self.kinds, self._seen = kinds, Seen(weights)
         self.layers = _lay_out(decoder)
         self.bias: Tensor = decoder.stack.cell(0).torch_weights()[2].detach()
         self._bytes: Any = None
+        self._screen: Any = None
         self._words = WordTable()
+
+    def still(self, kinds: tuple[Any, ...], weights: Sequence[Tensor]) -> bool:
+        """Whether the decoder computes as then, with the same weights."""
+        return self.kinds == kinds and self._seen.still(weights)
 
     def in_bytes(self, decoder: RecurrentSteps) -> Any:
         """The layers with `ByteWeight` as weights."""
         if self._bytes is None:
             self._bytes = _lay_out(decoder, in_bytes=True)
         return self._bytes
+
+    def screen(self, decoder: Any, rows: int) -> Any:
+        """The output layer as bytes, for searches of few rows; None if this CPU does not multiply bytes."""
+        from regard.fast.cpu.byte_tile import multiplies_bytes
+        from regard.fast.cpu.screen import FEW, SMALLEST, no_screen, screen_of
+
+        if not multiplies_bytes():
+            return None
+        if self._screen is None and (rows > FEW or len(decoder.output.weight) < SMALLEST):
+            return no_screen()
+        if self._screen is None:
+            self._screen = screen_of(decoder.output.weight, decoder.output.bias)
+        return self._screen
 
     def words(self, decoder: RecurrentSteps, count: int) -> Any:
         """What each word adds to the gates (V, G), for a search that reads `count` of them; None: not known yet."""
@@ -59,8 +78,6 @@ _kept: WeakKeyDictionary[RecurrentSteps, SearchWeights] = WeakKeyDictionary()
 
 def search_weights(decoder: RecurrentSteps) -> SearchWeights:
     """The weights of a decoder. They are laid out again if they have changed."""
-    from regard.fast.cpu.layout import digest
-
     query, _ = score_weights(attended(decoder)[1])
     cells = [cell.torch_weights() for cell in decoder.stack.each()]
     said = decoder.combine if decoder.combine is not None else decoder.narrow
@@ -69,10 +86,10 @@ def search_weights(decoder: RecurrentSteps) -> SearchWeights:
     weights += [said.weight] if said is not None else []
     weights += [said.bias] if said is not None and said.bias is not None else []
     kinds = (kernel_of(decoder.stack.each()), decoder.stack.residual, decoder.feeds, decoder.looks_after)
-    now = (*kinds, query is None, said is None, *digest(weights))
+    now = (*kinds, query is None, said is None)
     kept = _kept.get(decoder)
-    if kept is None or kept.digest != now:
-        kept = SearchWeights(decoder, now)
+    if kept is None or not kept.still(now, weights):
+        kept = SearchWeights(decoder, now, weights)
         _kept[decoder] = kept
     return kept
 

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from regard.fast.allowed import Obeyed, constraint_lacks, unconstrained
+from regard.fast.one_thread import one_thread_for
 from regard.fast.paths.fused import CHANGED
 from regard.fast.paths.fused_step import SEARCHED, Prepared, layers_lack
 from regard.fast.recurrence import decoder_lacks, knows_decoder
@@ -85,7 +86,8 @@ def started(
     allowed = _allowed(stepper, bounds)
     stepper = stepper if STEPPERS(stepper) else unconstrained(stepper)
     decoder = cast(RecurrentSteps, stepper.decoder)
-    state = cast(State, stepper.start())
+    with one_thread_for(_room(stepper, bounds, 1) // max(bounds.steps, 1)):
+        state = cast(State, stepper.start())
     prepared = state.constants.prepared
     if type(prepared) is not Prepared:
         return None

@@ -83,6 +83,40 @@ def test_any_batch_gives_the_same_bits(name, kind):
                 )
 
 
+def _as_they_are(weight):
+    pass
+
+
+def _in_pairs(weight):
+    weight[1::2] = weight[::2]
+
+
+def _hardly_different(weight):
+    weight[:] = weight[:1] + 1e-6 * weight
+
+
+def _all_equal(weight):
+    weight[:] = 0.25
+
+
+@pytest.mark.parametrize("changed", [_as_they_are, _in_pairs, _hardly_different, _all_equal])
+@pytest.mark.parametrize("limits", ["no limits", "lengths", "forbidden"])
+def test_few_rows_of_many_words_give_the_same_bits(limits, changed):
+    """A few rows choose their words by bytes and read few weights of the output layer; many rows read all."""
+    search = Greedy(LIMITS[limits])
+    together = stepper_of(vocabulary=700, state="current")
+    with torch.no_grad():
+        changed(together.decoder.output.weight)
+    found = search(together)
+    assert found.lengths.max() > 2
+    for rows in ([6, 2, 0, 7], [1, 3, 5, 4]):
+        some = search(together.select(torch.tensor(rows)))
+        for place, row in enumerate(rows):
+            length = int(found.lengths[row, 0])
+            assert some.content(place) == found.content(row)
+            assert torch.equal(some.token_scores[place, 0, :length], found.token_scores[row, 0, :length])
+
+
 @pytest.mark.parametrize("name", SEARCHES)
 def test_changed_weights_are_used(name):
     search, found = SEARCHES[name][0](Limits(minimum=3, maximum=6)), stepper_of()

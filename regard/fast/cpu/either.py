@@ -33,6 +33,11 @@ def panels_in(weight: Any) -> int:
     raise NotImplementedError
 
 
+def depth_of(weight: Any) -> int:
+    """The length of the rows that the weight multiplies."""
+    raise NotImplementedError
+
+
 def some_panels(weight: Any, first: int, end: int) -> Any:
     raise NotImplementedError
 
@@ -57,6 +62,13 @@ def _panels_in(weight: Any) -> Any:
     if _in_bytes(weight):
         return lambda weight: len(weight.values)
     return lambda weight: len(weight)
+
+
+@overload(depth_of, jit_options=_OPTIONS, strict=False)
+def _depth_of(weight: Any) -> Any:
+    if _in_bytes(weight):
+        return lambda weight: weight.depth
+    return lambda weight: weight.shape[1]
 
 
 @overload(some_panels, jit_options=_OPTIONS, strict=False)

@@ -7,6 +7,7 @@ import torch
 
 from regard.data.batch import PAD
 from regard.fast import whole_search
+from regard.fast.changes import meanwhile
 from regard.nn.path import Path, Replaces
 from regard.nn.search.beam import Beam
 from regard.nn.search.hypotheses import Hypotheses
@@ -32,7 +33,7 @@ class BeamOnCPU(Path):
         return whole_search.lacks(stepper, bounds) if BEAMS(beam) else "The search was changed."
 
     def run(self, beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
-        return searched(beam, stepper, bounds)
+        return meanwhile(lambda: searched(beam, stepper, bounds))
 
 
 @torch.no_grad()

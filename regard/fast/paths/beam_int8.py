@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from regard.fast import whole_search
+from regard.fast.changes import meanwhile
 from regard.fast.paths.beam_cpu import BeamOnCPU, searched
 from regard.nn.search.beam import Beam
 from regard.nn.search.hypotheses import Hypotheses
@@ -25,4 +26,4 @@ class BeamInBytes(BeamOnCPU):
         return whole_search.bytes_lack() or super().why_not(beam, stepper, bounds)
 
     def run(self, beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
-        return searched(beam, stepper, bounds, "int8")
+        return meanwhile(lambda: searched(beam, stepper, bounds, "int8"))

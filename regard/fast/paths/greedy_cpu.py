@@ -6,6 +6,7 @@ import torch
 
 from regard.data.batch import PAD
 from regard.fast import whole_search
+from regard.fast.changes import meanwhile
 from regard.nn.path import Path, Replaces
 from regard.nn.search.greedy import MostProbable
 from regard.nn.search.hypotheses import Hypotheses
@@ -36,7 +37,7 @@ class GreedyOnCPU(Path):
     def run(
         self, stepper: Stepper, choice: TokenChoice, bounds: Bounds, hypotheses: int = 1
     ) -> Hypotheses | None:
-        return written(stepper, bounds)
+        return meanwhile(lambda: written(stepper, bounds))
 
 
 @torch.no_grad()
@@ -59,7 +60,8 @@ def written(stepper: Stepper, bounds: Bounds, precision: str = "fp32") -> Hypoth
         torch.zeros(parts, dtype=torch.bool),
     )
     arrays = Written(*(tensor.numpy() for tensor in tensors))
-    side_by_side(write_part, parts, how, layers, prepared.memories, start, allowed, arrays)
+    screen = None if precision == "int8" else prepared.weights.screen(stepper.decoder, rows // parts)
+    side_by_side(write_part, parts, how, layers, screen, prepared.memories, start, allowed, arrays)
     if bool(tensors.unsound.any()):
         return None
     longest = int(tensors.lengths.max()) if rows else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from regard.fast import whole_search
+from regard.fast.changes import meanwhile
 from regard.fast.paths.greedy_cpu import GreedyOnCPU, written
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.stepper import Bounds, Stepper
@@ -27,4 +28,4 @@ class GreedyInBytes(GreedyOnCPU):
     def run(
         self, stepper: Stepper, choice: TokenChoice, bounds: Bounds, hypotheses: int = 1
     ) -> Hypotheses | None:
-        return written(stepper, bounds, "int8")
+        return meanwhile(lambda: written(stepper, bounds, "int8"))
