@@ -60,7 +60,7 @@ def solve_sparsemap(latent: Latent, scores: Tensor, *, steps: int = STEPS) -> tu
         chosen, active = _active_set(latent, sound, event.numel(), steps)  # (n, K, D), (n, K)
     structures = chosen.movedim(1, 0).reshape(-1, *scores.shape)
     worth = latent.score(scores.double(), structures).flatten(1).mT  # (n, K)
-    shares = _shares(chosen, worth, active)[0]  # (n, K)
+    shares = _shares(chosen @ chosen.mT, worth, active)[0]  # (n, K)
     mean = (shares.unsqueeze(-1) * chosen).sum(1).view(scores.shape)
     batch = scores.shape[: scores.ndim - latent.dims]
     mean = mean.to(scores.dtype) + latent.spoiled(scores.detach())
@@ -76,62 +76,88 @@ def _active_set(latent: Latent, scores: Tensor, size: int, steps: int) -> tuple[
         return latent.score(scores, structures.view(scores.shape)).flatten()
 
     first = best(torch.zeros_like(scores))  # (n, D)
+    found = _Found(first, worth(first), steps + 1)
     count = len(first)
-    chosen, gains = first.unsqueeze(1), worth(first).unsqueeze(1)  # (n, K, D), (n, K)
     active = torch.ones(count, 1, dtype=torch.bool, device=scores.device)
     shares = active.double()
     done = torch.zeros(count, dtype=torch.bool, device=scores.device)
-    calls = 0
     for _ in range(4 * steps):
-        if done.all():
-            break
-        target, level = _shares(chosen, gains, active)
+        target, level = _shares(found.products, found.gains, active)
         negative = active & (target < -1e-12)
         inner = negative.any(1) & ~done
-        # towards the target, until a share is 0
-        reach = (
-            torch.where(negative, shares / (shares - target).clamp(min=1e-300), torch.inf)
-            .amin(1)
-            .clamp(max=1)
-        )
-        moved = torch.where(inner.unsqueeze(1), shares + reach.unsqueeze(1) * (target - shares), target)
-        shares = torch.where(done.unsqueeze(1), shares, moved)
-        dropped = inner.unsqueeze(1) & active & (shares < 1e-12)
-        active, shares = active & ~dropped, torch.where(dropped, 0.0, shares)
-        outer = ~inner & ~done
-        if calls == steps:
+        if inner.any():
+            # towards the target, until a share is 0
+            ways = torch.where(negative, shares / (shares - target).clamp(min=1e-300), torch.inf)
+            reach = ways.amin(1, keepdim=True).clamp(max=1)
+            target = torch.where(inner.unsqueeze(1), shares + reach * (target - shares), target)
+            dropped = inner.unsqueeze(1) & active & (target < 1e-12)
+            active, target = active & ~dropped, target.masked_fill(dropped, 0.0)
+        shares = torch.where(done.unsqueeze(1), shares, target)
+        outer = ~(inner | done)
+        if found.count > steps:
             done = done | outer
-        if not outer.any() or calls == steps:
-            continue
-        calls += 1
-        mean = (shares.unsqueeze(-1) * chosen).sum(1)  # (n, D)
-        new = best(mean)
-        value = worth(new)
-        better = outer & (value - (mean * new).sum(1) - level > GAIN * (1 + value.abs()))
-        done = done | (outer & ~better)
-        chosen = torch.cat([chosen, new.unsqueeze(1)], 1)
-        gains = torch.cat([gains, value.unsqueeze(1)], 1)
-        active = torch.cat([active, better.unsqueeze(1)], 1)
-        shares = torch.cat([shares, torch.zeros_like(shares[:, :1])], 1)
-        kept = active.any(0)
-        chosen, gains, active, shares = chosen[:, kept], gains[:, kept], active[:, kept], shares[:, kept]
+        elif outer.any():
+            mean = (shares.unsqueeze(1) @ found.structures).squeeze(1)  # (n, D)
+            new = best(mean)
+            value = worth(new)
+            better = outer & (value - (mean * new).sum(1) - level > GAIN * (1 + value.abs()))
+            done = done | (outer & ~better)
+            found.add(new, value)
+            active = torch.cat([active, better.unsqueeze(1)], 1)
+            shares = torch.nn.functional.pad(shares, (0, 1))
+        if done.all():
+            break
     # What has not settled keeps its largest share alone, which is a structure.
     largest = torch.zeros_like(active).scatter_(1, shares.argmax(1, keepdim=True), True)
-    return chosen, torch.where(done.unsqueeze(1), active, largest)
+    active = torch.where(done.unsqueeze(1), active, largest)
+    kept = active.any(0)
+    return found.structures[:, kept], active[:, kept]
 
 
-def _shares(chosen: Tensor, worth: Tensor, active: Tensor) -> tuple[Tensor, Tensor]:
+class _Found:
+    """The structures that were found so far, in room for all of them.
+
+    structures   (n, K, D)   products (n, K, K) of each two   gains (n, K) their scores
+    """
+
+    def __init__(self, first: Tensor, gains: Tensor, most: int) -> None:
+        self._structures = first.new_zeros(len(first), most, first.shape[1])
+        self._products, self._gains = (
+            first.new_zeros(len(first), most, most),
+            first.new_zeros(len(first), most),
+        )
+        self.count = 0
+        self.add(first, gains)
+
+    def add(self, new: Tensor, gains: Tensor) -> None:
+        last, self.count = self.count, self.count + 1
+        self._structures[:, last], self._gains[:, last] = new, gains
+        products = (self.structures @ new.unsqueeze(2)).squeeze(2)
+        self._products[:, last, : self.count] = products
+        self._products[:, : self.count, last] = products
+
+    @property
+    def structures(self) -> Tensor:
+        return self._structures[:, : self.count]
+
+    @property
+    def products(self) -> Tensor:
+        return self._products[:, : self.count, : self.count]
+
+    @property
+    def gains(self) -> Tensor:
+        return self._gains[:, : self.count]
+
+
+def _shares(products: Tensor, worth: Tensor, active: Tensor) -> tuple[Tensor, Tensor]:
     """q (n, K) with Σ q = 1 where score(z) − μ · z is the same for all active structures, and that number (n)."""
-    on = active.to(chosen.dtype)
-    gram = chosen @ chosen.mT * on.unsqueeze(1) * on.unsqueeze(2)
-    gram = gram + torch.diag_embed((1 - on) + RIDGE)
-    system = torch.cat(
-        [
-            torch.cat([gram, on.unsqueeze(2)], 2),
-            torch.cat([on, torch.zeros_like(on[:, :1])], 1).unsqueeze(1),
-        ],
-        1,
-    )
-    wanted = torch.cat([torch.where(active, worth, 0.0), torch.ones_like(on[:, :1])], 1)
+    on = active.to(products.dtype)
+    count = on.shape[1]
+    system = products.new_zeros(len(on), count + 1, count + 1)
+    system[:, :count, :count] = products * (on.unsqueeze(1) * on.unsqueeze(2))
+    system[:, :count, count] = on
+    system[:, count, :count] = on
+    system.diagonal(dim1=1, dim2=2)[:, :count] += (1 + RIDGE) - on
+    wanted = torch.nn.functional.pad(torch.where(active, worth, 0.0), (0, 1), value=1.0)
     found = torch.linalg.solve(system, wanted)
     return found[:, :-1] * on, found[:, -1]
