@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from regard.cli.command import HOW_OF, Loading
+from regard.cli.command import Loading
 from regard.cli.inputs import BadInputs, as_inputs, read_inputs
 from regard.cli.loading import load_together
 from regard.cli.outputs import STANDARD, refuse_output_as_file, written
@@ -48,7 +48,7 @@ def answer(
 
     model, ensemble = load_together(run, others, how)
     refuse_output_as_file(model, output)
-    names = list(model.spec.outputs) if of is None else [model.output_name(of, HOW_OF)]
+    names = list(model.spec.outputs) if of is None else [model.output_name(of)]
     model = model if n_best == 1 else model.searching(n_best=n_best)
     reader = replacing_reader(file or texts[0]) if file or len(texts) == 1 else None
     if reader is not None and texts:

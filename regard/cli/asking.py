@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from regard.cli.command import HOW_OF, Loading
+from regard.cli.command import Loading
 from regard.cli.loading import load
 from regard.cli.outputs import file_of
 from regard.cli.show_request import ShowRequest
@@ -90,4 +90,4 @@ def _asked(
             )
     model = load(run, how, Model)
     request = request.on_split_of(model)
-    return model, request.given(model), model.output_name(of, HOW_OF)
+    return model, request.given(model), model.output_name(of)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from regard.cli.command import COMMAND_LINE, HOW_OF, Loading
+from regard.cli.command import COMMAND_LINE, Loading
 from regard.cli.loading import load
 from regard.cli.unknown import UnknownUnits
 from regard.data.readers.files import find, opened, stream_lines
@@ -45,7 +45,7 @@ def talk(
     how: Loading,
 ) -> None:
     model = load(run, how, Model)
-    chat = Chat(model, model.output_name(of, HOW_OF), *speakers, turns=_begun(history))
+    chat = Chat(model, model.output_name(of), *speakers, turns=_begun(history))
     chat.check(run)
     unknown = UnknownUnits(model)
     typed = sys.stdin.isatty()

@@ -232,7 +232,6 @@ Of = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--of", metavar="OUTPUT", help="The output to use, if the model has several."),
 ]
-HOW_OF = "Use --of {}"
 """How the command line names an output."""
 BadRows = Annotated[
     Optional[str],  # noqa: UP045
@@ -291,6 +290,10 @@ class CommandLine:
     def setting(self, one: Setting) -> str:
         if one.path in self.options:
             return f"{self.options[one.path]} {flow(one.value)}"
+        if one.typed.startswith('search.constraint=[{"type": "'):  # as `constraint_change` writes it
+            from regard.cli.constraining import typed_constraints
+
+            return typed_constraints(one.typed)
         if one.typed:
             return f"--set {one.typed}"
         if one.value is UNSET:

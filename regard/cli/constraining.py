@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
 from regard.errors import RegardError
 from regard.reporting.terminal import printable
+
+CHANGE = "search.constraint="
 
 
 def constraint_change(
@@ -38,7 +41,17 @@ def constraint_change(
                 "the file has no line.", where=f"--answers {answers}", fix="Write one answer in each."
             )
         found.append({"type": "answers", "answers": known})
-    return f"search.constraint={json.dumps(found)}"
+    return f"{CHANGE}{json.dumps(found)}"
+
+
+def typed_constraints(change: str) -> str:
+    """The options that made a change: `--regex 'a+' --never b`; a file is not named."""
+    words: list[str] = []
+    for one in json.loads(change.removeprefix(CHANGE)):
+        option, value = f"--{one['type']}", one.get("phrases") or one.get("text") or one.get("pattern")
+        for text in value if isinstance(value, list) else [value]:
+            words += [option] if text is None else [option, shlex.quote(text)]
+    return " ".join(words)
 
 
 def _read(path: Path, option: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, get_args
 from rich.markup import escape
 from rich.table import Table
 
-from regard.cli.command import HOW_OF, Loading
+from regard.cli.command import Loading
 from regard.cli.loading import load
 from regard.cli.outputs import STANDARD, write_output
 from regard.errors import RegardError
@@ -73,7 +73,7 @@ def measure_faithfulness(
                 faithful(
                     model,
                     inputs,
-                    output=model.output_name(request.of, HOW_OF),
+                    output=model.output_name(request.of),
                     remove=request.remove,
                     normalize=request.normalize,
                     draws=request.draws,

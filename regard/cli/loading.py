@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from regard.cli.command import Loading
-from regard.errors import RegardError
+from regard.errors import Message, RegardError, Setting, Words
 from regard.model import AnyModel, Model
 from regard.model import load as open_model
 
@@ -32,10 +32,12 @@ def _check_search(model: AnyModel, run: Path, how: Loading) -> None:
     """Refuse changes of the search of a model that does not search."""
     searched = [change for change in how.changes if change.startswith("search.")]
     if searched and not any(decoder.stepwise for decoder in model.network.decoders.values()):
+        constraint = searched[0].startswith("search.constraint=")
+        typed: Words = Setting("search.constraint", typed=searched[0]) if constraint else searched[0]
         raise RegardError(
-            f"{searched[0]} has no effect: this model answers without a search.",
+            Message(typed, " has no effect: this model answers without a search."),
             where=str(run),
-            fix="Leave out --beam and --set search.…",
+            fix="Leave it out." if constraint else "Leave out --beam and --set search.…",
         )
 
 

@@ -17,7 +17,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-from regard.cli.command import HOW_OF
 from regard.errors import RegardError
 from regard.reporting.terminal import TerminalText
 from regard.storage.files import check_apart, read_json, replacing, write_text
@@ -91,7 +90,7 @@ def refuse_output_as_file(model: Model, file: Path | None) -> None:
         raise RegardError(
             f"this is the file to write, and {str(file)!r} is an output of the model.",
             where=f"--output {file}",
-            fix=f"{HOW_OF.format(file)}, or give the file another name, such as {file}.txt",
+            fix=f"Use --of {file}, or give the file another name, such as {file}.txt",
         )
 
 

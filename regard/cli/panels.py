@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.command import HOW_OF, Loading
+from regard.cli.command import Loading
 from regard.cli.outputs import file_of
 from regard.errors import RegardError
 from regard.inspect import Card, PageSection, figure, page, save
@@ -43,7 +43,7 @@ def show_panels(
             say(str(output))
         return
     request = replace(request.on_split_of(model), record=RECORD)
-    names = list(model.spec.outputs) if of is None else [model.output_name(of, HOW_OF)]
+    names = list(model.spec.outputs) if of is None else [model.output_name(of)]
     for name in names:
         found = request.by(model, name)
         if found.trace is None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from regard.cli.command import HOW_OF
 from regard.cli.inputs import as_inputs
 from regard.cli.unknown import UnknownUnits
 from regard.data import Dataset
@@ -102,7 +101,7 @@ class ShowRequest:
     def by(self, model: Model, output: str | None = None, *, own: bool = False) -> Prediction:
         """The prediction of a model with its trace; for a row, of its `own` output or of the true one."""
         if self.row is not None:
-            return self._row(model, model.output_name(output, HOW_OF), own=own)
+            return self._row(model, model.output_name(output), own=own)
         given = self.given(model)
         if output is None or output == next(iter(model.spec.outputs)):
             unknown = UnknownUnits(model)

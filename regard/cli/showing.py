@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from regard.cli.command import HOW_OF, Loading
+from regard.cli.command import Loading
 from regard.cli.loading import load_any
 from regard.cli.outputs import file_of
 from regard.cli.show_request import ShowRequest
@@ -45,7 +45,7 @@ def show_trace(
         return
     request = request.on_split_of(model)
     style: Style = "grid" if grid else "smooth"
-    names = list(model.spec.outputs) if of is None else [model.output_name(of, HOW_OF)]
+    names = list(model.spec.outputs) if of is None else [model.output_name(of)]
     if request.look is not None and len(names) > 1:
         raise RegardError(
             f"--look works with one output. Which of {', '.join(names)}?",
@@ -135,7 +135,7 @@ def show_heads(
         show_self_attention(model, request.line, output, heads=True, layers=layers)
         return
     request = request.on_split_of(model)
-    names = list(model.spec.outputs) if of is None else [model.output_name(of, HOW_OF)]
+    names = list(model.spec.outputs) if of is None else [model.output_name(of)]
     found = {name: request.by(model, name) for name in names}
     shown = {
         name: (one, one.trace) for name, one in found.items() if one.trace is not None and one.trace.heads

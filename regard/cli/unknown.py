@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from regard.cli.command import HOW_OF
 from regard.data.turns import shortened
 from regard.errors import RegardError
 from regard.model import Model
@@ -59,7 +58,7 @@ class UnknownUnits:
 
     def look_at_target(self, given: Any, target: str, output: str | None = None) -> None:
         """Of a model that copies, words of the input are no unknown units of the target."""
-        name = self.model.output_name(output, HOW_OF)
+        name = self.model.output_name(output)
         column = self.model.columns[name]
         units = column.unknown_units(target) if column.check_value(target) is None else []
         copied = self._copied_pieces(given, name) if units else set()

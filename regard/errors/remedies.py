@@ -180,7 +180,7 @@ class InPython:
         "inputs", "outputs", "encoder", "attention", "decoder", "search", "training", "metrics", "name",
     )  # fmt: skip
     """Sections of a spec that are arguments of `regard.fit`."""
-    names = {"set": "overrides", "with": "ensemble"}
+    names = {"set": "overrides", "with": "ensemble", "of": "output"}
     """Arguments with another name than the option of the command line."""
 
     def setting(self, one: Setting) -> str:

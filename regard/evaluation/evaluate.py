@@ -266,7 +266,9 @@ def check_metrics(model: AnyModel) -> None:
     """Refuse, before training, metrics of the spec that cannot be computed; names all wrong ones at once."""
     deciding = model.spec.training.metric
     outputs = list(model.spec.outputs)
-    _check_names([*model.spec.metrics, deciding], outputs, "metrics")
+    unknown = find_metric(deciding.rpartition(".")[2]) is None
+    alone = unknown and all(find_metric(name.rpartition(".")[2]) for name in model.spec.metrics)
+    _check_names([*model.spec.metrics, deciding], outputs, "training.metric" if alone else "metrics")
     wanted_metrics(model)
     if deciding == LOSS:
         return

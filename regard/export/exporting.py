@@ -13,10 +13,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from regard.errors import Option, RegardError
+from regard.errors import Message, Option, RegardError
 from regard.export.exporter import Exporter
 from regard.export.recipes import digest
 from regard.parts import names, part
+from regard.storage.files import naming
 from regard.version import __version__
 
 MANIFEST, README = "manifest.json", "README.md"
@@ -44,8 +45,10 @@ def export(
     if double and not exporter.records:
         raise RegardError(f"{to} has no double precision.", where=Option("double"), fix="Leave it out.")
     check_free(target, overwrite=overwrite)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as temporary:
+    with naming(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        placed = tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent)
+    with placed as temporary:
         new = Path(temporary) / "new"
         new.mkdir()
         try:
@@ -106,7 +109,11 @@ def checked(model: Any, to: str, output: str | None = None) -> str:
     """The name of the output, or an error if the model cannot be exported in a format."""
     name = output_of(model, output)
     if reason := found_exporter(to).refused(model, name):
-        raise RegardError(f"this model cannot be exported to {to}: {reason}", where=WHERE)
+        raise RegardError(
+            f"this model cannot be exported to {to}: {reason}",
+            where=WHERE,
+            fix=Message("To see which formats can hold it: ", Option("check"), "."),
+        )
     return name
 
 
@@ -138,7 +145,7 @@ def check_free(folder: Path, *, overwrite: bool = False) -> None:
             raise RegardError(
                 "this file was changed since it was exported.",
                 where=str(path),
-                fix="Choose another folder, or overwrite it.",
+                fix=Message("Choose another folder, or pass `", Option("overwrite"), "`."),
             )
 
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from regard.data import Batch
 from regard.data.columns import Column
-from regard.errors import RegardError
+from regard.errors import RegardError, Words
 from regard.parts import Options as PartOptions
 from regard.parts import nearest
 from regard.parts.contract import base, optional, required
@@ -343,7 +343,7 @@ def metric_names() -> list[str]:
     return [member for known in names("metric") for member in part("metric", known).members()]
 
 
-def unknown_metrics(wrong: Sequence[str], *, where: str = "") -> RegardError:
+def unknown_metrics(wrong: Sequence[str], *, where: Words = "") -> RegardError:
     """An error that lists all unknown names, each with the nearest metric."""
     if len(wrong) == 1:
         return RegardError(f"there is no metric {wrong[0]!r}.", where=where, fix=_instead(wrong[0]))

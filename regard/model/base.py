@@ -16,6 +16,7 @@ from regard.model.building import build_network, count_parameters, fitted_column
 from regard.model.inputs import given_rows, is_files
 from regard.model.loading import (
     check_digests,
+    naming_changes,
     read_columns,
     read_metrics,
     read_spec,
@@ -89,7 +90,8 @@ class AnyModel:
         folder = fetched(folder)
         spec = read_spec(folder, overrides)
         cls.check_kind(spec, f"load({str(folder)!r})", str(folder))
-        return cls.of_folder(folder, spec, device=device)
+        with naming_changes(overrides):
+            return cls.of_folder(folder, spec, device=device)
 
     @classmethod
     def of_folder(cls, folder: Path, spec: Spec, *, device: str | None = None) -> Self:
@@ -286,6 +288,8 @@ def named_device(name: str | torch.device) -> torch.device:
         if torch.backends.mps.is_available():
             found.append("mps")
         reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
+        if "device string" in reason or "device type at start" in reason:
+            reason = "expected cpu, cuda, cuda:1 or mps"
         raise RegardError(
             f"{str(name)!r} cannot be used: {reason}.",
             where="device",

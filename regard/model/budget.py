@@ -24,6 +24,17 @@ TIMES, BESIDE = 4, 10_000_000
 BESIDE for tables that are not weights."""
 
 
+class UnfitWeights(RegardError):
+    """The weights in a file are not those of the network that the spec describes."""
+
+    def __init__(self, reason: str, path: Path) -> None:
+        super().__init__(
+            f"weights and spec do not match: {reason}.",
+            where=str(path),
+            fix="spec.yaml, columns.json and model.safetensors must come from one run.",
+        )
+
+
 class Budget(TorchFunctionMode):
     """Inside this context tensors are created only as long as their total size is within the limit."""
 
@@ -43,11 +54,7 @@ class Budget(TorchFunctionMode):
         if func in FACTORIES:
             self.left -= _numbers(kwargs.get("size", args))
             if self.left < 0:
-                raise RegardError(
-                    "weights and spec do not match: the spec describes a much larger model.",
-                    where=str(self.path),
-                    fix="spec.yaml, columns.json and model.safetensors must come from one run.",
-                )
+                raise UnfitWeights("the spec describes a much larger model", self.path)
         return func(*args, **kwargs)
 
 

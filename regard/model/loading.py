@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from torch import nn
 
 from regard.data.columns import Column, column_from_state
 from regard.errors import OPEN, Message, RegardError, Setting, ShellCommand
+from regard.model.budget import UnfitWeights
 from regard.model.saving import COLUMNS, FORMAT, METRICS, SPEC, WEIGHTS, file_digests, refuse_not_finite
 from regard.spec import Spec
-from regard.spec.document import Change
+from regard.spec.document import Change, settings
 from regard.spec.spec import load_spec, nearest_run
 from regard.storage.files import read_json, reading_remedy
 from regard.storage.manifest import is_interrupted
@@ -23,6 +25,9 @@ from regard.zoo import names
 DAMAGE = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RuntimeError, OverflowError)
 """Exceptions that the reader of a damaged file may raise."""
 WRITTEN_FORMAT = re.compile(rb'\s*\{\s*"format":\s*(\d+)')
+COLUMN_SECTIONS, BUILT = ("inputs", "outputs"), ("encoder", "attention", "decoder")
+"""Sections of a spec that describe columns, and those from which the network is built."""
+AS_TRAINED = "Leave it out, or train a model with it."
 UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 """For each earlier format: from the content of columns.json to that of the next format. Options of parts have an
 upgrade of their own (`Options.upgrade`). No published version has had another format than 1."""
@@ -75,12 +80,36 @@ def _check_fit(path: Path, network: nn.Module, shapes: Mapping[str, tuple[int, .
     wrong = [name for name, owner in owners.items() if shapes.get(owner) != tuple(known[name].shape)]
     unknown = [name for name in shapes if name not in known]
     if wrong or unknown:
-        raise RegardError(
-            f"weights and spec do not match: different names or shapes of {', '.join([*wrong, *unknown][:3])}.",
-            where=str(path),
-            fix="spec.yaml, columns.json and model.safetensors must come from one run.",
-        )
+        raise UnfitWeights(f"different names or shapes of {', '.join([*wrong, *unknown][:3])}", path)
     return owners
+
+
+@contextmanager
+def naming_changes(overrides: Sequence[Change]) -> Iterator[None]:
+    """If the weights do not fit a spec with other settings, name the setting that was changed."""
+    try:
+        yield
+    except UnfitWeights as error:
+        built = [one for one in settings(overrides) if one.steps[0] in BUILT]
+        if not built:
+            raise
+        raise RegardError(
+            "the trained weights do not fit this setting.", where=built[0], fix=AS_TRAINED
+        ) from error
+
+
+def _refuse_other_columns(spec: Spec, folder: Path, overrides: Sequence[Change]) -> None:
+    """Refuse changes of columns, which are those that were fitted."""
+    changes = [one for one in settings(overrides) if one.steps[0] in COLUMN_SECTIONS]
+    before = load_spec(folder, to_answer=True) if changes else spec
+    for one in changes:
+        section = one.steps[0]
+        if getattr(spec, section) != getattr(before, section):
+            raise RegardError(
+                "this setting has no effect: the columns of a trained model are those that were fitted.",
+                where=one,
+                fix=AS_TRAINED,
+            )
 
 
 def read_columns(path: Path) -> dict[str, Column]:
@@ -173,7 +202,9 @@ def read_spec(folder: Path, overrides: Sequence[Change] = ()) -> Spec:
             ),
         )
     _refuse_newer(folder)
-    return load_spec(folder, overrides, to_answer=True)
+    spec = load_spec(folder, overrides, to_answer=True)
+    _refuse_other_columns(spec, folder, overrides)
+    return spec
 
 
 def read_metrics(folder: Path) -> dict[str, Any]:

@@ -16,13 +16,13 @@ from regard.data.batch import in_order
 from regard.data.columns import Column
 from regard.data.encoding import EncodedRows, encode_rows
 from regard.data.frames import values_of
-from regard.errors import Message, RegardError, ShellCommand
+from regard.errors import Message, Option, RegardError, ShellCommand
 from regard.model.base import AnyModel
 from regard.model.building import as_rows, refuse_unseen
 from regard.model.inference import BatchInference, sample_keys
 from regard.model.inputs import INPUT_REMEDY, Input, input_row, one_or_several
 from regard.model.language import LanguageModel
-from regard.model.loading import read_spec
+from regard.model.loading import naming_changes, read_spec
 from regard.model.override import Overrides, by_row, check_reached, check_sampled
 from regard.nn.network import answering
 from regard.parts import faults_named, is_stream
@@ -363,8 +363,8 @@ class Model(AnyModel):
         """The same model with other search options."""
         return type(self)(self.spec.searching(changes), self.columns, self.network) if changes else self
 
-    def output_name(self, output: str | None, how: str = "Pass output={!r}.") -> str:
-        """The asked output, or the only one; `how` a user names one, for the message."""
+    def output_name(self, output: str | None, how: str = "") -> str:
+        """The asked output, or the only one; `how` a user names one, for the message, if not as an argument."""
         names = list(self.spec.outputs)
         if output is None and len(names) == 1:
             return names[0]
@@ -372,7 +372,10 @@ class Model(AnyModel):
             asked = (
                 "this model has several outputs" if output is None else f"this model has no output {output!r}"
             )
-            raise RegardError(f"{asked}. The outputs are {', '.join(names)}.", fix=how.format(names[0]))
+            raise RegardError(
+                f"{asked}. The outputs are {', '.join(names)}.",
+                fix=how.format(names[0]) if how else Message("Use ", Option("of", names[0])),
+            )
         return output
 
     def row(self, value: Input, number: int = 0) -> Row:
@@ -503,4 +506,5 @@ def load(folder: str | Path, *, device: str | None = None, overrides: Sequence[C
     """
     folder = fetched(folder)
     spec = read_spec(folder, overrides)
-    return class_of(spec).of_folder(folder, spec, device=device)
+    with naming_changes(overrides):
+        return class_of(spec).of_folder(folder, spec, device=device)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import math
+import ssl
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -38,7 +39,9 @@ class Client:
         try:
             self._port = parts.port
         except ValueError:
-            raise RegardError("this is no port.", where=url) from None
+            raise RegardError(
+                "the port is no number from 0 to 65535.", where=url, fix="Write it as  http://127.0.0.1:8000"
+            ) from None
         self._secure, self._host, self._path = parts.scheme == "https", parts.hostname, parts.path.rstrip("/")
         self._headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
         if key is not None:
@@ -79,7 +82,11 @@ class Client:
             except (OSError, http.client.HTTPException) as error:
                 reason = getattr(error, "strerror", None) or type(error).__name__
                 raise RegardError(
-                    f"no server answers there: {reason}.", where=self.url, fix="Start one:  regard serve RUN"
+                    f"no server answers there: {reason}.",
+                    where=self.url,
+                    fix="A server of regard speaks http, not https, unless another program stands before it."
+                    if isinstance(error, ssl.SSLError)
+                    else "Start one:  regard serve RUN",
                 ) from None
             if response.status == 200:
                 return response

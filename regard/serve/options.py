@@ -6,9 +6,11 @@ import os
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from regard.errors import RegardError
+from regard.errors import Message, Option, RegardError
 
 KEY_VARIABLE = "REGARD_API_KEY"
+BAD_KEY = "a key is empty or has characters that a header cannot have."
+USE_LETTERS = "Use letters and digits."
 
 
 @dataclass(frozen=True)
@@ -64,14 +66,22 @@ class ServeOptions:
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value < 1e12:
                 raise RegardError(
-                    f"received {value!r}, expected a number from {low:g}.", where=f"serve, {one.name}"
+                    f"received {value!r}, expected a finite number from {low:g}.", where=Option(one.name)
                 )
-        if any(not key or not key.isascii() or not key.isprintable() for key in self.keys):
+        if not all(map(is_key, self.keys)):
+            raise RegardError(BAD_KEY, where="serve, keys", fix=USE_LETTERS)
+        if self.log_inputs and not self.log:
             raise RegardError(
-                "a key is empty or has characters that a header cannot have.",
-                where="serve, keys",
-                fix="Use letters and digits.",
+                Message(Option("log_inputs"), " has no effect: nothing is logged."),
+                fix=Message(
+                    "Name a file for the log, ", Option("log", "requests.jsonl"), ", or leave it out."
+                ),
             )
+
+
+def is_key(text: str) -> bool:
+    """Whether the header of a request can hold this key."""
+    return bool(text) and text.isascii() and text.isprintable()
 
 
 def read_keys(file: Path | None) -> tuple[str, ...]:
@@ -87,8 +97,15 @@ def read_keys(file: Path | None) -> tuple[str, ...]:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
-        raise RegardError(f"the file of keys cannot be read: {reason}.", where=str(file)) from None
-    found = tuple(line.strip() for line in lines if line.strip())
+        raise RegardError(
+            f"the file of keys cannot be read: {reason}.",
+            where=str(file),
+            fix="Name a text file with one key in each line.",
+        ) from None
+    found = {number: line.strip() for number, line in enumerate(lines, 1) if line.strip()}
     if not found:
         raise RegardError("the file has no key.", where=str(file), fix="Write one key in each line.")
-    return found
+    for number, key in found.items():
+        if not is_key(key):
+            raise RegardError(BAD_KEY, where=f"{file}:{number}", fix=USE_LETTERS)
+    return tuple(found.values())

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from regard.errors import RegardError
+from regard.errors import Message, Option, RegardError
 from regard.shards.job import FileEnd, FileStart, FileWork, PartAnswers, ShardJob
 from regard.storage.files import naming, read_json, write_bytes, write_text
 from regard.version import __version__
@@ -38,6 +38,12 @@ class OutputFolder:
                 name.unlink(missing_ok=True)
             write_text(self.manifest / JOB, json.dumps(self.identity, ensure_ascii=False, indent=1) + "\n")
         elif known is None:
+            if self.path.exists() and not self.path.is_dir():
+                raise RegardError(
+                    "this is a file, expected a folder.",
+                    where=str(self.path),
+                    fix=Message("Choose another name with ", Option("output"), "."),
+                )
             if self.path.exists() and not self._is_free():
                 raise RegardError(
                     "there are other files here, and no manifest of a prediction.",

@@ -145,8 +145,8 @@ def _add(key: str, known: Sequence[type[BaseModel]]) -> str:
     """The remedy for a missing key, with its description."""
     from regard.spec.reference import field_words
 
-    words = next((words[key] for words in map(field_words, known) if key in words), "")
-    return f"Add {key}: {words[0].lower()}{' '.join(words[1:].split())}" if words else ""
+    words = " ".join(next((words[key] for words in map(field_words, known) if key in words), "").split())
+    return f"Add {key}: {words[0].lower()}{words[1:]}" if words else ""
 
 
 def _others_with(

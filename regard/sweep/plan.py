@@ -16,7 +16,9 @@ from typing import Any
 from regard.errors import Message, MissingExtra, Option, RegardError
 from regard.errors.remedies import flow
 from regard.fitting.experiment import inferred, name_of_run
+from regard.metrics import find_metric, unknown_metrics
 from regard.metrics import metric as metric_of
+from regard.model.base import named_device
 from regard.spec import Spec
 from regard.spec.document import Change, settings
 from regard.sweep.ranges import Choices, Range, given_ranges
@@ -135,6 +137,8 @@ def make_plan(
     """The plan of a sweep, with all that is wrong refused. What is not given comes from the key `sweep` of the spec."""
     if find_spec("optuna") is None:
         raise MissingExtra("optuna", "sweep", "a search over settings")
+    if device is not None:
+        named_device(device)
     base = inferred(what, changes, source=list(source) or None, target=target).spec
     own = base.sweep
     ranges = {**given_ranges(own.vary, "sweep.vary"), **given_ranges(vary)}
@@ -158,7 +162,8 @@ def make_plan(
     check_names(*chosen)
     check_ranges(base, ranges)
     wanted = metric or own.metric or base.training.metric
-    metric_of(wanted.rpartition(".")[2])
+    if find_metric(named := wanted.rpartition(".")[2]) is None:
+        raise unknown_metrics([named], where=Option("metric") if metric else "sweep.metric")
     count, points = trials or own.trials or TRIALS, tuple[Mapping[str, Any], ...]()
     if chosen[0] == GRID:
         points = tuple(grid_points(ranges))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 RANGE = re.compile(rf"\s*({NUMBER})\s*(?<!\.)\.\.(?!\.)\s*({NUMBER})((?::[^:]*)*)\s*")
-LOOKS_LIKE_RANGE = re.compile(r"\s*[-+]?\.?\d[^,/]*\.\.[^,/]*")
+LOOKS_LIKE_RANGE = re.compile(r"\s*(?:[-+]?\.?\d[^,/]*\.\.[^,/]*|[-+]?\w+\.\.\w[^,/]*)")
 MOST_POINTS = 1000
 """Maximum number of values of one range in a grid."""
 Vary = Mapping[str, Any]
@@ -196,6 +196,12 @@ def _numbers(low: str, high: str, ending: str, where: Words) -> NumberRange:
         )
     whole = all(re.fullmatch(r"[-+]?\d+", one) for one in (low, high, *steps))
     first, last, step = float(low), float(high), float(steps[0]) if steps else None
+    if not math.isfinite(first) or not math.isfinite(last):
+        raise RegardError(
+            f"a range ends at a finite number, received {low}..{high}.",
+            where=where,
+            fix="Write smaller numbers.",
+        )
     if first >= last:
         raise RegardError(
             f"a range goes from a smaller to a larger number, received {low}..{high}.",
@@ -210,6 +216,6 @@ def _numbers(low: str, high: str, ending: str, where: Words) -> NumberRange:
         raise RegardError(
             f"the step {steps[0]} does not fit between {low} and {high}.",
             where=where,
-            fix="Choose a smaller one.",
+            fix="Choose a smaller one." if step > 0 else "Write a step above 0.",
         )
     return NumberRange(first, last, step, log, whole)

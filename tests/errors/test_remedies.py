@@ -173,7 +173,10 @@ def test_no_text_of_the_library_names_an_option_of_the_command_line() -> None:
 
 def test_python_names_only_arguments_that_fit_has() -> None:
     arguments = {*Sections.__annotations__, *inspect.signature(fit).parameters}
-    assert {*PYTHON.sections, *PYTHON.direct.values(), *PYTHON.names.values()} <= arguments | {"ensemble"}
+    assert {*PYTHON.sections, *PYTHON.direct.values(), *PYTHON.names.values()} <= arguments | {
+        "ensemble",
+        "output",
+    }
     with pytest.raises(RegardError, match=r"fit has no argument 'encodr'\. Did you mean encoder"):
         fit([("a", "b")], encodr={"size": 4})  # type: ignore[call-arg]
     with pytest.raises(RegardError, match=r"fit has no argument 'epoch'\. Did you mean epochs"):

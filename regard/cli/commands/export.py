@@ -8,6 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from regard.cli.command import Beam, Command, Of, Overrides, Overwrite, Run, spec_changes
+from regard.errors import RegardError
 from regard.parts.registry import register
 
 
@@ -60,6 +61,11 @@ class ExportCommand(Command):
 
         model = load(run, device="cpu", overrides=spec_changes(overrides, beam=beam))
         if check:
+            for given, option in ((output, "-o"), (double, "--double"), (overwrite, "--overwrite")):
+                if given:
+                    raise RegardError(
+                        f"{option} has no effect: --check writes nothing.", fix="Leave out one of them."
+                    )
             cls._check(model, of)
             return
         target = output or Path(f"{run.absolute().name}-{to}")

@@ -60,8 +60,8 @@ def size_of(name: str | Path) -> int:
 def _fetched(url: str, folder: Path) -> Path:
     key = hashlib.blake2b(url.encode(), digest_size=16).hexdigest()
     entry = folder / f"{key}.json"
-    files = files_of(url)
     try:
+        files = files_of(url)
         stamp = files.stamp(url)
     except Exception as error:  # of the operating system, of a server, or of a library that talks to it
         kept = None if _is_final(error) else _kept(entry, folder)

@@ -187,7 +187,7 @@ def files_of(url: str) -> Files:
     except ImportError:
         raise MissingExtra("fsspec", "remote", f"Reading {url}") from None
     try:
-        return SystemFiles(fsspec.filesystem(scheme))
+        return SystemFiles(fsspec.url_to_fs(url)[0])
     except (ImportError, ValueError) as error:
         raise RegardError(
             f"files of {scheme}:// cannot be opened: {error}.",
