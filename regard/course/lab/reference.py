@@ -26,7 +26,7 @@ numbers, draws a figure, and says in one sentence what to see. This page is gene
 
 Figures are `.svg`, `.png` or `.pdf`; `.html` is a page that works offline, with a slider if its tables fill step by
 step. In Python, `regard.course.lab.run("jacobian", steps=100)` returns the figure and the numbers. A lab of your own
-is one file: [extending.md](extending.md#a-lab)."""
+is one file: [Extending](extending.md#a-lab)."""
 
 
 def page(results: dict[str, LabResult] | None = None) -> str:

@@ -28,7 +28,7 @@ Made from the entries in `regard/course/lectures` (`python -m regard.course.lect
 How to read an entry. Its first line has the number, the place in the lecture (`s` slides, `L` lines of its text) and
 the kind of thing. Then come the claim in our words, what to type, and what to expect. After `pip install .` the lines
 work as printed, from any folder. A line marked *once* trains a model into `runs/`: entries share these models, and
-where the folder is already there, skip the line. The times are those of [results.md](../results.md), on one or two
+where the folder is already there, skip the line. The times are those of [Results](../results.md), on one or two
 cores. `regard lecture 004.2` computes what an entry expects, in seconds, and needs no training.
 
 - *on the board*: pieces of the equations that `regard describe` prints.
