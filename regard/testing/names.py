@@ -22,7 +22,7 @@ HEAD = """# Public names
 What a folder lists in its `__all__` is public, and so is what the few modules on this page list. Everything else is
 inner: it may change without notice, whatever its name. Each name is listed once, in the outermost folder that exports
 it: write `from regard.nn import GRUCell`, not `from regard.nn.cells.gru import GRUCell`. What a spec names by `type:`
-is in [every key of a spec](spec.md), and how to write a part of your own in [Extending](extending.md). This page is generated:
+is in [Every key of a spec](spec.md), a part of your own in [Extending](extending.md). This page is generated:
 `python -m regard.testing.names > docs/names.md`."""
 MODULES = (
     "regard.fitting.experiment",
