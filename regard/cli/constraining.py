@@ -13,15 +13,20 @@ from regard.reporting.terminal import printable
 CHANGE = "search.constraint="
 
 
-def constraint_change(
+def constraint_change(constraints: list[dict[str, Any]]) -> str:
+    """`search.constraint=…`"""
+    return f"{CHANGE}{json.dumps(constraints)}"
+
+
+def given_constraints(
     must: list[str] | None,
     never: list[str] | None,
     prefix: str | None,
     regex: str | None,
     grammar: Path | None,
     answers: Path | None,
-) -> str:
-    """`search.constraint=…`, for the options that were given."""
+) -> list[dict[str, Any]]:
+    """The constraints of the options that were given."""
     found: list[dict[str, Any]] = []
     if must:
         found.append({"type": "must", "phrases": must})
@@ -41,7 +46,7 @@ def constraint_change(
                 "the file has no line.", where=f"--answers {answers}", fix="Write one answer in each."
             )
         found.append({"type": "answers", "answers": known})
-    return f"{CHANGE}{json.dumps(found)}"
+    return found
 
 
 def typed_constraints(change: str) -> str:

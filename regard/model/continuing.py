@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -17,6 +17,9 @@ from regard.errors import RegardError
 from regard.nn.search.sample import Drawn
 from regard.nn.search.stepper import not_finite
 from regard.parts import MAX_SEED
+
+if TYPE_CHECKING:
+    from regard.nn.constraints.continuing import ContinuedConstraint
 
 NEVER_WRITTEN = (PAD, UNKNOWN, BEGIN, END)
 SPAN = 1024
@@ -70,9 +73,14 @@ class Piece:
 
 @torch.inference_mode()
 def continued(
-    decoder: Any, column: StreamColumn, prompt: str, sampling: Sampling, device: torch.device
+    decoder: Any,
+    column: StreamColumn,
+    prompt: str,
+    sampling: Sampling,
+    device: torch.device,
+    obeyed: ContinuedConstraint | None = None,
 ) -> Iterator[Piece]:
-    """An endless sequence of tokens after a prompt."""
+    """An endless sequence of tokens after a prompt; one that ends where a constraint lets nothing follow."""
     column.refuse_unknown(prompt, "prompt")
     given = torch.as_tensor(column.encode(prompt), dtype=torch.int64, device=device)
     before = torch.cat([given.new_tensor([BEGIN]), given])[None]  # (1, T)
@@ -86,12 +94,19 @@ def continued(
             raise not_finite("generate")
         allowed = log_probabilities.clone()
         allowed[:, list(NEVER_WRITTEN)] = -torch.inf
+        if obeyed is not None:
+            possible = obeyed.allowed()
+            if possible is None:
+                return
+            allowed[:, ~possible.to(device)] = -torch.inf
         if sampling.temperature == 0:
             token = allowed.argmax(-1)
         else:
             chance = torch.as_tensor(generator.random((1, 1)), device=device)
             token = drawn.choose(allowed[:, None].float(), chance)[:, 0]
         yield Piece(int(token), float(log_probabilities[0, int(token)]))
+        if obeyed is not None:
+            obeyed.follow(int(token))
         log_probabilities, state = decoder.following(token[None], state)
 
 

@@ -59,6 +59,7 @@ class LanguageModel(AnyModel):
         top_k: int | None = None,
         top_p: float | None = None,
         seed: int | None = None,
+        constraint: Any = None,
     ) -> Prediction:
         """Continue a prompt with sampled tokens; `.text` includes the prompt.
 
@@ -69,13 +70,15 @@ class LanguageModel(AnyModel):
         top_p         draw only among the most probable tokens that together have this probability
         seed          the same prompt, options and seed give the same text; default: `training.seed` of the
                       spec
+        constraint    conditions that the text, with its prompt, obeys: one or several mappings, as in the spec's
+                      `search`, which is the default. It has at most `length` tokens then: it ends where nothing may
+                      follow
 
         The score is the log-probability of the drawn tokens at temperature 1. The unknown token is never
         drawn.
         """
-        pieces = list(
-            self.pieces(prompt, length, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
-        )
+        options = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+        pieces = list(self.pieces(prompt, length, constraint=constraint, **options))
         column = self.column
         text = column.decode([*column.encode(prompt).tolist(), *(piece.token for piece in pieces)])
         return Prediction(text, text, sum(piece.score for piece in pieces))
@@ -89,9 +92,11 @@ class LanguageModel(AnyModel):
         top_k: int | None = None,
         top_p: float | None = None,
         seed: int | None = None,
+        constraint: Any = None,
     ) -> Iterator[str]:
         """As `generate`, but yields the text piece by piece, the prompt first."""
-        pieces = self.pieces(prompt, length, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
+        options = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+        pieces = self.pieces(prompt, length, constraint=constraint, **options)
         growing = Growing(self.column)
         yield "".join(growing.add(token) for token in self.column.encode(prompt).tolist())
         for piece in pieces:
@@ -120,9 +125,12 @@ class LanguageModel(AnyModel):
         with answering(self), faults_named(lambda: self.spec):
             return looked(self.decoder, self.column, self._output, text, self.network.device)
 
-    def pieces(self, prompt: str = "", length: int | None = None, **options: Any) -> Iterator[Piece]:
+    def pieces(
+        self, prompt: str = "", length: int | None = None, *, constraint: Any = None, **options: Any
+    ) -> Iterator[Piece]:
         """The tokens that `generate` draws, one by one; the same options."""
-        column, search = self.column, self.spec.search
+        spec = self.spec if constraint is None else self.spec.searching({"constraint": constraint})
+        column, search = self.column, spec.search
         check_text(prompt, "prompt")
         length = search.max_length or GENERATED if length is None else length
         expect("length", length, Integral, lambda it: it >= 0, "a whole number, 0 or more")
@@ -130,13 +138,19 @@ class LanguageModel(AnyModel):
         given = {name: value for name, value in options.items() if value is not None}
         column.refuse_unknown(prompt, "prompt")
         sampling = Sampling(**{**usual, **given})
+        obeyed = self._obeyed(search.constraint, prompt, length) if search.constraint else None
 
         def drawn() -> Iterator[Piece]:
             with answering(self), faults_named(lambda: self.spec):
-                pieces = continued(self.decoder, column, prompt, sampling, self.network.device)
+                pieces = continued(self.decoder, column, prompt, sampling, self.network.device, obeyed)
                 yield from islice(pieces, length)
 
         return drawn()
+
+    def _obeyed(self, constraints: Any, prompt: str, length: int) -> Any:
+        from regard.nn.constraints.continuing import ContinuedConstraint
+
+        return ContinuedConstraint(constraints, self.column, self.column.encode(prompt).tolist(), length)
 
     def example(self) -> list[str]:
         return [

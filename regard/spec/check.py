@@ -46,7 +46,9 @@ def _check_stream(plan: Plan, mistakes: Mistakes) -> None:
 
 def _check_search_of_stream(search: Any, mistakes: Mistakes) -> None:
     """A stream is continued by drawing: only the options of a search that does so have an effect."""
-    given = search.given - {"max_length"}
+    given = search.given - {"max_length", "constraint"}
+    if any(one.part.banked for one in search.constraint):
+        given -= {"method"}  # which such a constraint implies
     searches = [part("search", name) for name in (names("search") if given else ())]
     used = {key for one in searches if one.continues for key in one.Options.model_fields}
     for key in sorted(given - used):

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
-from regard.cli.command import Command, Device, Output, Overwrite, Run, Seed, a_number
+from regard.cli.command import (
+    Answers,
+    Command,
+    Device,
+    Grammar,
+    Must,
+    Never,
+    Output,
+    Overwrite,
+    Regex,
+    Run,
+    Seed,
+    a_number,
+)
 from regard.cli.outputs import outputs
 from regard.parts.registry import register
 
@@ -19,6 +32,7 @@ class GenerateCommand(Command):
     \b
     regard generate runs/lm-char
     regard generate runs/lm-char --prompt 'The "while" statement' --length 500 --temperature 0.8 --seed 3
+    regard generate runs/lm-char --length 40 --regex "[a-z ]+[.]"
     """
 
     heading = "Use"
@@ -65,6 +79,11 @@ class GenerateCommand(Command):
                 help="Draw among the likeliest tokens that together have probability P.",
             ),
         ] = None,
+        must: Must = None,
+        never: Never = None,
+        regex: Regex = None,
+        grammar: Grammar = None,
+        answers: Answers = None,
         output: Output = None,
         json_file: Annotated[
             Optional[Path],  # noqa: UP045
@@ -80,7 +99,11 @@ class GenerateCommand(Command):
     ) -> None:
         from regard.cli.continuing import generate_text
 
-        options = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+        options: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+        if must or never or regex or grammar or answers:
+            from regard.cli.constraining import given_constraints
+
+            options["constraint"] = given_constraints(must, never, None, regex, grammar, answers)
         with outputs({"--output": output, "--json": json_file}, overwrite=overwrite):
             generate_text(
                 run, prompt, length=length, options=options, output=output, json_file=json_file, device=device

@@ -181,9 +181,10 @@ class PredictCommand(Command):
 
         changes = spec_changes(overrides, beam=beam, seed=seed)
         if must or never or prefix or regex or grammar or answers:
-            from regard.cli.constraining import constraint_change
+            from regard.cli.constraining import constraint_change, given_constraints
 
-            changes = (constraint_change(must, never, prefix, regex, grammar, answers), *changes)
+            asked = given_constraints(must, never, prefix, regex, grammar, answers)
+            changes = (constraint_change(asked), *changes)
         how = Loading(changes, device)
         _check_beam(beam, n_best)
         texts = [] if texts == ["-"] else texts or []

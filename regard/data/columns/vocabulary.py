@@ -128,6 +128,12 @@ class WithLineEnds(Unit):
     def show(self, piece: str) -> str:
         return self.unit.show(piece)
 
+    def writing(self, pieces: Sequence[str]) -> UnitWriting | None:
+        from regard.data.columns.writing import with_line_ends
+
+        found = self.unit.writing(pieces)
+        return None if found is None else with_line_ends(found, pieces, self.END)
+
 
 @lru_cache(maxsize=1 << 16)
 def belongs_to_word(character: str) -> bool:

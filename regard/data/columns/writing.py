@@ -96,6 +96,17 @@ def of_subwords(pieces: Sequence[str], *, marked: bool) -> UnitWriting:
     return by_modes(pieces, add)
 
 
+def with_line_ends(lines: UnitWriting, pieces: Sequence[str], end: str) -> UnitWriting:
+    """The writing of pieces within lines, with line ends as pieces of their own: after one, a line begins."""
+    texts = tuple(
+        tuple(end if piece == end else text for piece, text in zip(pieces, mode, strict=True))
+        for mode in lines.texts
+    )
+    following = lines.following.copy()
+    following[:, [number for number, piece in enumerate(pieces) if piece == end]] = 0
+    return UnitWriting(texts, following)
+
+
 def _cased(text: str, mark: str) -> tuple[str, str]:
     """The text with the marks in it applied, and the mark that is left for the letters after it."""
     found = ""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from regard.data.batch import PAD
 from regard.fast import whole_search
+from regard.fast.allowed import unconstrained
 from regard.fast.changes import meanwhile
 from regard.nn.path import Path, Replaces
 from regard.nn.search.greedy import MostProbable
@@ -60,7 +63,8 @@ def written(stepper: Stepper, bounds: Bounds, precision: str = "fp32") -> Hypoth
         torch.zeros(parts, dtype=torch.bool),
     )
     arrays = Written(*(tensor.numpy() for tensor in tensors))
-    screen = None if precision == "int8" else prepared.weights.screen(stepper.decoder, rows // parts)
+    decoder: Any = unconstrained(stepper).decoder
+    screen = None if precision == "int8" else prepared.weights.screen(decoder, rows // parts)
     side_by_side(write_part, parts, how, layers, screen, prepared.memories, start, allowed, arrays)
     if bool(tensors.unsound.any()):
         return None
