@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import resource
@@ -90,10 +91,20 @@ def _run(attack: Attack, place: Path, folder: Path) -> tuple[int, str]:
     try:
         output, _ = process.communicate(timeout=attack.seconds)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
+        _end_session(process.pid)
         output, _ = process.communicate()
         return -1, output.decode("utf-8", "replace")
     return process.returncode, output.decode("utf-8", "replace")
+
+
+def _end_session(leader: int) -> None:
+    """Kill every process of a session: with job control a shell gives what it starts groups of their own."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(ProcessLookupError):
+            if os.getsid(int(folder.name)) == leader:
+                os.kill(int(folder.name), signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
 
 
 def _judge(attack: Attack, place: Path, code: int, output: str) -> str:
