@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -23,6 +24,7 @@ from regard.errors import RegardError, Words
 NEIGHBORS = 16
 """Number of files whose encodings are remembered while rows are checked."""
 MOST_WORKERS = 4
+COST = np.dtype(np.int32)
 
 
 class EncodedRows:
@@ -163,7 +165,7 @@ def encode_rows(
     texts = {
         column.name: RaggedWriter(folder, f"{place}.text", np.uint8) for place, column in enumerate(columns)
     }
-    places, costs = RaggedWriter(folder, "places", np.uint8), RaggedWriter(folder, "costs", np.int32)
+    places, costs = RaggedWriter(folder, "places", np.uint8), RaggedWriter(folder, "costs", COST)
     writers = [*encodings.values(), *texts.values(), places, costs]
     try:
         for row, outcome in examined(rows, columns):
@@ -179,7 +181,8 @@ def encode_rows(
                 if column.cached:
                     encodings[column.name].append(stored(column, outcome[column.name]))
             places.append_bytes(getattr(row, "where", "").encode("utf-8", errors="surrogatepass"))
-            costs.append(np.int32(max(column.cost(outcome[column.name]) for column in columns)))
+            cost = int(max([column.cost(outcome[column.name]) for column in columns]))
+            costs.append_bytes(cost.to_bytes(COST.itemsize, sys.byteorder, signed=True))
         return EncodedRows(
             columns,
             {name: writer.finish() for name, writer in encodings.items()},
@@ -250,6 +253,8 @@ def examine(
 
 def stored(column: Column, encoded: Array) -> Array:
     """The encoding in the dtype of its column; refused if the conversion would lose fractions."""
+    if encoded.dtype == column.dtype:
+        return encoded
     if encoded.size and not np.can_cast(encoded.dtype, column.dtype, casting="same_kind"):
         raise RegardError(
             f"the column encodes values as {encoded.dtype}, but stores {np.dtype(column.dtype)}.",

@@ -82,7 +82,7 @@ class RaggedWriter:
         return io.BytesIO() if self.folder is None else (self.folder / f"{self.name}.{part}").open("wb")
 
     def append(self, row: Array | np.generic) -> None:
-        self.append_bytes(np.asarray(row, dtype=self.dtype).tobytes())
+        self.append_bytes((row if row.dtype == self.dtype else np.asarray(row, dtype=self.dtype)).tobytes())
 
     def append_bytes(self, content: bytes) -> None:
         self._waiting.append(content)

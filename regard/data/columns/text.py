@@ -301,8 +301,8 @@ class TextColumn(Column):
         ]
 
     def encode(self, value: str) -> Array:
-        vocabulary = self.vocabulary
-        return np.tile(np.array(vocabulary.ids(self.pieces(value)), dtype=np.int32), self.repeat)
+        ids = np.array(self.vocabulary.ids(self.pieces(value)), dtype=np.int32)
+        return ids if self.repeat == 1 else np.tile(ids, self.repeat)
 
     def decode(self, ids: Sequence[int]) -> str:
         return self.join(self.spell(ids))

@@ -14,6 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any
 
 from regard.data.readers.layout import Record, ends, ends_of
@@ -125,6 +126,20 @@ class Cells:
     names: tuple[str, ...]
     header: bool
     named: bool
+
+    def usual(self, record: Record, file: str) -> Row | None:
+        """The row of a record that is as expected; None: `row` must look closer."""
+        cells, number, _, problem = record
+        if problem is not None or len(cells) != self.width or self._single is None or not any(cells):
+            return None
+        return Row({field: cells[place] for field, place in self._single}, file=file, line=number)
+
+    @cached_property
+    def _single(self) -> tuple[tuple[str, int], ...] | None:
+        """Each field and the index of its cell; None if a field is a range."""
+        found = zip(self.fields, self.places, strict=True)
+        single = [(field, place) for field, place in found if isinstance(place, int)]
+        return tuple(single) if len(single) == len(self.fields) else None
 
     def row(self, record: Record, file: str, separated: str) -> Row:
         count = len(record.cells)

@@ -15,11 +15,10 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from regard.errors import MissingExtra, RegardError
 from regard.reporting.terminal import open_watched
@@ -194,8 +193,7 @@ class _ZstandardStream(io.RawIOBase):
         return count
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """number: from 1; text: without its line end; problem: why the text differs from the content of the file."""
 
     number: int
@@ -225,11 +223,13 @@ def stream_lines(stream: IO[bytes] | io.BufferedIOBase) -> Iterator[Line]:
         yield from _wide_lines(contents, encoding)
         return
     for number, content in enumerate(contents, start=1):
-        bare = content.removesuffix(b"\n").removesuffix(b"\r")
-        end = content[len(bare) :].decode("ascii")
         try:
-            yield Line(number, bare.decode("utf-8"), end=end)
+            text = content.decode("utf-8")
+            written = text.removesuffix("\n").removesuffix("\r")
+            yield Line(number, written, None, text[len(written) :])
         except UnicodeDecodeError as error:
+            bare = content.removesuffix(b"\n").removesuffix(b"\r")
+            end = content[len(bare) :].decode("ascii")
             wrong = bare[error.start]
             problem = f"is not UTF-8: byte {error.start + 1} of the line is 0x{wrong:02x} ({error.reason})"
             yield Line(number, bare.decode("utf-8", errors="backslashreplace"), problem, end)

@@ -16,7 +16,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from regard.data.readers.files import Line
 
@@ -44,8 +44,7 @@ def ends_of(fields: Sequence[str], names: Sequence[str]) -> list[str]:
     return [end for field in fields for end in ends(field, names) or (field,)]
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """A row of a table: its cells, first line number, text, and why it could not be split into cells."""
 
     cells: list[str]
@@ -73,9 +72,9 @@ def records(lines: Iterable[Line], delimiter: Delimiter, quotes: bool) -> Iterat
     if quotes:
         yield from _quoted(lines, SIGNS[delimiter])
         return
-    for line in lines:
-        cells = line.text.split(SIGNS[delimiter]) if line.text else []
-        yield Record(cells, line.number, line.text, line.problem)
+    sign = SIGNS[delimiter]
+    for number, text, problem, _ in lines:
+        yield Record(text.split(sign) if text else [], number, text, problem)
 
 
 def _quoted(lines: Iterable[Line], sign: str) -> Iterator[Record]:

@@ -41,7 +41,8 @@ class Row(dict[str, str]):
         folder: str = "",
         group: str = "",
     ) -> None:
-        super().__init__(values or {})
+        if values:
+            self.update(values)
         self.file, self.line, self.problem, self.source = file, line, problem, source
         self.folder, self.group = folder, group
 

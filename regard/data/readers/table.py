@@ -54,14 +54,18 @@ class TableReader(Reader):
         path = files[0]
         layout, cells = self._open(path, tuple(fields))
         header = self._beginning(path, tuple(fields)).line if cells is not None and cells.header else 0
+        file = str(path)
+        usual = cells.usual if cells is not None and cells.width >= layout.width else None
         for record in records(read_lines(path), layout.delimiter, layout.quotes):
-            if record.problem is None and record.is_blank(layout.width):
-                yield Row(file=str(path), line=record.number, problem=BLANK, source=record.text)
+            if usual is not None and record.number != header and (row := usual(record, file)) is not None:
+                yield row
+            elif record.problem is None and record.is_blank(layout.width):
+                yield Row(file=file, line=record.number, problem=BLANK, source=record.text)
             elif cells is None:
                 problem = record.problem or f"is not a row of {layout.width} cells"
-                yield Row(file=str(path), line=record.number, problem=problem, source=record.text)
+                yield Row(file=file, line=record.number, problem=problem, source=record.text)
             elif record.number != header:
-                yield cells.row(record, str(path), layout.delimiter)
+                yield cells.row(record, file, layout.delimiter)
 
     def found(self, files: Sequence[Path]) -> list[Field]:
         beginning = self._beginning(files[0], ())
