@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,7 +109,8 @@ def summary_of_spec(model: AnyModel, progress: Callable[[int, int], None] | None
 def summary_of_datasets(model: AnyModel, datasets: Mapping[str, Dataset]) -> DataSummary:
     """The data in numbers; `train` is the split that others are compared with."""
     train = datasets.get("train")
-    seen = None if train is None or model.continues else _pairs(model, train)
+    others = [dataset for split, dataset in datasets.items() if split != "train"]
+    seen = None if train is None or model.continues else _pairs(model, train, others)
     splits = {}
     for split, dataset in datasets.items():
         repeated = None if split == "train" or seen is None else _repeated(model, dataset, seen)
@@ -161,13 +162,17 @@ def _keys(model: AnyModel, dataset: Dataset, row: int) -> tuple[tuple[str, ...],
     return inputs, tuple(dataset.text(row, name).strip() for name in model.spec.outputs)
 
 
-def _pairs(model: AnyModel, train: Dataset) -> dict[int, set[int]]:
-    """{hash of the inputs of a training row: hashes of its outputs}"""
-    found: dict[int, set[int]] = {}
-    for row in range(len(train)):
+def _pairs(model: AnyModel, train: Dataset, others: Sequence[Dataset]) -> dict[int, set[int]]:
+    """{hash of the inputs of a training row: hashes of its outputs}, for inputs that other splits have too. Memory does
+    not grow with the training rows."""
+    found: dict[int, set[int]] = {
+        hash(_keys(model, other, row)[0]): set() for other in others for row in range(len(other))
+    }
+    for row in range(len(train)) if found else ():
         inputs, outputs = _keys(model, train, row)
-        found.setdefault(hash(inputs), set()).add(hash(outputs))
-    return found
+        if (same := found.get(hash(inputs))) is not None:
+            same.add(hash(outputs))
+    return {inputs: outputs for inputs, outputs in found.items() if outputs}
 
 
 def _repeated(model: AnyModel, dataset: Dataset, seen: Mapping[int, set[int]]) -> RepeatedRows:

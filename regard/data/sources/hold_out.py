@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+
+import numpy as np
 
 from regard.data import Row
 from regard.data.readers.row import SomeRows, all_rows, fingerprint, remarks_of, sources_of
@@ -19,18 +22,20 @@ def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[R
     """(train, dev), by distinct inputs: all rows of an input, or of a group, are on the same side."""
     fields = [part.field or name for name, part in spec.inputs.items()]
     group = None if spec.data.group == "none" else spec.data.group
-    keys: set[int] = set()
-    present: set[str] = set()
+    wanted = {*fields, *([group] if group else [])}
+    numbers, present = array("Q"), set[str]()
     for row in rows:
-        keys.add(_key(row, fields, group))
-        present.update(field for field in [*fields, *([group] if group else [])] if field in row)
+        numbers.append(_key(row, fields, group))
+        if len(present) < len(wanted):
+            present |= wanted & row.keys()
+    keys = np.unique(np.asarray(numbers))  # sorted
     distinct = len(keys)
-    if not keys:
+    if not distinct:
         raise RegardError(
             "the data have no rows.", where=", ".join(spec.data.train), fix="Check the file, and its format."
         )
-    check_present(fields, present if keys else set(fields), rows, spec)
-    if group and keys and group not in present:
+    check_present(fields, present, rows, spec)
+    if group and group not in present:
         raise RegardError(
             f"no row has the field {group!r}.",
             where="data.group",
@@ -38,10 +43,10 @@ def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[R
         )
     share = min(spec.data.hold_out, MOST_HELD_OUT / max(distinct, 1))
     bound = max(int(share * 2**64), 1)
-    if group or (distinct >= FEWEST and bound <= min(keys)):
+    if group or (distinct >= FEWEST and bound <= int(keys[0])):
         # Groups are few and large, and few inputs may all be above the bound: hold out as many as the share says.
         count = min(max(round(share * distinct), 1), distinct - 1)
-        bound = sorted(keys)[count] if count else bound
+        bound = int(keys[count]) if count else bound
     ungrouped = Setting("data.group", "none")
     train, dev = (Part(rows, fields, bound, held_out=side, group=group) for side in (False, True))
     if distinct < 2 or not any(True for _ in dev) or not any(True for _ in train):
@@ -54,8 +59,9 @@ def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[R
             ),
         )
     if group:
+        held_out = int(np.searchsorted(keys, np.uint64(bound)))
         dev.remark = Message(
-            f"rows with the same {group} stay together: {sum(key < bound for key in keys):,} of {distinct:,} are held "
+            f"rows with the same {group} stay together: {held_out:,} of {distinct:,} are held "
             "out as dev. To change that: ",
             Setting("data.group", Placeholder("FIELD")),
             ", or ",
