@@ -39,7 +39,7 @@ def stored(name: str) -> dict[str, Any]:
 
     path = RESULTS / f"{name}.json"
     if not path.is_file():
-        near = [one for one in names() if name in one]
+        near = sorted((one for one in names() if name in one), key=len)
         told = f" Did you mean {', '.join(near[:3])}?" if near else ""
         sys.exit(f"There is no stored result {name!r}.{told}\nRun `python bench/verify.py` for a list.")
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))

@@ -19,7 +19,7 @@ from torch import Tensor
 Result = TypeVar("Result")
 
 
-class Seen:
+class RememberedWeights:
     """Weights as they were: where their numbers lie, their versions, and a digest of the numbers."""
 
     def __init__(self, weights: Sequence[Tensor]) -> None:

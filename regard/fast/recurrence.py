@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
-from regard.fast.changes import Seen
+from regard.fast.changes import RememberedWeights
 from regard.fast.one_thread import one_thread_for
 from regard.fast.word_table import WordTable
 from regard.nn.attention import Attention, Reading
@@ -129,7 +129,7 @@ class CellWeights:
     words: WordTable = field(default_factory=WordTable)
 
 
-_kept_weights: WeakKeyDictionary[Cell, tuple[Seen, CellWeights]] = WeakKeyDictionary()
+_kept_weights: WeakKeyDictionary[Cell, tuple[RememberedWeights, CellWeights]] = WeakKeyDictionary()
 """The weights of the cells of a layer in the kernel's layout, by the first cell, with the weights as they were."""
 
 
@@ -145,7 +145,7 @@ def _laid_out(cells: Sequence[Cell]) -> CellWeights:
         bias = torch.stack(bias_hh).detach().numpy()
         panels = stacked_panels(torch.stack(weight_hh))
         kept = CellWeights(torch.cat(weight_ih), torch.cat(bias_ih), panels, bias)
-        _kept_weights[cells[0]] = Seen(weights), kept
+        _kept_weights[cells[0]] = RememberedWeights(weights), kept
     assert kept is not None
     return kept
 

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from torch import Tensor
 
-from regard.fast.changes import Seen
+from regard.fast.changes import RememberedWeights
 from regard.fast.recurrence import StackWeights, attended, kernel_of, read_weight, score_weights
 from regard.fast.word_table import WordTable
 from regard.nn.decoders.recurrent_steps import RecurrentSteps
@@ -25,7 +25,7 @@ class SearchWeights:
     """
 
     def __init__(self, decoder: RecurrentSteps, kinds: tuple[Any, ...], weights: Sequence[Tensor]) -> None:
-        self.kinds, self._seen = kinds, Seen(weights)
+        self.kinds, self._seen = kinds, RememberedWeights(weights)
         self.layers = _lay_out(decoder)
         self.bias: Tensor = decoder.stack.cell(0).torch_weights()[2].detach()
         self._bytes: Any = None

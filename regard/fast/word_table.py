@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from regard.fast.changes import Seen
+from regard.fast.changes import RememberedWeights
 
 LARGEST = 2**25
 """Numbers of a table: 128 MB."""
@@ -24,7 +24,7 @@ class WordTable:
 
     def __init__(self) -> None:
         self._read, self._vectors, self._table = 0, torch.empty(0), torch.empty(0)
-        self._seen: Seen | None = None
+        self._seen: RememberedWeights | None = None
 
     def of(
         self,
@@ -45,7 +45,7 @@ class WordTable:
             with torch.inference_mode():
                 self._table = make()
                 self._vectors = embedding.detach().clone()
-            self._seen = Seen([embedding])
+            self._seen = RememberedWeights([embedding])
         return self._table
 
     def _still(self, embedding: Tensor, words: Tensor | None) -> bool:

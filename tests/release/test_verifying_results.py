@@ -61,5 +61,5 @@ def test_a_changed_file_is_refused(
 
 
 def test_an_unknown_name_gets_the_nearest(script: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SystemExit, match=r"no stored result 'translation'.*translation-every-step-seed-1"):
+    with pytest.raises(SystemExit, match=r"no stored result 'translation'.*translation-seed-1"):
         run(script, monkeypatch, "translation", scores={})
