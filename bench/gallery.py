@@ -31,9 +31,9 @@ MOST = 180_000
 HEAD = """# Gallery
 
 Every kind of figure, and the command that wrote it (`python bench/gallery.py` runs them all). `-o` takes .svg, .png,
-.pdf and .html; without it the figure is drawn in the terminal, and `regard studio` shows most of them alive. In Python:
-`prediction.trace.save("x.svg")`. The runs are systems of the zoo: `regard train g2p` makes `runs/g2p`. A drawing of
-your own: [Extending](extending.md#a-drawing)."""
+.pdf and .html; without it the figure is drawn in the terminal. `regard studio` shows most of them as live figures. In
+Python: `prediction.trace.save("x.svg")`. The runs are systems of the zoo: `regard train g2p` makes `runs/g2p`. A
+drawing of your own: [Extending](extending.md#a-drawing)."""
 
 
 @dataclass(frozen=True)
@@ -64,25 +64,25 @@ SECTIONS: dict[str, list[Shown]] = {
             "heatmap",
             "Words over words",
             "show runs/g2p knowledge",
-            "A row for each output piece, dark where it looked.",
+            "A row for each output piece: how much it looked at each input piece, and how probable it was.",
         ),
         Shown(
             "override",
             "Attention overridden",
             "show runs/g2p knight --look 0-0",
-            "The answer without and with the edit, which is outlined.",
+            "The answer without the edit and with it. The edited row is outlined.",
         ),
         Shown(
             "why",
             "The least change",
             "show runs/g2p knight --why K",
-            "The least change of attention after which another word is the likeliest.",
+            "The smallest change of attention that makes another word the most probable one.",
         ),
         Shown(
             "dependence",
             "What each piece depends on",
             "show runs/g2p knowledge --faithful",
-            "× marks a weight whose position can be removed without a change.",
+            "The same map. × marks a position that can be removed without an effect on the answer.",
         ),
         Shown(
             "heads",
@@ -94,7 +94,7 @@ SECTIONS: dict[str, list[Shown]] = {
             "compare",
             "Models side by side",
             "compare runs/translation-softmax-word runs/translation-segments-word --row 1",
-            "The same input, the truth first.",
+            "The attention of two models for the same input, below the true alignment.",
         ),
     ],
     "Structures": [
@@ -102,13 +102,13 @@ SECTIONS: dict[str, list[Shown]] = {
             "segments",
             "Segments",
             "show runs/translation-segments-word --row 1",
-            "Bands over the input; the likeliest segments underlined, the true ones outlined.",
+            "Attention in segments: the most probable ones are underlined, the true ones outlined.",
         ),
         Shown(
             "arcs",
             "Trees of dependencies",
             "show runs/parser-crf --row 17",
-            "Arcs as wide and dark as their marginals; wrong ones crossed, missed ones dashed below.",
+            "The more probable an arc, the wider. Wrong arcs are crossed out; the true ones are dashed, below.",
         ),
         Shown(
             "constituents",
@@ -120,13 +120,13 @@ SECTIONS: dict[str, list[Shown]] = {
             "nodes",
             "Values along a tree",
             "show runs/tree-lstm --row 3",
-            "A network composed along a given tree.",
+            "The result at each node of a given tree.",
         ),
         Shown(
             "hops",
             "Facts, hop by hop",
             "show runs/facts --row 0",
-            "Sentences of a story by looks; the chosen ones ringed, the true ones outlined.",
+            "How much each hop looked at each sentence. The chosen ones are ringed, the true ones outlined.",
         ),
         Shown(
             "tape",
@@ -135,7 +135,7 @@ SECTIONS: dict[str, list[Shown]] = {
             "Where the heads wrote and read, step by step.",
         ),
     ],
-    "Inputs that are no text": [
+    "Inputs other than text": [
         Shown(
             "image",
             "Images",

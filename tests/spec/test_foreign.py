@@ -101,6 +101,26 @@ def test_a_pointer_generator_of_yoyodyne(tmp_path: Path) -> None:
     assert found.left == ["optimizer: adadelta (adam takes its place, with its own learning rate)"]
 
 
+WARM = """
+class_path: yoyodyne.models.TransformerModel
+init_args:
+  source_encoder: {class_path: yoyodyne.models.modules.TransformerEncoder, init_args: {embedding_size: 16}}
+  embedding_size: 16
+  scheduler: {class_path: yoyodyne.schedulers.WarmupInverseSquareRoot, init_args: {warmup_epochs: 10}}
+"""
+
+
+def test_epochs_of_a_warmup_become_updates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = convert(written(tmp_path, WARM))
+    assert found.spec["training"]["schedule"] == {"type": "inverse-sqrt", "warmup": 1000}
+    assert len(found.left) == 1 and "100 are assumed" in found.left[0]
+    Path("train.tsv").write_text("a\tb\n" * 70, encoding="utf-8")  # 3 batches of 32 rows
+    found = convert(written(tmp_path, WARM))
+    assert found.spec["training"]["schedule"] == {"type": "inverse-sqrt", "warmup": 30}
+    assert not found.left
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

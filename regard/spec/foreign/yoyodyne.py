@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from pathlib import Path
 from typing import Any
 
 from regard.spec.foreign.keys import Keys, filled
@@ -55,12 +57,10 @@ def converted(document: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         spec["encoder"]["features"] = {"type": "mean", "embedding": size}
     beam = keys.take(f"{init}beam_width", 1)
     spec["search"] = {"method": "beam", "beam": beam} if beam > 1 else {"method": "greedy"}
-    spec["training"] = _training(keys, init)
-    spec["data"] = filled(
-        train=keys.take("data.train"), dev=keys.take("data.val"), test=keys.take("data.test")
-    ) | {"fields": fields}
-    spec["data"].setdefault("train", "train.tsv")
-    spec["data"].setdefault("dev", "dev.tsv")
+    data = filled(train=keys.take("data.train"), dev=keys.take("data.val"), test=keys.take("data.test"))
+    data = {"train": "train.tsv", "dev": "dev.tsv"} | data | {"fields": fields}
+    spec["training"] = _training(keys, init, data["train"])
+    spec["data"] = data
     return {key: value for key, value in spec.items() if value is not None}, keys.left()
 
 
@@ -113,7 +113,7 @@ def _network(keys: Keys, at: str, kind: str, size: int, model: dict[str, Any]) -
     } | found
 
 
-def _training(keys: Keys, init: str) -> dict[str, Any]:
+def _training(keys: Keys, init: str, file: str) -> dict[str, Any]:
     name = str(keys.take(f"{init}optimizer.class_path", "torch.optim.Adam")).rpartition(".")[2].lower()
     known = name if name in ("adam", "adamw", "sgd") else "adam"
     if known != name:
@@ -121,14 +121,18 @@ def _training(keys: Keys, init: str) -> dict[str, Any]:
     rate = keys.take(f"{init}optimizer.init_args.lr", 0.001)
     betas = keys.take(f"{init}optimizer.init_args.betas")
     scheduler = str(keys.take(f"{init}scheduler.class_path", "")).rpartition(".")[2]
+    schedule: dict[str, Any] | str | None
     schedule = {"WarmupInverseSquareRoot": "inverse-sqrt", "ReduceOnPlateau": "plateau"}.get(scheduler)
+    rows = keys.take("data.batch_size", 32)
+    if warmup := _warmup(keys, f"{init}scheduler.init_args.", file, rows) if schedule else None:
+        schedule = {"type": schedule, "warmup": warmup}
     callbacks = keys.take("trainer.callbacks", [])
     patience = [
         one["init_args"].get("patience") for one in callbacks if "EarlyStopping" in str(one.get("class_path"))
     ]
     return filled(
         epochs=keys.take("trainer.max_epochs"),
-        batch_rows=keys.take("data.batch_size", 32),
+        batch_rows=rows,
         optimizer={"type": known, **filled(betas=betas)},
         lr=rate if known == name else 0.001,
         clip=keys.take("trainer.gradient_clip_val"),
@@ -137,3 +141,19 @@ def _training(keys: Keys, init: str) -> dict[str, Any]:
         patience=patience[0] if patience else None,
         seed=keys.take("seed_everything"),
     )
+
+
+def _warmup(keys: Keys, at: str, file: str, rows: int) -> int | None:
+    """The updates of the warm-up. Its epochs are counted in the training file, or taken as 100 updates each."""
+    if steps := keys.take(f"{at}warmup_steps"):
+        return int(steps)
+    epochs = keys.take(f"{at}warmup_epochs")
+    if not epochs:
+        return None
+    if Path(file).is_file():
+        with Path(file).open("rb") as lines:
+            return int(epochs) * math.ceil(sum(1 for _ in lines) / rows)
+    keys.notes.append(
+        f"{at}warmup_epochs: {epochs} (the updates of an epoch are not known without {file}: 100 are assumed)"
+    )
+    return 100 * int(epochs)
