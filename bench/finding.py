@@ -288,7 +288,10 @@ ELSEWHERE = (
         "yoyodyne 72",
     ),
     Question(
-        "How do I summarize texts?", "summarization", ("guide#summaries-and-copying", "questions"), "OpenNMT-py 915"
+        "How do I summarize texts?",
+        "summarization",
+        ("guide#summaries-and-copying", "questions"),
+        "OpenNMT-py 915",
     ),
     Question(
         "How do I choose the GPU?",
