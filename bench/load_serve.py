@@ -21,6 +21,9 @@ from typing import Any
 
 REFUSED, LOST = "refused", "lost"
 """No connection was made; a connection was closed without an answer."""
+IDLE = 60.0
+"""Seconds after which an idle connection is not used again. A server closes such connections too, regard's after 75:
+what is sent at that moment is lost, and no server can know of it. So clients and proxies give them up earlier."""
 
 
 class Connection(asyncio.Protocol):
@@ -29,6 +32,8 @@ class Connection(asyncio.Protocol):
     def __init__(self, load: Load) -> None:
         self.load, self.buffer, self.wanted = load, b"", -1
         self.began: float | None = None
+        self.rested = time.perf_counter()
+        self.idle = 0.0
         self.transport: Any = None
         self.body, self.status, self.closing = 0, 0, False
 
@@ -37,6 +42,7 @@ class Connection(asyncio.Protocol):
 
     def send(self, content: bytes, began: float) -> None:
         self.began, self.wanted, self.buffer = began, -1, b""
+        self.idle = time.perf_counter() - self.rested
         self.transport.write(content)
 
     def data_received(self, data: bytes) -> None:
@@ -52,12 +58,14 @@ class Connection(asyncio.Protocol):
             self.closing, self.wanted = b"connection: close" in head, end + 4 + self.body
         if len(self.buffer) >= self.wanted and self.began is not None:
             began, self.began = self.began, None
+            self.rested = time.perf_counter()
             self.load.answered(str(self.status), began, self)
 
     def connection_lost(self, error: Exception | None) -> None:
         self.closing = True
         if self.began is not None:
             began, self.began = self.began, None
+            self.load.lost.append(self.idle)
             self.load.answered(LOST, began, None)
 
 
@@ -72,6 +80,7 @@ class Load:
         self.counts: Counter[str] = Counter()
         self.latencies: dict[str, list[float]] = {}
         self.idle: list[Connection] = []
+        self.lost: list[float] = []
         self.open, self.sent, self.ending = 0, 0, False
         self.late: list[float] = []
         self.waiting: set[asyncio.Task[None]] = set()
@@ -103,9 +112,12 @@ class Load:
         content = self.requests[self.random.randrange(len(self.requests))]
         while self.idle:
             connection = self.idle.pop()
-            if not connection.closing and not connection.transport.is_closing():
+            if connection.closing or connection.transport.is_closing():
+                continue
+            if time.perf_counter() - connection.rested < self.given.idle:
                 connection.send(content, began)
                 return
+            connection.transport.close()
         try:
             _, connection = await asyncio.get_running_loop().create_connection(
                 lambda: Connection(self), "127.0.0.1", self.given.port
@@ -178,6 +190,8 @@ class Load:
             found |= {
                 name: 1000 * fine[min(len(fine) - 1, int(share * len(fine)))] for name, share in marks.items()
             }
+        if self.lost:
+            found["idle before lost"] = [round(one, 3) for one in sorted(self.lost)]
         if self.late:
             late = sorted(self.late)
             found["late p99"] = 1000 * late[int(0.99 * len(late))]
@@ -194,6 +208,7 @@ def main() -> int:
     parser.add_argument("--timeout", type=float, default=2.0, help="deadline of each request")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--key", default="")
+    parser.add_argument("--idle", type=float, default=IDLE, help="seconds an idle connection is kept")
     print(json.dumps(asyncio.run(Load(parser.parse_args()).run())))
     return 0
 

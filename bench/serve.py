@@ -171,6 +171,8 @@ def measure_load(run: Path, place: Path, texts: Path, minutes: float, seconds: f
             time.sleep(0.5)
         many = finished(generator)
         told = f"longest {many['longest']:.0f} ms, {many['statuses']}, {many['rate']:.0f} a second"
+        if "idle before lost" in many:
+            told += f", lost after {many['idle before lost']} seconds without a request"
         fine = many["longest"] <= 1000 * DEADLINE and set(many["statuses"]) == {"200", "429"}
         found.append(row("200 %", many["longest"], f"≤ {1000 * DEADLINE:.0f} ms, 429", fine, told))
         third = max(1, len(sampled) // 3)

@@ -52,7 +52,7 @@ def first_line(made: Any) -> str:
     """What the part says of itself, in one line."""
     for one in (_options_of(made), made):
         said = vars(one).get("__doc__")
-        if said:
+        if said and one is not Options:
             return inspect.cleandoc(said).splitlines()[0]
     return ""
 

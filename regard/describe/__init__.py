@@ -7,13 +7,23 @@ parts; the drawing (`draw`) is derived from the lines and the network.
 from typing import TYPE_CHECKING, Any
 
 from regard.describe.board import board, described
-from regard.describe.lettering import Lettered, Weight, has_letters, lettered
+from regard.describe.notations import Lettered, Notation, Weight, has_letters, lettered
 from regard.describe.six_answers import answers
 
 if TYPE_CHECKING:
     from regard.describe.drawing import draw
 
-__all__ = ["Lettered", "Weight", "answers", "board", "described", "draw", "has_letters", "lettered"]
+__all__ = [
+    "Lettered",
+    "Notation",
+    "Weight",
+    "answers",
+    "board",
+    "described",
+    "draw",
+    "has_letters",
+    "lettered",
+]
 
 
 def __getattr__(name: str) -> Any:

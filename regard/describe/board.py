@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard import zoo
-from regard.describe.lettering import lettered
+from regard.describe.notations import lettered
 from regard.describe.six_answers import NOTE, Answer, answers
 from regard.model.counting import parameter_counts
 from regard.spec import Spec
@@ -23,7 +23,7 @@ NETWORK = ("inputs", "outputs", "encoder", "attention", "decoder", "data")
 def board(spec: Spec, what: str = "", *, letters: str | None = None) -> RenderableType:
     """The answers as a rich table, with parameter counts.
 
-    letters   a lecture whose notation is used, with the location of each weight
+    letters   the notation that is used, a part of that kind, with the location of each weight
     """
     from rich.table import Table
     from rich.text import Text
@@ -109,10 +109,10 @@ def _places(weights: Sequence[tuple[str, str, str]]) -> RenderableType:
     return table
 
 
-def _in_letters(spec: Spec, what: str, deck: str) -> tuple[dict[str, Answer], list[tuple[str, str, str]]]:
-    """The answers in the notation of a lecture, and each parameter: letter, shape, location."""
+def _in_letters(spec: Spec, what: str, notation: str) -> tuple[dict[str, Answer], list[tuple[str, str, str]]]:
+    """The answers in another notation, and each parameter: letter, shape, location."""
     known = Path(what) / "columns.json"
-    found = lettered(spec, deck, known if known.is_file() else None)
+    found = lettered(spec, notation, known if known.is_file() else None)
     weights = [(one.letter, " × ".join(one.sides), one.place) for one in found.weights]
     remarks = [f"{NOTE} {remark}" for remark in found.remarks]
     printed = [f"{found.parameters}     {NOTE} as the slide prints them"] if found.parameters else []

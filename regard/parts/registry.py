@@ -42,6 +42,7 @@ KINDS = {
     "constraint": "regard.nn.constraints",
     "metric": "regard.metrics",
     "drawing": "regard.inspect.drawings",
+    "notation": "regard.describe.notations",
     "optimizer": "regard.training.optimizers",
     "schedule": "regard.training.schedules",
     "curriculum": "regard.training.curricula",

@@ -23,6 +23,7 @@ from regard.testing import (
     layers,
     measures,
     models,
+    notations,
     paths,
     searches,
     stores,
@@ -117,6 +118,8 @@ def failures(
                 _in_model(report, kind, name, dict(options or {}), wanted, given)
             elif kind == "drawing":
                 drawings.check_drawing(report, made, trace)
+            elif kind == "notation":
+                notations.check_notation(report, made)
             elif kind == "reader":
                 data.check_reader(report, _made(report, kind, name, options), file)
             else:

@@ -13,9 +13,9 @@ from rich.console import Console
 from regard import zoo
 from regard.data.batch import BEGIN, END
 from regard.describe import board, has_letters, lettered
-from regard.describe.lettering import LECTURES
 from regard.errors import RegardError
 from regard.nn.packing import forced
+from regard.parts import find
 from regard.testing.board import Board, Family
 from tests.describe.small import made, one_row
 
@@ -35,6 +35,8 @@ FEW = {
     ),
 }  # fmt: skip
 """Systems whose boards are evaluated in the letters of each lecture."""
+LECTURES = {deck: find("notation", deck).letters for deck in FEW}
+"""The letters of each lecture."""
 CHO = "{type: gru, reset: before, update: cho}"
 OTHERS = ("000", "002", "003")
 VARIANTS = [
@@ -242,7 +244,7 @@ def test_every_parameter_has_a_letter() -> None:
 @pytest.mark.parametrize(
     ("name", "deck", "told"),
     [
-        ("translation", "009", "has no notation for weights"),
+        ("translation", "009", "there is no notation .009."),
         ("document-class", "004", "values: inputs; the slide sums the states"),
         ("document-class-states", "003", "the encoder hierarchical"),
         ("image-qa", "004", "the decoder label with these options"),

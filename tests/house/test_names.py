@@ -17,7 +17,7 @@ EXCEPTIONS = {
     "regard.fast": "a fast path computes what certain classes compute, and must name them",
     "regard.fitting.pairs": "what a file implies is a choice of parts by name, and it compares what it chose",
     "regard.fitting.pair_model": "it warns of what was chosen so",
-    "regard.describe.lettering": "a lecture has letters for certain parts, and refuses all others by name",
+    "regard.course.notations": "a lecture has letters for certain parts, and refuses all others by name",
 }
 """Files and folders that may name parts, each with its reason."""
 PLACES = {kind: tuple(registry._FOLDERS[kind]) for kind in registry.KINDS}

@@ -198,6 +198,7 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(regard: Regard, run: Pa
         ["show", "both", "--of", "reading", SENTENCE],
         ["describe", str(run), "-o", "net.svg"],
         ["describe", "both"],
+        ["describe", "both", "--as", "booklet"],
         ["predict", "both", "--set", "search.bonus=1000", "--set", "search.min_length=1", SENTENCE],
         ["predict", "both", "--beam", "3", SENTENCE],
         ["export", "both", "--to", "names", "--of", "reading", "-o", "exported"],
@@ -258,7 +259,8 @@ def test_a_model_of_foreign_parts_is_used_like_any_other(regard: Regard, run: Pa
     assert list(answers) == ["value", "reading"] and float(answers["value"])
     assert set(answers["reading"].split()) & {"nine", "bars"}
     assert answers["reading"].split()[0] in read.out
-    board, brief, beam = (one.out for one in searched)
+    board, in_letters, brief, beam = (one.out for one in searched)
+    assert "decoders.value.output.weight" in in_letters and "one bias for each gate" in in_letters
     assert "decoded by brief search with a bonus of 0.25" in board
     assert len(dict(line.split("\t") for line in brief.splitlines())["reading"].split()) == 1
     assert dict(line.split("\t") for line in beam.splitlines())["reading"]

@@ -39,8 +39,9 @@ class DescribeCommand(Command):
             Optional[str],  # noqa: UP045
             typer.Option(
                 "--as",
-                metavar="DECK",
-                help="Use the symbols of a lecture (000 to 004), and show which parameter and rows hold each weight.",
+                metavar="NOTATION",
+                help="Use other symbols, such as 004 for those of lecture 004 (`regard list parts notation`), and show "
+                "which parameter and rows hold each weight.",
             ),
         ] = None,
         output: Annotated[

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from regard.describe.lettering.letters import CELLS
-from regard.describe.lettering.lines import Lettering, placed
+from regard.course.notations.letters import CELLS
+from regard.course.notations.lines import Lettering, placed
+from regard.describe.notations import Weight
 from regard.model.building import build_network
 from regard.model.counting import fitted_to_nothing
 from regard.model.loading import read_columns
@@ -18,26 +18,6 @@ from regard.spec import Spec
 
 MATRICES = {"W": "weight_ih", "U": "weight_hh", "b": "bias_ih", "c": "bias_hh"}
 ADDITIVE = {"vector": "v_a·", "query.weight": "U_a", "key.weight": "W_a"}
-
-
-@dataclass(frozen=True)
-class Weight:
-    """The part of a parameter that one letter stands for.
-
-    index   slice of the parameter; empty for all of it
-    sides   its shape, as text: V(target) if it depends on a vocabulary
-    """
-
-    letter: str
-    name: str
-    index: tuple[slice | int, ...]
-    sides: tuple[str, ...]
-
-    @property
-    def place(self) -> str:
-        """decoders.target.stack.cells.0.weight_ih[0:256]"""
-        told = [f"{one.start}:{one.stop}" if isinstance(one, slice) else str(one) for one in self.index]
-        return f"{self.name}[{', '.join(told)}]" if told else self.name
 
 
 class Weights:

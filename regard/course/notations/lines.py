@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from regard.describe.lettering.applications import Application
-from regard.describe.lettering.letters import Letters
-from regard.describe.lettering.levels import CELL, LevelLines, is_local, sentence_look
+from regard.course.notations.applications import Application
+from regard.course.notations.letters import Letters
+from regard.course.notations.levels import CELL, LevelLines, is_local, sentence_look
 from regard.describe.six_answers import NOTE
 from regard.spec import Spec
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from regard.describe.lettering.letters import CELLS, LECTURES, PARAMETERS, Letters
-from regard.errors import Message, Option, RegardError, Words
+from regard.course.notations.letters import CELLS, Letters
+from regard.describe.notations.notation import NOTATION, WITHOUT
+from regard.errors import RegardError, Words
 from regard.spec import Spec
-
-NOTATION = Option("as")
-WITHOUT = Message("Leave ", NOTATION, " out: `regard describe` prints any model in its own notation.")
 
 
 @dataclass(frozen=True)
@@ -34,11 +32,6 @@ class Application:
         return self.writes == "label" or (self.kind == "hierarchical" and self.writes == "attention")
 
     @property
-    def parameters(self) -> str:
-        """The parameters as the slide prints them; empty if it prints none."""
-        return PARAMETERS.get((self.kind, self.writes), "")
-
-    @property
     def given(self) -> str:
         """What the slide's probabilities are conditioned on."""
         found = {"image": "I", "question": "q, I", "video": "x", "hierarchical": "document"}.get(
@@ -47,15 +40,8 @@ class Application:
         return found if self.at_once else f"y_1^{{t−1}}, {'x' if found == 'document' else found}"
 
 
-def application(spec: Spec, deck: str) -> Application:
+def application(spec: Spec, letters: Letters, deck: str) -> Application:
     """The application of a model; a RegardError names anything for which the lecture has no letters."""
-    if deck not in LECTURES:
-        raise RegardError(
-            f"lecture {deck!r} has no notation for weights.",
-            where=NOTATION,
-            fix=f"Use one of {', '.join(sorted(LECTURES))}.",
-        )
-    letters = LECTURES[deck]
 
     def refuse(what: str, fix: Words = WITHOUT) -> None:
         raise RegardError(f"lecture {deck} has no notation for {what}.", where=NOTATION, fix=fix)
