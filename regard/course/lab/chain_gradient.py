@@ -20,6 +20,9 @@ from regard.errors import RegardError
 from regard.inspect.layout import Block
 from regard.trace import Array
 
+LARGEST = 300.0
+"""The largest log Z whose products are written out."""
+
 
 class ChainGradient(NamedTuple):
     """left: α̂ / α, right: β̂ / β, nodes: ∂L/∂node, each (T, C); edges: ∂L/∂edge, (C, C)."""
@@ -77,3 +80,41 @@ def gradient_blocks(
             f"∂ {named} / ∂θ", states, words, found.nodes.T, 4 * np.abs(found.nodes.T), digits="{:.3f}"
         ),
     ]
+
+
+def worked_gradient(
+    found: ChainGradient,
+    nodes: Array,
+    edges: Array,
+    alpha: Array,
+    beta: Array,
+    log_z: float,
+    states: tuple[str, ...],
+    of: tuple[int, int],
+) -> list[str]:
+    """A step of each further table, and the gradients of the chosen state and its rival, as equations with numbers."""
+    if log_z > LARGEST:
+        return []  # the products would overflow
+    t, j = of
+    a, b, z = np.exp(alpha), np.exp(beta), float(np.exp(log_z))
+    left, right = found.left * a, found.right * b
+    p = float(a[of] * b[of]) / z
+    lines = [f"α̂_{t + 1}({states[j]}) = α_{t + 1}({states[j]}) = {a[of]:.4g}, 0 in the other states"]
+    if t + 1 < len(a):
+        k = int(left[t + 1].argmax())
+        tie = edges[j, k] + nodes[t + 1, k]
+        lines.append(f"α̂_{t + 2}({states[k]}) = {left[of]:.4g} · e^{tie:g} = {left[t + 1, k]:.4g}")
+    if t > 0:
+        i = int(right[t - 1].argmax())
+        tie = edges[i, j] + nodes[of]
+        lines.append(f"β̂_{t}({states[i]}) = e^{tie:g} · β_{t + 1}({states[j]}) = {right[t - 1, i]:.4g}")
+    rivals = [one for one in range(len(states)) if one != j]
+    rival = min(rivals, key=lambda one: found.nodes[t, one])
+    for one in (j, rival):
+        there = (t, one)
+        both = f"{left[there]:.4g} · {b[there]:.4g} + {a[there]:.4g} · {right[there]:.4g}"
+        lines.append(
+            f"∂p/∂θ_{t + 1}({states[one]}) = ({both} - {p:.4f} · {a[there]:.4g} · {b[there]:.4g}) / {z:.6g} = "
+            f"{found.nodes[there]:.4f}"
+        )
+    return [line.replace("-", "−") for line in lines]

@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field
 
 from regard.course.lab.dynamic import checked_step, draw_log_table, words_of
-from regard.course.lab.eisner_chart import EisnerChart, best_heads, fill, gradients
+from regard.course.lab.eisner_chart import EisnerChart, best_heads, fill, gradients, rules
 from regard.course.lab.eisner_key import draw_key
 from regard.course.lab.forward_backward import Potential
 from regard.course.lab.lab import Lab, LabResult, written
@@ -86,6 +86,14 @@ class EisnerLab(Lab):
             ("log Z", "", chart.log_partition),
             ("p of the best tree", "", float(np.exp(score - chart.log_partition))),
             ("p minus ∂ log Z / ∂θ, largest", "", apart),
+            *(
+                (
+                    f"pairs of spans joined, {many} words",
+                    "",
+                    len(list(rules(many, single_root=options.single_root))),
+                )
+                for many in (n, 2 * n, 4 * n)
+            ),
         ]
         rows += [
             (f"{m} {word}", f"← {named[heads[m - 1]]}", float(p[heads[m - 1], m]))
@@ -95,7 +103,8 @@ class EisnerLab(Lab):
             title="Eisner's chart",
             see="Incomplete spans (an arc and all between its ends) and complete spans (a head and all its words on "
             f"one side) make each other, from short to long; p sums over all {trees:,} projective trees and equals "
-            f"the gradient of log Z (largest difference {written(apart)}).",
+            f"the gradient of log Z (largest difference {written(apart)}). With twice the words the work tends to "
+            "eight times as much, O(T³).",
             blocks=drawing.blocks(step),
             table=(("", "head", "value"), rows),
             numbers={

@@ -12,12 +12,13 @@ on every potential. `regard.structures.LinearChain` computes the same, for batch
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
-from regard.course.lab.chain_gradient import chain_gradient, chosen_state, gradient_blocks
+from regard.course.lab.chain_gradient import chain_gradient, chosen_state, gradient_blocks, worked_gradient
 from regard.course.lab.dynamic import checked_step, draw_log_table, log_sum, words_of
 from regard.course.lab.lab import Lab, LabResult, written
 from regard.errors import RegardError
@@ -83,6 +84,7 @@ class ForwardBackwardLab(Lab):
         of = chosen_state(options.of, words, states) if options.of else None
         gradient = chain_gradient(nodes, edges, alpha, beta, log_z, of) if of else None
         best = best_states(nodes, edges)
+        best_score = score_of(best, nodes, edges)
         rows = [
             (
                 f"{t + 1} {word}",
@@ -97,6 +99,8 @@ class ForwardBackwardLab(Lab):
         return LabResult(
             title="Forward and backward",
             see=_seen(log_z, product=product)
+            + f" The two tables take {2 * (T - 1) * len(states) ** 2:,} products; "
+            f"there are {len(states) ** T:,} sequences."
             + (
                 f" Through the chosen state go {marginals[of]:.3f} of all: ∂p/∂θ = p (α̂/α + β̂/β − that)."
                 if of
@@ -118,14 +122,23 @@ class ForwardBackwardLab(Lab):
                 "marginals": marginals,
                 "column_sums": sums,
                 "best": [states[i] for i in best],
+                "p_of_best": float(np.exp(best_score - log_z)),
                 **({"forward": np.exp(alpha), "backward": np.exp(beta)} if product else {}),
                 **({"gradient": gradient._asdict()} if gradient else {}),
             },
-            worked=(
-                _worked_products(words, states, nodes, edges, alpha, beta, marginals)
-                if product
-                else _worked(words, states, nodes, edges, alpha, marginals)
-            ),
+            worked=[
+                *(
+                    _worked_products(words, states, nodes, edges, alpha, beta, marginals)
+                    if product
+                    else _worked(words, states, nodes, edges, alpha, marginals)
+                ),
+                _worked_sequence(best, states, nodes, edges, log_z),
+                *(
+                    worked_gradient(gradient, nodes, edges, alpha, beta, log_z, states, of)
+                    if gradient and of
+                    else ()
+                ),
+            ],
             steps=[drawing.card(one) for one in range(1, 2 * T + 2)],
         )
 
@@ -188,6 +201,12 @@ def best_states(nodes: Array, edges: Array) -> list[int]:
     for pointers in reversed(back):
         path.append(int(pointers[path[-1]]))
     return path[::-1]
+
+
+def score_of(path: list[int], nodes: Array, edges: Array) -> float:
+    """The sum of the potentials of a path."""
+    ties = sum(edges[i, j] for i, j in pairwise(path))
+    return float(sum(nodes[t, j] for t, j in enumerate(path)) + ties)
 
 
 class _Drawing:
@@ -289,6 +308,18 @@ def _worked(
     return [line.replace("-", "−") for line in lines] + [
         f"log Z = log Σ e^α_{len(words)} = {written(log_sum(alpha[-1]))}"
     ]
+
+
+def _worked_sequence(
+    path: list[int], states: tuple[str, ...], nodes: Array, edges: Array, log_z: float
+) -> str:
+    """p of the best path as an equation with numbers: its potentials, over Z."""
+    ties = [0.0, *(edges[i, j] for i, j in pairwise(path))]
+    inside = " + ".join(f"{nodes[t, j] + ties[t]:g}" for t, j in enumerate(path))
+    score = score_of(path, nodes, edges)
+    named = " ".join(states[j] for j in path)
+    line = f"p({named}) = exp({inside}) / Z = e^({score:g} - {log_z:.3f}) = {np.exp(score - log_z):.4f}"
+    return line.replace("-", "−")
 
 
 def _worked_products(

@@ -8,6 +8,7 @@ printed instead, is 117.4 and 0.00515).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -57,10 +58,20 @@ class JacobianLab(Lab):
         toy = {w: _power(w, options.toy_steps - 1) for w in options.toy}
         T, many = options.steps, options.toy_steps
         rows: list[tuple[object, ...]] = [
-            (f"w = {w:g}, T = {T}", found[-1], _power(w, T), squashed[w][-1]) for w, found in linear.items()
+            (f"w = {w:g}, T = {T}", found[-1], _power(w, T), (T - 1) * _power(w, T - 2), squashed[w][-1])
+            for w, found in linear.items()
         ]
-        rows += [(f"w = {w:g}, T = {many:,}", told_power(w, many - 1), told_power(w, many), "") for w in toy]
-        table = (("", "w^(T−1)", "w^T", "with tanh"), rows)
+        rows += [
+            (
+                f"w = {w:g}, T = {many:,}",
+                told_power(w, many - 1),
+                told_power(w, many),
+                told_power(w, many - 2, many - 1),
+                "",
+            )
+            for w in toy
+        ]
+        table = (("", "w^(T−1)", "w^T", "∂w^(T−1)/∂w", "with tanh"), rows)
         told = [f"{written(found[-1])} for w = {w:g}" for w, found in linear.items()]
         plot = draw_plot(
             curves,
@@ -73,7 +84,10 @@ class JacobianLab(Lab):
             title="One weight, many steps",
             see=f"On this logarithmic axis the linear recurrence is a straight line: over the {T - 1} steps from h_1 "
             f"to h_{T} the gradient is multiplied by {' and '.join(told)}. With tanh it only becomes smaller.",
-            blocks=[plot, draw_table(table[0], [[written(cell) for cell in row] for row in rows])],
+            blocks=[
+                plot,
+                *(draw_table(head, shown) for head, shown in _drawn(table[0], rows, len(linear)) if shown),
+            ],
             table=table,
             numbers={
                 "steps": steps,
@@ -94,18 +108,28 @@ def jacobian(weight: float, steps: int, *, start: float = 0.0, squash: bool = Fa
     return np.array(found)
 
 
+def _drawn(
+    head: Sequence[str], rows: Sequence[tuple[object, ...]], many: int
+) -> list[tuple[list[str], list[list[str]]]]:
+    """The table in two, which are narrow enough to draw: the curves without the slope, the toy example with it."""
+    found = []
+    for part, keep in ((rows[:many], (0, 1, 2, 4)), (rows[many:], (0, 1, 2, 3))):
+        found.append(([head[i] for i in keep], [[written(row[i]) for i in keep] for row in part]))
+    return found
+
+
 def _power(weight: float, exponent: int) -> float:
     with np.errstate(over="ignore", under="ignore"):
         return float(np.float64(weight) ** exponent)
 
 
-def told_power(weight: float, exponent: int) -> str:
-    """Format w^n, even if it is too small or too large for a float: 1e−1998."""
-    value = _power(weight, exponent)
+def told_power(weight: float, exponent: int, times: int = 1) -> str:
+    """Format w^n, or a multiple of it, even if it is too small or too large for a float: 1e−1998."""
+    value = times * _power(weight, exponent)
     if weight == 0 or (value != 0 and np.isfinite(value)):
         return written(value)
     sign = "−" if weight < 0 and exponent % 2 else ""
-    return f"{sign}1e{round(exponent * np.log10(abs(weight)))}".replace("e-", "e−")
+    return f"{sign}1e{round(exponent * np.log10(abs(weight)) + np.log10(times))}".replace("e-", "e−")
 
 
 def _window(found: list[Array]) -> tuple[float, float]:
