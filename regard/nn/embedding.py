@@ -235,8 +235,11 @@ def further_words(options: Any) -> Callable[[], Sequence[str]] | None:
     pretrained = given(options.embedding)
     if pretrained is None or not pretrained.extend:
         return None
+    from regard.nn.static_vectors import is_static, whole_words
     from regard.nn.vector_file import first_words
 
+    if is_static(Path(pretrained.vectors).expanduser()):
+        return partial(whole_words, Path(pretrained.vectors).expanduser(), pretrained.extend)
     return partial(first_words, pretrained.vectors, pretrained.extend)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from regard.storage.tensors import read_header, read_tensors
 
 TOKENIZER, TENSORS = "tokenizer.json", "model.safetensors"
 TABLES = ("embeddings", "embedding.weight")
+BEGINNINGS = "▁Ġ"
+"""Signs of the beginning of a word in pieces."""
 WEIGHTS = "weights"
 """A factor for each piece, which some folders store apart from the vectors."""
 
@@ -33,11 +36,8 @@ def static_size(folder: Path) -> int:
 
 def read_static(folder: Path, wanted: Iterable[str], size: int) -> FoundVectors:
     """The vectors of some words."""
-    try:
-        from tokenizers import Tokenizer
-    except ImportError:
-        raise MissingExtra("tokenizers", "text", f"Reading {folder / TOKENIZER}") from None
     tensors, _ = read_tensors(folder / TENSORS, "the vectors")
+    tokenizer = _tokenizer(folder)
     table = tensors[_table(folder, tensors)].float()
     if table.shape[1] != size:
         raise RegardError(
@@ -47,14 +47,6 @@ def read_static(folder: Path, wanted: Iterable[str], size: int) -> FoundVectors:
         )
     if WEIGHTS in tensors:
         table = table * tensors[WEIGHTS].float().reshape(-1, 1)
-    try:
-        tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-    except Exception as error:  # the library raises a bare Exception
-        raise RegardError(
-            f"the tokenizer cannot be read ({error}).",
-            where=str(folder / TOKENIZER),
-            fix="Download the folder again.",
-        ) from None
     unknown = tokenizer.token_to_id("[UNK]"), tokenizer.token_to_id("<unk>")
     words = list(dict.fromkeys(wanted))
     found = FoundVectors(bytes=0, digest="", words=len(table))
@@ -69,6 +61,35 @@ def read_static(folder: Path, wanted: Iterable[str], size: int) -> FoundVectors:
         found.bytes += len(content)
     found.digest = digest.hexdigest()
     return found
+
+
+def whole_words(folder: Path, count: int) -> list[str]:
+    """The first words that are one piece; the pieces of a tokenizer begin with the most frequent ones."""
+    tokenizer = _tokenizer(folder)
+    pieces = sorted(tokenizer.get_vocab().items(), key=lambda one: one[1])
+    words = [piece.lstrip(BEGINNINGS) for piece, _ in pieces]
+    coded = tokenizer.encode_batch(words, add_special_tokens=False)
+    found = (
+        word
+        for word, (_, number), one in zip(words, pieces, coded, strict=True)
+        if one.ids == [number] and word.isalpha()
+    )
+    return list(islice(dict.fromkeys(found), count))
+
+
+def _tokenizer(folder: Path) -> Any:
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        raise MissingExtra("tokenizers", "text", f"Reading {folder / TOKENIZER}") from None
+    try:
+        return Tokenizer.from_file(str(folder / TOKENIZER))
+    except Exception as error:  # the library raises a bare Exception
+        raise RegardError(
+            f"the tokenizer cannot be read ({error}).",
+            where=str(folder / TOKENIZER),
+            fix="Download the folder again.",
+        ) from None
 
 
 def _table(folder: Path, tensors: Any) -> str:

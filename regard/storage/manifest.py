@@ -23,12 +23,14 @@ from regard.version import __version__
 MANIFEST = "manifest.json"
 MODEL_FILES = ("spec.yaml", "columns.json", "model.safetensors", "metrics.json", "card.md", "parts.json")
 STATE_FILE = "state/training.safetensors"
+FIXED_FILE = "state/fixed.safetensors"
 RUN_FILES = (
     *MODEL_FILES,
     "log.csv",
     "rejected.tsv",
     "rejected-*.tsv",
     "state/kept/step-[0-9]*.safetensors",
+    FIXED_FILE,
     STATE_FILE,
 )
 REPORT_FILE = "report.html"

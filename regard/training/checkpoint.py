@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,10 +129,13 @@ class Snapshots:
 
     A file is written completely before the training state refers to it, and removed only after the training
     state no longer refers to it, so that a run killed in between finds all its files.
+
+    fixed   names of weights that never change, which the files leave out
     """
 
-    def __init__(self, run: Path, *, count: int, higher_is_better: bool) -> None:
+    def __init__(self, run: Path, *, count: int, higher_is_better: bool, fixed: Collection[str] = ()) -> None:
         self.folder, self.count, self.higher = run / FOLDER, max(count, 1), higher_is_better
+        self.fixed = fixed
         self.kept: list[Snapshot] = []
 
     @property
@@ -150,7 +153,8 @@ class Snapshots:
         then the later one."""
         self.kept = sorted([*self.kept, kept], key=self._rank)[: self.count]
         if kept in self.kept and write_files:
-            write(self._file(kept.step), network.state_dict(), {"step": kept.step, "metrics": kept.metrics})
+            values = {"step": kept.step, "metrics": kept.metrics}
+            write(self._file(kept.step), self._changing(network), values)
 
     def _rank(self, kept: Snapshot) -> tuple[float, float, int]:
         """Sorts the best first. Without an evaluation, later is better."""
@@ -170,7 +174,7 @@ class Snapshots:
 
     def load_best(self, network: nn.Module) -> None:
         if self.best is not None:
-            copy_into(network.state_dict(), read(self._file(self.best.step))[0])
+            copy_into(self._changing(network), read(self._file(self.best.step))[0])
 
     def load_average(self, network: nn.Module) -> None:
         """Load the mean of the kept weights, summed in double precision. Integers are taken from the best."""
@@ -187,7 +191,10 @@ class Snapshots:
             name: value / len(self.kept) if value.is_floating_point() else value
             for name, value in sums.items()
         }
-        copy_into(network.state_dict(), mean)
+        copy_into(self._changing(network), mean)
+
+    def _changing(self, network: nn.Module) -> dict[str, Tensor]:
+        return {name: one for name, one in network.state_dict().items() if name not in self.fixed}
 
     def move(self, run: Path) -> None:
         self.folder = run / FOLDER

@@ -18,7 +18,7 @@ from regard.training.checkpoint import copy_into
 
 
 class MovingAverage:
-    """Averages of the floating-point weights of `network`; `applied` loads them temporarily.
+    """Averages of the floating-point weights of `network` that are trained; `applied` loads them temporarily.
 
     The running statistics of batch normalization are averaged together with the weights.
     """
@@ -27,10 +27,9 @@ class MovingAverage:
         self.decay = decay
         kept = network.state_dict().keys()
         remembered = {name: buffer for name, buffer in network.named_buffers() if name in kept}
+        trained = {name: one for name, one in network.named_parameters() if one.requires_grad}
         self.weights = {
-            name: tensor
-            for name, tensor in {**dict(network.named_parameters()), **remembered}.items()
-            if tensor.is_floating_point()
+            name: tensor for name, tensor in {**trained, **remembered}.items() if tensor.is_floating_point()
         }
         self.averages = {name: parameter.detach().clone() for name, parameter in self.weights.items()}
 

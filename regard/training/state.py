@@ -23,6 +23,7 @@ from regard.storage.tensors import first_not_finite
 from regard.training import checkpoint
 from regard.training.checkpoint import Snapshots
 from regard.training.ema import MovingAverage
+from regard.training.fixed import FixedWeights
 from regard.training.ledger import Ledger
 from regard.training.optimizers import make_optimizer
 from regard.training.schedules import make_schedule
@@ -68,8 +69,10 @@ class TrainingState:
         self.optimizer = make_optimizer(network, options.optimizer, options.lr)
         self.schedule = make_schedule(options.schedule, options.lr, total=total)
         self.average = None if options.ema is None else MovingAverage(network, options.ema)
+        self.fixed = FixedWeights(network, run)
         self.snapshots = Snapshots(
             run,
+            fixed=self.fixed.tensors,
             count=options.average,
             higher_is_better=metric(options.metric.rpartition(".")[2]).higher_is_better,
         )
@@ -85,7 +88,8 @@ class TrainingState:
         if not self.accelerator.is_main_process:
             return
         optimizer_tensors, optimizer_values = checkpoint.pack_optimizer(self.optimizer)
-        tensors = checkpoint.prefixed("weights", self.network.state_dict())
+        self.fixed.write()
+        tensors = checkpoint.prefixed("weights", self.fixed.others(self.network.state_dict()))
         tensors |= checkpoint.prefixed("optimizer", optimizer_tensors)
         if self.average is not None:
             tensors |= checkpoint.prefixed("average", self.average.state())
@@ -109,6 +113,8 @@ class TrainingState:
     def check_finite(self) -> None:
         """Raise an error if weights are not finite, so that they never replace a checkpoint."""
         weights = self.network.state_dict()
+        if self.fixed.written:
+            weights = self.fixed.others(weights)
         if self.average is not None:
             weights |= checkpoint.prefixed("average", self.average.state())
         name = first_not_finite(weights.items())
@@ -122,6 +128,7 @@ class TrainingState:
     def move(self, run: Path) -> None:
         """Continue in another folder, to which the files have been moved."""
         self.path = run / checkpoint.STATE
+        self.fixed.move(run)
         self.snapshots.move(run)
 
     def load(self) -> bool:
@@ -143,7 +150,7 @@ class TrainingState:
         return True
 
     def _restore(self, tensors: dict[str, Any], values: dict[str, Any]) -> None:
-        self._load_weights(checkpoint.without_prefix("weights", tensors))
+        self._load_weights(self.fixed.joined(checkpoint.without_prefix("weights", tensors)))
         checkpoint.unpack_optimizer(
             self.optimizer, checkpoint.without_prefix("optimizer", tensors), values["optimizer"]
         )

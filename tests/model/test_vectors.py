@@ -131,6 +131,21 @@ def test_the_vectors_of_pieces_give_those_of_words(tmp_path: Path) -> None:
     assert known.id("xyz") not in found.origin.known
 
 
+def test_words_of_one_piece_extend_a_model(tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    pieces = {"[UNK]": 0, "a": 1, "##b": 2, "c": 3, "dog": 4, "d": 5, "!": 6}
+    words = tokenizers.Tokenizer(tokenizers.models.WordPiece(pieces, unk_token="[UNK]"))
+    words.save(str(tmp_path / "tokenizer.json"))
+    table = torch.arange(14, dtype=torch.float32).reshape(7, 2)
+    write_tensors(tmp_path / "model.safetensors", {"embeddings": table}, {})
+    extended = {"vectors": str(tmp_path), "train": False, "extend": 3}
+    described = spec(inputs={"source": {"type": "text"}}, encoder={"embedding": extended})
+    model: Any = regard.Model.build(described, rows=[{"source": "ab xyz", "target": "x"}])
+    weight, known = model.network.encoders["source"].embedding.weight, model.columns["source"].vocabulary
+    assert weight[known.id("dog")].tolist() == [8, 9] and weight[known.id("ab")].tolist() == [3, 4]
+    assert known.id("a") != 1 and known.id("c") != 1 and known.id("d") == known.id("!") == 1
+
+
 def test_a_run_is_sealed_and_records_its_vectors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, rows = tmp_path / "v.txt", tmp_path / "rows.tsv"
     file.write_text("red 1 2\nblue 3 4\nBIG 5 6\n", encoding="utf-8")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 import regard
 from regard import RegardError
@@ -95,6 +96,35 @@ def test_a_run_learns_is_sealed_and_resumes_to_the_same_bits(
     record = read_json(tmp_path / "part" / "metrics.json")["pretrained"]["encoder.source"]
     assert record["license"] == "apache-2.0" and record["files"]["model.safetensors"]["digest"]
     assert "its license: apache-2.0" in (tmp_path / "part" / "card.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("train", ["frozen", "lora"])
+def test_fixed_weights_are_written_once(
+    train: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = described(folder, train=train).changed("training.ema=0.9", "training.average=2")
+    whole = Experiment(spec, tmp_path / "whole", device="cpu", quiet=True).train()
+    assert not (tmp_path / "whole" / "state" / "fixed.safetensors").exists()  # so few are in each checkpoint
+    part = tmp_path / "part"
+    Experiment(spec.changed("training.epochs=1"), part, device="cpu", quiet=True).train()
+    monkeypatch.setattr("regard.training.fixed.LEAST_BYTES", 1)
+    Experiment.resume(part, overrides=["training.epochs=3"], device="cpu", quiet=True).train()
+    fixed = set(load_file(part / "state" / "fixed.safetensors"))
+    before = (part / "state" / "fixed.safetensors").stat().st_mtime_ns
+    Experiment.resume(part, overrides=["training.epochs=4"], device="cpu", quiet=True).train()
+    assert (part / "state" / "fixed.safetensors").stat().st_mtime_ns == before
+    frozen = {name for name, one in whole.network.named_parameters() if not one.requires_grad}
+    assert fixed == frozen and any("word_embeddings" in name for name in fixed)
+    state = load_file(part / "state" / "training.safetensors")
+    assert not {name.partition("/")[2] for name in state} & fixed
+    newest = sorted((part / "state" / "kept").iterdir())[-1]
+    assert set(load_file(newest)) == set(whole.network.state_dict()) - fixed
+    loaded: Any = regard.load(part, device="cpu")
+    for name, weight in whole.network.state_dict().items():
+        assert torch.equal(weight, loaded.network.state_dict()[name]), name
+    (part / "state" / "fixed.safetensors").unlink()
+    with pytest.raises(RegardError, match="the weights that are not trained are missing"):
+        Experiment.resume(part, overrides=["training.epochs=5"], device="cpu", quiet=True).train()
 
 
 def test_a_word_is_the_mean_of_its_pieces(folder: Path) -> None:

@@ -32,3 +32,14 @@ def test_a_tied_weight_is_averaged_once(tied: bool):
     if tied:
         network["two"].weight = network["one"].weight
     assert len(MovingAverage(network, decay=0.9).weights) == (3 if tied else 4)
+
+
+def test_weights_that_are_not_trained_have_no_average() -> None:
+    network = nn.Sequential(nn.Linear(2, 3).requires_grad_(False), nn.BatchNorm1d(3), nn.Linear(3, 1))
+    average = MovingAverage(network, 0.9)
+    assert set(average.state()) == {
+        *(f"1.{name}" for name in ("weight", "bias", "running_mean", "running_var")),
+        *("2.weight", "2.bias"),
+    }
+    average.update(1)
+    average.restore({"0.weight": torch.ones(3, 2), **average.state()})  # as checkpoints had it before

@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import save_file
 
 from regard.errors import RegardError
+from regard.storage.tensors import first_not_finite
 from regard.training import start_from
 from regard.training.weights import set_weights
 
@@ -89,3 +90,10 @@ def test_weights_that_are_not_finite_are_refused() -> None:
     network = TinyNetwork()
     with pytest.raises(RegardError, match="not finite"):
         set_weights(network, {"label.bias": torch.full_like(network.label.bias, torch.nan)})
+
+
+def test_large_weights_are_finite_although_their_sum_is_not() -> None:
+    large = torch.full((4,), 3e38)
+    assert first_not_finite({"count": torch.ones(2, dtype=torch.long), "large": large}.items()) is None
+    for wrong in (torch.tensor([1.0, torch.nan]), torch.tensor([torch.inf, -torch.inf])):
+        assert first_not_finite({"large": large, "wrong": wrong}.items()) == "wrong"
