@@ -79,6 +79,12 @@ class Path:
         """Why the path cannot compute this call on any of its devices, in a sentence; empty if it can."""
         return "" if self.takes(*given, **more) else "It does not take this call."
 
+    @classmethod
+    @optional("by `regard doctor`")
+    def machine_lacks(cls) -> str:
+        """What a machine with such a device lacks for the path, whatever the model, in a sentence; empty if nothing."""
+        return ""
+
 
 class _Known:
     """The paths of the calls that were asked for, as of the parts that were registered then.

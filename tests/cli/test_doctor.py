@@ -19,6 +19,7 @@ from packaging.requirements import Requirement
 from rich.console import Console
 
 from regard.cli.doctor import Findings, libraries, machine, page, speed
+from regard.fast import whole_search
 from regard.private import Feature, feature
 
 Command = Callable[..., tuple[int, str, str]]
@@ -163,6 +164,20 @@ def test_a_wrong_kernel_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.structures.kernels.plainly", plainly)
     told = speed._tried()
     assert told.state == "wrong" and told.reason == "the kernel of a linear chain gives 2, plain code 3"
+
+
+@pytest.mark.parametrize("lacking", ["", "This CPU does not multiply bytes: it has no AVX-512 VNNI."])
+def test_a_path_for_which_the_cpu_lacks_instructions_is_off(
+    lacking: str, regard: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whole_search, "bytes_lack", lambda: lacking)
+    only(monkeypatch, "Fast paths")
+    code, out, _ = regard("doctor", "--json", "-")
+    (section,) = json.loads(out)["sections"]
+    assert code == 0 and found(section, "beam-cpu")["state"] == "on"
+    for name in ("beam-int8", "greedy-int8"):
+        told = found(section, name)
+        assert (told["state"], told.get("reason", "")) == ("off" if lacking else "on", lacking)
 
 
 def test_every_extra_has_a_purpose() -> None:

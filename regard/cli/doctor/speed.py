@@ -66,7 +66,7 @@ def functions() -> Iterator[Finding]:
 
 
 def paths() -> Iterator[Finding]:
-    """Faster ways to compute a call, and whether this machine has a device for them."""
+    """Faster ways to compute a call, and whether this machine has a device and the instructions for them."""
     import torch
 
     from regard.parts import names, part
@@ -77,9 +77,11 @@ def paths() -> Iterator[Finding]:
         made = part("path", name)
         devices = [DEVICES[one] for one in made.devices]
         told = f"{made.serves} on {' and '.join(devices)}"
-        if here & set(made.devices):
-            yield Finding(name, told)
-        else:
+        if not here & set(made.devices):
             yield Finding(name, told, "off", f"no {' or '.join(devices)} device here")
+        elif lacking := made.machine_lacks():
+            yield Finding(name, told, "off", lacking)
+        else:
+            yield Finding(name, told)
     if not known:
         yield Finding("none", "", "off", "the folder regard/fast is not here; everything is computed plainly")

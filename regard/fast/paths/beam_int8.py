@@ -19,6 +19,10 @@ class BeamInBytes(BeamOnCPU):
     devices = ("cpu",)
     rank = 10
 
+    @classmethod
+    def machine_lacks(cls) -> str:
+        return whole_search.bytes_lack()
+
     def takes(self, beam: Beam, stepper: Stepper, bounds: Bounds) -> bool:
         return not whole_search.bytes_lack() and super().takes(beam, stepper, bounds)
 

@@ -19,6 +19,10 @@ class GreedyInBytes(GreedyOnCPU):
     devices = ("cpu",)
     rank = 10
 
+    @classmethod
+    def machine_lacks(cls) -> str:
+        return whole_search.bytes_lack()
+
     def takes(self, stepper: Stepper, choice: TokenChoice, bounds: Bounds, hypotheses: int = 1) -> bool:
         return not whole_search.bytes_lack() and super().takes(stepper, choice, bounds, hypotheses)
 
