@@ -200,6 +200,18 @@ def test_a_file_in_another_encoding_is_reported_as_such(regard: Run, here: Path)
     Path("a.tsv").write_bytes("".join(f"été {n}\tsummer {n}\n" for n in range(60)).encode("latin-1"))
     code, _, err = regard("train", "a.tsv", "--device", "cpu", *settings(QUICK))
     assert code == 2 and "a.tsv:1: " in err and "is not UTF-8: byte 1 of the line is 0xe9" in err
+    assert "iconv -f cp1252 -t utf-8" in err
+
+
+def test_a_header_that_cannot_be_read_is_not_skipped(regard: Run, here: Path) -> None:
+    """Without it, other columns would be learned."""
+    rows = "".join(f"ticket {n};{'billing' if n % 2 else 'login'}\n" for n in range(60))
+    Path("a.csv").write_bytes(f"Betreff;Priorität\n{rows}".encode("cp1252"))
+    for more in ((), ("--bad-rows", "skip")):
+        code, _, err = regard("train", "a.csv", "--device", "cpu", *more, *settings(QUICK))
+        told = " ".join(err.split())
+        assert code == 2 and "a.csv:1: the first line, which may be a header, is not UTF-8" in told
+        assert "iconv -f cp1252 -t utf-8" in told and "header: false" in told
 
 
 def test_bad_lines_of_predict_are_named_or_skipped(regard: Run, here: Path) -> None:

@@ -208,6 +208,13 @@ def read_lines(path: Path) -> Iterator[Line]:
         yield from stream_lines(stream)
 
 
+NOT_UTF8 = "is not UTF-8"
+OTHER_ENCODING = (
+    "If the file has another encoding, save it as UTF-8; one of Windows, for example, by  "
+    "iconv -f cp1252 -t utf-8 FILE > NEW"
+)
+
+
 def stream_lines(stream: IO[bytes] | io.BufferedIOBase) -> Iterator[Line]:
     """Lines end at "\\n", with or without "\\r" before it; at "\\r" in a file without any "\\n". Other line
     separators of Unicode do not split a row.
@@ -231,7 +238,7 @@ def stream_lines(stream: IO[bytes] | io.BufferedIOBase) -> Iterator[Line]:
             bare = content.removesuffix(b"\n").removesuffix(b"\r")
             end = content[len(bare) :].decode("ascii")
             wrong = bare[error.start]
-            problem = f"is not UTF-8: byte {error.start + 1} of the line is 0x{wrong:02x} ({error.reason})"
+            problem = f"{NOT_UTF8}: byte {error.start + 1} of the line is 0x{wrong:02x} ({error.reason})"
             yield Line(number, bare.decode("utf-8", errors="backslashreplace"), problem, end)
 
 

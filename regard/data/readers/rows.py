@@ -11,7 +11,17 @@ from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Literal
 
-from regard.data.readers.files import ARCHIVE, BLANK, find, inside, kind, members, read_lines
+from regard.data.readers.files import (
+    ARCHIVE,
+    BLANK,
+    NOT_UTF8,
+    OTHER_ENCODING,
+    find,
+    inside,
+    kind,
+    members,
+    read_lines,
+)
 from regard.data.readers.reader import Field, Reader, joined
 from regard.data.readers.row import Row, RowSource
 from regard.errors import Message, RegardError, Setting, Words
@@ -56,7 +66,9 @@ class FileRows(RowSource):
             if row.problem is None:
                 yield row
             elif self.bad_rows == "stop":
-                raise RegardError(f"the row {row.problem}.", where=row.where, fix=SKIP_HINT)
+                other = row.problem.startswith(NOT_UTF8)
+                fix = Message(f"{OTHER_ENCODING}. Else: ", SKIP_HINT) if other else SKIP_HINT
+                raise RegardError(f"the row {row.problem}.", where=row.where, fix=fix)
 
     def with_problems(self) -> Iterator[Row]:
         """All rows. Unreadable ones have a `problem`; blank lines are skipped."""

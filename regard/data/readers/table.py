@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from regard.data.readers.cells import ROWS_BELOW, Cells, assign, looks_like_header
 from regard.data.readers.entries import Entries
-from regard.data.readers.files import BLANK, inside, read_lines
+from regard.data.readers.files import BLANK, NOT_UTF8, OTHER_ENCODING, inside, read_lines
 from regard.data.readers.layout import Delimiter, Layout, ends_of, find_layout, records, sample_of
 from regard.data.readers.reader import Field, Reader
 from regard.data.readers.row import Row
@@ -149,6 +149,12 @@ def _beginning(reader: TableReader, path: Path, fields: tuple[str, ...], stamp: 
     good = [one for one in rows if one.problem is None and len(one.cells) == layout.width]
     if not good:
         return Beginning(layout, [], [], 0, header=False)
+    if reader.header is not False and (rows[0].problem or "").startswith(NOT_UTF8):
+        raise RegardError(
+            f"the first line, which may be a header, {rows[0].problem}.",
+            where=f"{path}:{rows[0].number}",
+            fix=Message(f"{OTHER_ENCODING}. If the line is a bad row: ", reader._change(header=False)),
+        )
     first, below = good[0], [one.cells for one in good[1 : ROWS_BELOW + 1]]
     header = looks_like_header(first.cells, below) if reader.header is None else reader.header
     return Beginning(layout, first.cells, below[:1], first.number, header)
