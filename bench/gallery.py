@@ -241,7 +241,7 @@ SECTIONS: dict[str, list[Shown]] = {
             "jacobian",
             "Exploding and vanishing",
             "lab jacobian",
-            "One of twenty-four labs: gradients through time.",
+            "One of the labs: gradients through time.",
         ),
         Shown(
             "forward-backward",
