@@ -135,7 +135,27 @@ class ClippingLab(Lab):
                 "final_loss": {name: end for name, end, *_ in rows},
                 "largest_loss": {name: largest for name, _, largest, *_ in rows},
             },
+            worked=_worked(paths["not clipped"]),
         )
+
+
+def _worked(path: Array) -> list[str]:
+    """The step over the cliff, clipped; and two gradients whose mean has another direction when they are clipped."""
+    step = int(np.argmax(np.linalg.norm(np.diff(path, axis=0), axis=1)))
+    gradient = (path[step] - path[step + 1]) / RATE
+    short = clipped(gradient, NORM)
+    one, other = np.array([10.0, 0.0]), np.array([0.0, 1.0])
+    mean, biased = (one + other) / 2, (clipped(one, 1.0) + clipped(other, 1.0)) / 2
+    return [
+        f"at the cliff g = {_pair(gradient)}, ‖g‖ = {written(float(np.linalg.norm(gradient)))} > η = {NORM:g}:",
+        f"  g ← η g / ‖g‖ = {_pair(short)}, of norm {written(float(np.linalg.norm(short)))}",
+        f"biased: {_pair(one)} and {_pair(other)} have the mean {_pair(mean)}, "
+        f"clipped at η = 1 the mean {_pair(biased)}: another direction",
+    ]
+
+
+def _pair(vector: Array) -> str:
+    return f"({written(float(vector[0]))}, {written(float(vector[1]))})"
 
 
 def clipped(gradient: Array, most: float | None) -> Array:

@@ -52,6 +52,7 @@ class GradientFlowLab(Lab):
     @classmethod
     def run(cls, options: Any) -> LabResult:
         flows = {name: flow(name, **_sizes(options)) for name in CELLS}
+        products = {name: product(name, **_sizes(options)) for name in CELLS}
         last = options.steps
         at = np.arange(1, last + 1)
         top = max(float(np.nanmax(gradients)) for gradients, _ in flows.values())
@@ -98,8 +99,23 @@ class GradientFlowLab(Lab):
             numbers={
                 name: {"gradients": gradients, "forward": states}
                 for name, (gradients, states) in flows.items()
-            },
+            }
+            | {"products": products},
+            worked=_worked(options, products),
         )
+
+
+def _worked(options: Any, products: dict[str, dict[str, float]]) -> list[str]:
+    T = options.steps
+    factors = " ⋯ ".join(f"∂s_{t + 1}/∂s_{t}" for t in sorted({T - 1, 1}, reverse=True))
+    return [
+        f"∂s_{T}/∂s_1 = {factors}, a product of {T - 1} Jacobians   — s: the state, for the LSTM h and c",
+        *(
+            f"{name.upper()}: norm of the product {written(one['product'])}, of the Jacobian of all steps at once "
+            f"{written(one['whole'])}, largest difference {written(one['difference'])}"
+            for name, one in products.items()
+        ),
+    ]
 
 
 def _sizes(options: Any) -> dict[str, Any]:
@@ -133,6 +149,30 @@ def flow(name: str, *, steps: int, size: int, gain: float, bias: float, seed: in
             found[t, s] = float(gradient.norm())
             gradient = jacobians[s].T @ gradient
     return found, np.array([float(cell.output(one).norm()) for one in states])
+
+
+def product(name: str, *, steps: int, size: int, gain: float, bias: float, seed: int) -> dict[str, float]:
+    """The norms of ∂s_T/∂s_1 as the product of the Jacobians of the steps and as autograd's of all steps at once, and
+    their largest difference."""
+    cell = random_cell(name, size, gain, bias, seed)
+    generator = torch.Generator().manual_seed(seed + 1)
+    inputs = torch.randn(steps, size, generator=generator, dtype=torch.float64)
+    with torch.no_grad():
+        first = state = cell(inputs[0], torch.zeros(cell.state_size, dtype=torch.float64))
+    found = torch.eye(cell.state_size, dtype=torch.float64)
+    states = first.repeat(cell.state_size, 1).requires_grad_()
+    last = states
+    for one in inputs[1:]:
+        found = _jacobian(cell, one, state) @ found
+        with torch.no_grad():
+            state = cell(one, state)
+        last = cell(one.expand(cell.state_size, -1), last)
+    (whole,) = torch.autograd.grad(last.diagonal().sum(), states)
+    return {
+        "product": float(found.norm()),
+        "whole": float(whole.norm()),
+        "difference": float((found - whole).abs().max()),
+    }
 
 
 def random_cell(name: str, size: int, gain: float, bias: float, seed: int) -> Cell:

@@ -60,6 +60,7 @@ class ResidualLab(Lab):
         }
         moved = identity_error(L, options.size, options.seed, options.layer)
         difference = block_difference(options.size, options.gain, options.seed)
+        by_hand = backward(L, options.size, options.gain, options.seed) if options.layer == "dense" else None
         rows = [(name, norms[-1], norms[0], norms[0] / norms[-1]) for name, norms in found.items()]
         return LabResult(
             title="Skip connections carry gradients",
@@ -77,8 +78,28 @@ class ResidualLab(Lab):
                 ),
             ],
             table=(("", "at the top", "at the input", "ratio"), rows),
-            numbers={"gradients": found, "identity_error": moved, "jacobian_difference": difference},
+            numbers={
+                "gradients": found,
+                "identity_error": moved,
+                "jacobian_difference": difference,
+                "by_hand": by_hand if by_hand is not None else [],
+            },
+            worked=_worked(options, found["x + F(x)"], moved, difference, by_hand),
         )
+
+
+def _worked(options: Any, norms: Array, moved: float, difference: float, by_hand: Array | None) -> list[str]:
+    L = options.layers
+    lines = [
+        "y = x + F(x),  F(x) = W₂ φ(W₁ x + b₁),  φ = tanh",
+        f"F = 0 in all {L} blocks: the output minus the input is {written(moved)}",
+        f"∂y/∂x = I + ∂F/∂x,  ∂F/∂x = W₂ diag(1 − φ²) W₁: at most {written(difference)} from autograd's",
+        "x̄_ℓ = x̄_{ℓ+1} + x̄_{ℓ+1} ∂F/∂x = x̄_{ℓ+1} (I + ∂F/∂x)",
+    ]
+    if by_hand is not None:
+        shown = sorted({L, L - 1, 0} - {-1}, reverse=True)
+        lines += [f"‖x̄_{at}‖ = {written(by_hand[at])}, by autograd {written(norms[at])}" for at in shown]
+    return lines
 
 
 def weights(
@@ -124,6 +145,22 @@ def gradients(layers: int, size: int, gain: float, skip: bool, seed: int, kind: 
         states[-1].retain_grad()
     (states[-1].sum() / states[-1].numel() ** 0.5).backward()
     return np.array([float(state.grad.norm()) for state in states if state.grad is not None])
+
+
+def backward(layers: int, size: int, gain: float, seed: int) -> Array:
+    """(L + 1,) the same norms with skip connections, by x̄_ℓ = x̄_{ℓ+1} (I + ∂F/∂x) from the top, without autograd."""
+    generator = torch.Generator().manual_seed(seed)
+    x, jacobians = start(size, generator), []
+    for _ in range(layers):
+        made = weights(size, gain, generator)
+        jacobians.append(block_jacobian(x, *made))
+        x = block(x, *made, skip=True)
+    gradient = torch.full((size,), size**-0.5, dtype=torch.float64)
+    found = [float(gradient.norm())]
+    for one in reversed(jacobians):
+        gradient = gradient @ one
+        found.append(float(gradient.norm()))
+    return np.array(found[::-1])
 
 
 def identity_error(layers: int, size: int, seed: int, kind: str = "dense") -> float:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -16,17 +16,16 @@ from regard.inspect.scene import Circle, Group, Mark, Shape, Step, Text
 from regard.inspect.wiring import arrow
 from regard.trace import Array
 
-LEVELS = ("ŷ", "h", "x")
-"""From top to bottom."""
-
 
 @dataclass(frozen=True, eq=False)
 class NetworkFrame:
     """One frame: which of the states and outputs are there.
 
+    x                 (T, I), the numbers that each step reads
     states, outputs   how many are computed
     newest            which of them this frame computed
     loop              whether it is the network before it is unrolled
+    labels            what is written at an arrow in place of the letter of its weight
     """
 
     told: str
@@ -37,11 +36,28 @@ class NetworkFrame:
     outputs: int
     newest: Literal["", "state", "output"] = ""
     loop: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The rows of inputs: x, or x¹ and x²."""
+        count = self.x.shape[1]
+        return ("x",) if count == 1 else tuple(f"x{sign}" for sign in "¹²"[:count])
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """From top to bottom."""
+        return ("ŷ", "h", *self.inputs)
+
+    def label(self, level: str) -> str:
+        """What is written at an arrow from an input (U), between states (W) or to an output (V)."""
+        letter = {"h": "W", "ŷ": "V"}.get(level) or level.replace("x", "U")
+        return self.labels.get(letter, letter)
 
     def value(self, level: str, t: int) -> float | None:
         """The number in a node; None if it is not computed yet."""
-        if level == "x":
-            return float(self.x[t])
+        if level in self.inputs:
+            return float(self.x[t, self.inputs.index(level)])
         done = self.states if level == "h" else self.outputs
         return float((self.h if level == "h" else self.y)[t]) if t < done else None
 
@@ -64,14 +80,14 @@ def draw_network(found: NetworkFrame) -> Block:
     """The frame with its numbers and the letters of the weights."""
     T = len(found.x)
     if found.loop:
-        return _loop()
+        return _loop(found)
     sizes = _Sizes(min(82.0, (WIDTH - 40) / T), 74.0, 19.0, 12.0, 22.0)
     marks = _nodes(found, sizes, numbers=True)
     table = np.array(
-        [[np.nan if (v := found.value(level, t)) is None else v for t in range(T)] for level in LEVELS]
+        [[np.nan if (v := found.value(level, t)) is None else v for t in range(T)] for level in found.levels]
     )
     content = Matrix(
-        LEVELS, tuple(f"t={t + 1}" for t in range(T)), table, title=found.told, numbers=True, digits="{:.2f}",
+        found.levels, tuple(f"t={t + 1}" for t in range(T)), table, title=found.told, numbers=True, digits="{:.2f}",
         shades=np.nan_to_num(np.abs(table) / (float(np.nanmax(np.abs(table))) or 1.0)),
     )  # fmt: skip
     width = max(WIDTH, sizes.left + T * sizes.pitch)
@@ -86,15 +102,16 @@ def draw_film(frames: Sequence[NetworkFrame]) -> Block:
     for number, one in enumerate(frames, 1):
         marks: list[Mark] = [Text(0, 10, str(number), size=10, color="muted", bold=True)]
         marks.append(
-            Group(tuple(_small_loop() if one.loop else _nodes(one, sizes, numbers=False)), dx=10, dy=2)
+            Group(tuple(_small_loop(one) if one.loop else _nodes(one, sizes, numbers=False)), dx=10, dy=2)
         )
         cells.append(Block(tuple(marks), 104.0, 64.0))
     film = flowing(cells, widest=WIDTH, gap=14, drop=12)
     heading = Block((Text(0, 12, f"{len(frames)} frames", size=13, bold=True),), 80, 18)
     whole = below([heading, film], gap=6)
-    order = np.array([[_frame_of(frames, level, t) for t in range(T)] for level in LEVELS], dtype=float)
+    levels = frames[0].levels
+    order = np.array([[_frame_of(frames, level, t) for t in range(T)] for level in levels], dtype=float)
     content = Matrix(
-        LEVELS, tuple(f"t={t + 1}" for t in range(T)), order, title="computed in frame", numbers=True, digits="{:.0f}",
+        levels, tuple(f"t={t + 1}" for t in range(T)), order, title="computed in frame", numbers=True, digits="{:.0f}",
         shades=order / len(frames),
     )  # fmt: skip
     return Block((Group(whole.marks, kind="film", content=content),), whole.width, whole.height)
@@ -106,27 +123,44 @@ def _frame_of(frames: Sequence[NetworkFrame], level: str, t: int) -> int:
 
 
 def _nodes(found: NetworkFrame, sizes: _Sizes, *, numbers: bool) -> list[Mark]:
-    T = len(found.x)
+    T, inputs = len(found.x), found.inputs
     top = 30.0 if numbers else 10.0
     x = [sizes.left + (t + 0.5) * sizes.pitch for t in range(T)]
-    y = {level: top + i * sizes.rise for i, level in enumerate(LEVELS)}
+    y = {"ŷ": top, "h": top + sizes.rise} | dict.fromkeys(inputs, top + 2 * sizes.rise)
+    beside = replace(
+        sizes, radius=sizes.radius if len(inputs) == 1 else min(sizes.radius, sizes.pitch / 4 - 1)
+    )
+    aside = dict(
+        zip(inputs, (0.0,) if len(inputs) == 1 else (-sizes.pitch / 4, sizes.pitch / 4), strict=True)
+    )
     marks: list[Mark] = []
+
+    def edge(level: str, x1: float, y1: float, x2: float, y2: float, *, new: bool) -> None:
+        marks.extend(_edge(x1, y1, x2, y2, sizes, found.label(level) if numbers else "", new))
+
     for t in range(T):
         if found.value("h", t) is not None:
-            new = found.is_new("h", t)
-            marks += _edge(x[t], y["x"], x[t], y["h"], sizes, "U" if numbers else "", new)
+            for one in inputs:
+                edge(one, x[t] + aside[one], y[one], x[t], y["h"], new=found.is_new("h", t))
             if t:
-                marks += _edge(x[t - 1], y["h"], x[t], y["h"], sizes, "W" if numbers else "", new)
+                edge("h", x[t - 1], y["h"], x[t], y["h"], new=found.is_new("h", t))
         if found.value("ŷ", t) is not None:
-            marks += _edge(x[t], y["h"], x[t], y["ŷ"], sizes, "V" if numbers else "", found.is_new("ŷ", t))
-    for level in LEVELS:
+            edge("ŷ", x[t], y["h"], x[t], y["ŷ"], new=found.is_new("ŷ", t))
+    for level in found.levels:
+        size = beside if level in inputs else sizes
         for t in range(T):
-            marks += _node(found, level, t, x[t], y[level], sizes, numbers=numbers)
-        if numbers:
-            marks.append(Text(0, y[level] + 4.5, level, size=14, italic=True))
+            marks += _node(found, level, t, x[t] + aside.get(level, 0.0), y[level], size, numbers=numbers)
     if numbers:
+        marks += [Text(0, y[level] + 4.5, level[0], size=14, italic=True) for level in ("ŷ", "h", inputs[0])]
         marks += [
-            Text(x[t], y["x"] + sizes.radius + 16, f"t = {t + 1}", size=10.5, anchor="middle", color="muted")
+            Text(
+                x[t],
+                y[inputs[0]] + sizes.radius + 16,
+                f"t = {t + 1}",
+                size=10.5,
+                anchor="middle",
+                color="muted",
+            )
             for t in range(T)
         ]
     return marks
@@ -175,37 +209,48 @@ def _edge(x1: float, y1: float, x2: float, y2: float, sizes: _Sizes, letter: str
         line: tuple[Step, ...] = (("M", ends[0]), ("L", ends[1]))
         return [Shape(line, stroke=color, width=1.5 if new else 1.0)]
     middle = ((x1 + x2) / 2, (y1 + y2) / 2)
-    at = (middle[0] + 6, middle[1] + 4) if dx == 0 else (middle[0] - 4, middle[1] - 6)
-    return [*arrow(ends, False, color), Text(*at, letter, size=11, color=color, italic=True)]
+    at = (middle[0] - 4, middle[1] - 6) if dy == 0 else (middle[0] + (6 if dx <= 0 else -6), middle[1] + 4)
+    return [
+        *arrow(ends, False, color),
+        Text(*at, letter, size=11, color=color, italic=True, anchor="end" if dx > 0 and dy else "start"),
+    ]
 
 
-def _loop() -> Block:
+def _loop(found: NetworkFrame) -> Block:
     """The network with its loop."""
     sizes = _Sizes(82.0, 74.0, 19.0, 12.0, 22.0)
-    x, y = WIDTH / 2, {level: 30.0 + i * sizes.rise for i, level in enumerate(LEVELS)}
+    x, y = WIDTH / 2, {"ŷ": 30.0, "h": 104.0} | dict.fromkeys(found.inputs, 178.0)
+    aside = dict(zip(found.inputs, (0.0,) if len(found.inputs) == 1 else (-24.0, 24.0), strict=True))
     marks: list[Mark] = [
-        *_edge(x, y["x"], x, y["h"], sizes, "U", False),
-        *_edge(x, y["h"], x, y["ŷ"], sizes, "V", False),
+        *(
+            mark
+            for one in found.inputs
+            for mark in _edge(x + aside[one], y[one], x, y["h"], sizes, found.label(one), False)
+        ),
+        *_edge(x, y["h"], x, y["ŷ"], sizes, found.label("ŷ"), False),
         *_bow(x, y["h"], sizes.radius, 46.0),
-        Text(x + 62, y["h"] + 4, "W", size=11, color="truth", italic=True),
+        Text(x + 62, y["h"] + 4, found.label("h"), size=11, color="truth", italic=True),
     ]
-    for level in LEVELS:
-        marks.append(Circle(x, y[level], sizes.radius, fill=Shade(0.15), stroke="muted"))
+    for level in found.levels:
+        at = x + aside.get(level, 0.0)
+        marks.append(Circle(at, y[level], sizes.radius, fill=Shade(0.15), stroke="muted"))
         marks.append(
-            Text(x, y[level] + 5, level, size=14, italic=True, anchor="middle", color=Over(Shade(0.15)))
+            Text(at, y[level] + 5, level, size=14, italic=True, anchor="middle", color=Over(Shade(0.15)))
         )
     return Block((Group(tuple(marks), kind="network"),), WIDTH, 2 * sizes.rise + 62)
 
 
-def _small_loop() -> list[Mark]:
+def _small_loop(found: NetworkFrame) -> list[Mark]:
     sizes = _Sizes(22.0, 22.0, 5.5, 0.0, 8.0)
-    x, y = 40.0, [10.0 + i * 22.0 for i in range(3)]
-    marks: list[Mark] = [
-        *_edge(x, y[2], x, y[1], sizes, "", False),
-        *_edge(x, y[1], x, y[0], sizes, "", False),
+    x, top, middle, low = 40.0, 10.0, 32.0, 54.0
+    inputs = [x] if len(found.inputs) == 1 else [x - 7, x + 7]
+    marks: list[Mark] = [mark for at in inputs for mark in _edge(at, low, x, middle, sizes, "", False)]
+    marks += [*_edge(x, middle, x, top, sizes, "", False), *_bow(x, middle, 5.5, 18.0)]
+    nodes = [*((at, low) for at in inputs), (x, middle), (x, top)]
+    return [
+        *marks,
+        *(Circle(*one, 5.5, fill=Shade(0.15), stroke="muted", stroke_width=0.75) for one in nodes),
     ]
-    marks += _bow(x, y[1], 5.5, 18.0)
-    return [*marks, *(Circle(x, one, 5.5, fill=Shade(0.15), stroke="muted", stroke_width=0.75) for one in y)]
 
 
 def _bow(x: float, y: float, radius: float, reach: float) -> list[Mark]:

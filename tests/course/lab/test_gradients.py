@@ -150,6 +150,21 @@ def test_gradient_flow_is_autograd(name: str) -> None:
         assert found["forward"][t] == pytest.approx(float(states[t][:size].detach().norm()))
 
 
+@pytest.mark.parametrize("name", ["rnn", "gru", "lstm"])
+def test_the_product_of_jacobians_is_that_of_all_steps(name: str) -> None:
+    found = run("gradient-flow", steps=7, size=4, gain=1.3).numbers["products"][name]
+    assert (
+        found["difference"] < 1e-12
+        and found["product"] == pytest.approx(found["whole"])
+        and found["whole"] > 0
+    )
+
+
+def test_gradients_layer_by_layer_are_autograds() -> None:
+    found = run("residual", layers=9, size=5).numbers
+    assert np.allclose(found["by_hand"], found["gradients"]["x + F(x)"], rtol=1e-12)
+
+
 def test_residual_blocks_are_the_identity_at_first() -> None:
     found = run("residual", layers=30, size=6).numbers
     assert found["identity_error"] == 0.0

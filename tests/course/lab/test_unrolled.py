@@ -7,6 +7,7 @@ from math import exp, tanh
 import pytest
 
 from regard.course.lab import run
+from regard.errors import RegardError
 from regard.inspect.scene import Circle
 
 X = (0.4, -1.2, 0.7)
@@ -19,6 +20,25 @@ def test_states_and_outputs_are_the_equations_by_hand() -> None:
     h3 = tanh(0.1 - 0.7 * h2 + 0.5 * 0.7)
     assert found["h"].tolist() == pytest.approx([h1, h2, h3])
     assert found["y"].tolist() == pytest.approx([1 / (1 + exp(0.3 - 2 * h)) for h in (h1, h2, h3)])
+
+
+def test_a_linear_unit_sums_and_one_of_two_inputs_compares() -> None:
+    linear = {"w": 1.0, "activation": "identity", "labels": "numbers"}
+    found = run("unrolled", inputs=(2, -0.5, 1, 1), u=1.0, v=1.0, output="identity", **linear)
+    assert found.numbers["h"].tolist() == found.numbers["y"].tolist() == [2, 1.5, 2.5, 3.5]
+    assert [mark.text for mark in found.figure.walk() if getattr(mark, "italic", False)].count(
+        "1"
+    ) == 4 + 3 + 4
+    pairs = run("unrolled", inputs=((2, -2), (0, 3.5), (1, 2.2)), u=(1, -1), v=5.0, **linear)
+    assert pairs.numbers["h"].tolist() == pytest.approx([4, 0.5, -0.7])
+    assert pairs.numbers["y"].tolist() == pytest.approx([1 / (1 + exp(-5 * h)) for h in (4, 0.5, -0.7)])
+    assert [mark.text for mark in pairs.figure.walk() if getattr(mark, "italic", False)].count("−1") == 3
+    assert "h_3 = f(f(h_1, x_2), x_3)" in pairs.see and pairs.table[0] == ("", "x¹", "x²", "h", "ŷ")
+
+
+def test_inputs_have_as_many_numbers_as_u() -> None:
+    with pytest.raises(RegardError, match="an input has 2 numbers, u has 1"):
+        run("unrolled", inputs=((1, 0), (0, 1)))
 
 
 def test_each_frame_adds_one_node() -> None:

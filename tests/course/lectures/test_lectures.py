@@ -259,7 +259,7 @@ def test_a_training_that_an_entry_needs_is_told_with_its_time(regard: Command) -
         "regard train translation-no-attention    # once, 88 s on one H200, longer on a processor",
         "regard evaluate runs/translation runs/translation-no-attention --by-length --plot bleu.svg",
     ]
-    assert session("004.31") == [SessionCommand("regard describe translation")] and session("000.44") == []
+    assert session("001.5") == [SessionCommand("regard describe translation")] and session("000.44") == []
     code, out, _ = regard("lecture", "004.43")
     assert code == 0 and "$ regard train caption    # once, about 6 minutes" in map(
         str.strip, out.splitlines()
