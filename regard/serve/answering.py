@@ -53,7 +53,10 @@ class Answering:
         given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if given not in kinds:
             raise Refused(
-                415, f"received {given[:80] or 'no type'}, expected {kinds[0]}.", where="content-type"
+                415,
+                f"received {given[:80] or 'no type'}, expected {kinds[0]}.",
+                where="content-type",
+                fix=f"Send the header  content-type: {kinds[0]}",
             )
         if request.headers.get("content-encoding", "identity").lower() != "identity":
             raise Refused(415, "the body is compressed.", where="content-encoding", fix="Send it as it is.")

@@ -85,6 +85,8 @@ def test_a_wrong_request_is_refused_with_a_reason(
     answer = client.post("/predict", headers=headers, **request_)
     assert answer.status_code == status, answer.text
     assert answer.json()["error"]["message"] and "Traceback" not in answer.text
+    if status == 415:  # what curl sends with -d alone
+        assert answer.json()["error"]["fix"]
 
 
 def test_paths_methods_and_no_inputs(client: httpx.Client) -> None:
