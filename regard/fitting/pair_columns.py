@@ -373,13 +373,17 @@ def separator_of(values: Sequence[str]) -> str:
 
 
 def are_shares(values: Sequence[str]) -> bool:
-    """Whether the values are distributions over a few classes: `pos:0.7 neg:0.3`."""
+    """Whether the values are distributions over a few classes: `pos:0.7 neg:0.3`, or votes: `pos:7 neg:3`."""
     if not all(map(_SHARES.fullmatch, values)):
         return False
-    pairs = [one.rpartition(":") for value in values for one in value.split()]
-    sums = [sum(float(one.rpartition(":")[2]) for one in value.split()) for value in values]
-    few = len({name for name, _, _ in pairs}) <= 100
-    return few and any(" " in value for value in values) and all(abs(one - 1) < 0.02 for one in sums)
+    pairs = [[one.rpartition(":") for one in value.split()] for value in values]
+    sums = [sum(float(share) for _, _, share in one) for one in pairs]
+    names = [{name for name, _, _ in one} for one in pairs]
+    votes = all(share.isdecimal() for one in pairs for _, _, share in one) and min(sums) > 1
+    same = len(set(sums)) == 1 or all(one == names[0] for one in names)
+    few = len(set().union(*names)) <= 100
+    whole = all(abs(one - 1) < 0.02 for one in sums) or (votes and same)
+    return few and any(" " in value for value in values) and whole
 
 
 def _are_classes(

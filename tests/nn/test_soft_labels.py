@@ -10,6 +10,7 @@ import pytest
 from regard.data import Row
 from regard.data.columns import SoftLabelColumn
 from regard.errors import RegardError
+from regard.fitting.pair_columns import target_column
 from regard.fitting.pairs import pairs_spec
 from tests.model.small import build, rows, spec
 
@@ -64,6 +65,18 @@ def test_a_file_of_shares_is_recognized(tmp_path: Path) -> None:
     file.write_text("\n".join(lines), encoding="utf-8")
     described = pairs_spec(str(file))
     assert described.outputs["target"].type == described.decoder["target"].type == "soft-label"
+
+
+@pytest.mark.parametrize(
+    ("values", "votes"),
+    [
+        (["pos:7 neg:3", "pos:0 neg:10", "neg:9 pos:1"], True),  # ten people for each row
+        (["pos:7 neg:3", "pos:2 neg:2", "neg:1 pos:1"], True),  # all classes in each row
+        (["sport:3 music:1", "music:5", "food:2 sport:4"], False),  # words and their places
+    ],
+)
+def test_votes_are_recognized(values: list[str], votes: bool) -> None:
+    assert (target_column(values * 10)["type"] == "soft-label") == votes
 
 
 def test_rows_without_labels_are_complete_if_no_label_is_an_answer(tmp_path: Path) -> None:
