@@ -20,6 +20,8 @@ GIVEN = {
     "entailment.py": ["sick"],
     "faithful_ferret.py": ["run"],
     "faithful_seeds.py": ["compare", "measured"],
+    "pretrained_real.py": ["data"],
+    "pretrained_tasks.py": ["data"],
     "realization.py": ["data"],
     "report.py": ["run"],
     "serve.py": ["run"],
