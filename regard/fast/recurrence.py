@@ -10,9 +10,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
-from regard.fast.changes import RememberedWeights
-from regard.fast.one_thread import one_thread_for
-from regard.fast.word_table import WordTable
+from regard.fast.kept import RememberedWeights, WordTable
 from regard.nn.attention import Attention, Reading
 from regard.nn.cells import Cell, GRUCell, LSTMCell, RNNCell
 from regard.nn.decoders.conditioning import Readout
@@ -73,6 +71,7 @@ def run_on_cpu(
     """
     from regard.fast.cpu.layout import KINDS
     from regard.fast.cpu.recurrence import PackedRecurrence, run_forward
+    from regard.structures.kernels.cpu.parallel import one_thread_for
 
     kind = KINDS[str(kernel_of(cells))]
     if weights is None and not torch.is_grad_enabled():

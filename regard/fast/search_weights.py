@@ -12,9 +12,8 @@ from weakref import WeakKeyDictionary
 
 from torch import Tensor
 
-from regard.fast.changes import RememberedWeights
+from regard.fast.kept import RememberedWeights, WordTable
 from regard.fast.recurrence import StackWeights, attended, kernel_of, read_weight, score_weights
-from regard.fast.word_table import WordTable
 from regard.nn.decoders.recurrent_steps import RecurrentSteps
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 
 from regard.fast.allowed import Obeyed, constraint_lacks, unconstrained
-from regard.fast.one_thread import one_thread_for
 from regard.fast.paths.fused import CHANGED
 from regard.fast.paths.fused_step import SEARCHED, Prepared, layers_lack
 from regard.fast.recurrence import decoder_lacks, knows_decoder
@@ -80,8 +79,8 @@ def started(
     stepper: Stepper, bounds: Bounds, hypotheses: int, precision: str = "fp32"
 ) -> tuple[Prepared, Layers, How, SearchStart, Allowed] | None:
     """What the kernels are given, see `regard.fast.cpu.whole_search`; None if the decoder was not prepared for them."""
-    from regard.fast.cpu.bytes import without_panels
     from regard.fast.cpu.whole_search import How, SearchStart
+    from regard.structures.kernels.cpu.parallel import one_thread_for
 
     allowed = _allowed(stepper, bounds)
     stepper = stepper if STEPPERS(stepper) else unconstrained(stepper)
@@ -99,7 +98,7 @@ def started(
     if words is None:
         words = weights.bias.numpy()[None]
     else:
-        layers = layers._replace(word=without_panels(layers.word))
+        layers = layers._replace(word=_without_panels(layers.word, precision))
     nothing = weights.bias.new_empty(rows, 0)
     looked = state.looks.get(prepared.name, nothing).reshape(rows, -1)
     start = SearchStart(
@@ -116,6 +115,15 @@ def started(
     )
     how = How(decoder.looks_after, decoder.combine is not None, prepared.alone, state.feed is not None)
     return prepared, layers, how, start, allowed
+
+
+def _without_panels(weight: Any, precision: str) -> Any:
+    """A weight of the same type that holds nothing."""
+    if precision == "fp32":
+        return weight[:0]
+    from regard.fast.cpu.bytes import without_panels
+
+    return without_panels(weight)
 
 
 def _allowed(stepper: Stepper, bounds: Bounds) -> Allowed:

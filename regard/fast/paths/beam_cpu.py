@@ -7,7 +7,7 @@ import torch
 
 from regard.data.batch import PAD
 from regard.fast import whole_search
-from regard.fast.changes import meanwhile
+from regard.fast.kept import meanwhile
 from regard.nn.path import Path, Replaces
 from regard.nn.search.beam import Beam
 from regard.nn.search.hypotheses import Hypotheses

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from regard.fast import whole_search
-from regard.fast.changes import meanwhile
+from regard.fast.kept import meanwhile
 from regard.fast.paths.beam_cpu import BeamOnCPU, searched
 from regard.nn.search.beam import Beam
 from regard.nn.search.hypotheses import Hypotheses

@@ -9,7 +9,7 @@ import torch
 from regard.data.batch import PAD
 from regard.fast import whole_search
 from regard.fast.allowed import unconstrained
-from regard.fast.changes import meanwhile
+from regard.fast.kept import meanwhile
 from regard.nn.path import Path, Replaces
 from regard.nn.search.greedy import MostProbable
 from regard.nn.search.hypotheses import Hypotheses

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from regard.fast import whole_search
-from regard.fast.changes import meanwhile
+from regard.fast.kept import meanwhile
 from regard.fast.paths.greedy_cpu import GreedyOnCPU, written
 from regard.nn.search.hypotheses import Hypotheses
 from regard.nn.search.stepper import Bounds, Stepper

@@ -11,6 +11,7 @@ from pydantic import Field
 from torch import Tensor
 
 from regard.errors import RegardError
+from regard.nn.path import faster
 from regard.nn.search.banks import shared_among_banks, with_missing
 from regard.nn.search.hypotheses import BackPointers, Finished, Hypotheses, Unfinished
 from regard.nn.search.lower_precision import in_precision
@@ -100,9 +101,12 @@ class Beam(Search):
 
     def __call__(self, stepper: Stepper) -> Hypotheses:
         bounds = self.limits.of(stepper)
-        found: Hypotheses | None = in_precision(
-            "search.beam", self.precision, stepper.lengths.device, self, stepper, bounds
-        )
+        device, given = stepper.lengths.device, (self, stepper, bounds)
+        found: Hypotheses | None
+        if self.precision == "fp32":
+            found = faster("search.beam", device, *given)
+        else:
+            found = in_precision("search.beam", self.precision, device, *given)
         return self.step_by_step(stepper, bounds) if found is None else found
 
     def traced(self, stepper: Stepper) -> tuple[Hypotheses, SearchTree]:

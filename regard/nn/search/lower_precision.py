@@ -11,10 +11,8 @@ from regard.nn.path import asked_for, faster, off, paths
 
 
 def in_precision(call: str, precision: str, device: torch.device, *given: Any) -> Any:
-    """The result of a call in a precision; None if the search is to go step by step, in fp32. The paths of a lower
-    precision serve `call.precision`: `search.beam.int8`."""
-    if precision == "fp32":
-        return faster(call, device, *given)
+    """The result of a call in a lower precision, which paths for `call.precision` serve, as `search.beam.int8`; None if
+    the search is to go step by step, in fp32."""
     name = f"{call}.{precision}"
     found = faster(name, device, *given)
     if found is not None or off() or asked_for():

@@ -22,6 +22,9 @@ import torch
 ARM = platform.machine() in ("aarch64", "arm64")
 MINIMUM_WORK = 20_000  # inner steps worth waking another thread (about 50 microseconds)
 MINIMUM_ROWS = 4  # rows of a matrix product worth a thread: those of a tile
+FEW_POSITIONS = (
+    128  # of all sources together, for which waking torch's threads takes longer than its products
+)
 _MOST = 256  # threads of the pool, which starts one only if none is idle
 
 
@@ -105,6 +108,29 @@ def _await(others: Sequence[Future[Any]]) -> None:
             interrupt = raised
     if interrupt is not None:
         raise interrupt
+
+
+@contextmanager
+def one_thread_for(positions: int) -> Iterator[None]:
+    """Let torch compute in one thread if there are few positions: waking the others takes longer than the products.
+
+    torch has one number for the whole process, and a thread that asks for it first would keep it. So this has no effect
+    while the program has other threads than those of the kernels.
+    """
+    before = torch.get_num_threads()
+    if before == 1 or positions > FEW_POSITIONS or not _alone():
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _alone() -> bool:
+    here = threading.current_thread()
+    return all(one is here or one.name.startswith("regard-") for one in threading.enumerate())
 
 
 _lock = threading.Lock()

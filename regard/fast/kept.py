@@ -1,4 +1,5 @@
-"""Whether weights have changed since they were laid out for the kernels.
+"""What is kept from one call to the next: weights laid out for the kernels, and whether they have changed since; and a
+table of what each word of a vocabulary adds to the gates of a cell.
 
 The version counter of a tensor does not count changes through `data` or numpy, so the numbers are read. That takes as
 long as several steps of a search, so another thread reads them while the search runs (`meanwhile`).
@@ -17,6 +18,10 @@ import torch
 from torch import Tensor
 
 Result = TypeVar("Result")
+LARGEST = 2**25
+"""Numbers of a table: 128 MB."""
+SOME = 4
+"""If so many times as many words as are read are fewer than the vocabulary, their vectors are compared, not all."""
 
 
 class RememberedWeights:
@@ -89,3 +94,50 @@ def meanwhile(call: Callable[[], Result]) -> Result:
         checks, _open.checks = _open.checks, None
         same = [check.result() for check in checks]
     return result if all(same) else call()
+
+
+class WordTable:
+    """W e(y) + b of every word y, for one embedding and one layer.
+
+    It replaces a product for every word that is read. It is made when as many words were read as the vocabulary has:
+    from then on it has saved more than it took. Whoever keeps it makes another one when the layer's weights change.
+    """
+
+    def __init__(self) -> None:
+        self._read, self._vectors, self._table = 0, torch.empty(0), torch.empty(0)
+        self._seen: RememberedWeights | None = None
+
+    def of(
+        self,
+        embedding: Tensor,
+        width: int,
+        make: Callable[[], Tensor],
+        count: int,
+        words: Tensor | None = None,
+    ) -> Tensor | None:
+        """The table (V, width), of which `count` rows will be read; None while it is not worth its price.
+
+        embedding   (V, E)   make: computes the table   words: the rows that will be read, if they are known
+        """
+        self._read += count
+        if self._read < len(embedding) or len(embedding) * width > LARGEST:
+            return None
+        if not self._still(embedding, words):
+            with torch.inference_mode():
+                self._table = make()
+                self._vectors = embedding.detach().clone()
+            self._seen = RememberedWeights([embedding])
+        return self._table
+
+    def _still(self, embedding: Tensor, words: Tensor | None) -> bool:
+        """Whether the table holds what the words add now."""
+        if self._seen is None:
+            return False
+        if words is None or SOME * len(words) > len(embedding):
+            return self._seen.still([embedding])
+        if self._vectors.shape != embedding.shape or self._vectors.dtype != embedding.dtype:
+            return False
+        now, then = (
+            one.index_select(0, words).view(torch.int32) for one in (embedding.detach(), self._vectors)
+        )
+        return torch.equal(now, then)
