@@ -36,8 +36,8 @@ def static_size(folder: Path) -> int:
 
 def read_static(folder: Path, wanted: Iterable[str], size: int) -> FoundVectors:
     """The vectors of some words."""
+    tokenizer = _tokenizer(folder)  # first, because an absent library is named before anything is read
     tensors, _ = read_tensors(folder / TENSORS, "the vectors")
-    tokenizer = _tokenizer(folder)
     table = tensors[_table(folder, tensors)].float()
     if table.shape[1] != size:
         raise RegardError(
