@@ -24,8 +24,7 @@ from regard.metrics import (
     metric_names,
     unknown_metrics,
 )
-from regard.nn.network import answering
-from regard.parts import faults_named
+from regard.nn.network import answering, faults_named
 
 if TYPE_CHECKING:
     from regard.model import AnyModel, LanguageModel, Model

@@ -37,7 +37,7 @@ from regard.model.building import fit_columns, make_columns, refuse_unseen
 from regard.model.loading import read_columns, read_metrics
 from regard.model.pretrained import pretrained_records
 from regard.model.saving import COLUMNS, versions, write_columns
-from regard.parts import faults_named
+from regard.nn.network import faults_named
 from regard.reporting.console import DataProgress
 from regard.runs.run import RunFolder
 from regard.spec import Spec

@@ -24,8 +24,8 @@ from regard.model.loading import (
     weight_shapes,
 )
 from regard.model.saving import CARD, COLUMNS, WEIGHTS, card, write_columns, write_metrics, write_weights
-from regard.nn.network import Network, answering
-from regard.parts import faults_named, is_stream
+from regard.nn.network import Network, answering, faults_named
+from regard.parts import is_stream
 from regard.spec import Spec, TrainingSpec
 from regard.spec.document import Change
 from regard.spec.spec import foreign_parts, write_spec

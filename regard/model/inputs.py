@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, cast
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from regard.data.columns import Column
 from regard.data.frames import columns_of, is_missing, records, value_in, values_of
 from regard.errors import Message, RegardError
 from regard.parts import Plan
+from regard.trace.prediction import Prediction
 
 INPUT_REMEDY = "Correct this input, or leave it out."
 Value = str | PathLike[str] | bytes | NDArray[Any] | Image | tuple[NDArray[Any], int]
@@ -155,3 +157,26 @@ def given_rows(
 def _plain(value: Any) -> Any:
     """Convert a numpy scalar to a Python number."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+class Again:
+    """Asks a model once more about one input, as long as the model is in memory. A copy by pickle knows no model."""
+
+    def __init__(self, model: Any, inputs: Any, options: Mapping[str, Any]) -> None:
+        self._model, self._inputs, self._options = ref(model), inputs, dict(options)
+
+    def __call__(self, edits: Sequence[Any] = ()) -> Prediction:
+        """The prediction with these edits of the attention (`regard.model.edits`)."""
+        model = self._model()
+        if model is None:
+            raise RegardError("the model of this prediction is not in memory any more.", fix="Predict again.")
+        given = {"look": list(edits)} if edits else {}
+        found: Prediction = model.predict(self._inputs, **self._options, **given)
+        return found
+
+    def __reduce__(self) -> Any:
+        return _nothing, ()
+
+
+def _nothing() -> None:
+    return None

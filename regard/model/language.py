@@ -14,9 +14,8 @@ from regard.errors import Message, RegardError, ShellCommand
 from regard.model.base import AnyModel
 from regard.model.continuing import Growing, Piece, Sampling, Surprise, continued, expect, surprises
 from regard.model.self_attention import looked, no_self_attention
-from regard.nn.network import answering
+from regard.nn.network import answering, faults_named
 from regard.nn.search import Sample
-from regard.parts import faults_named
 from regard.spec import Spec
 from regard.spec.sections import SPAN, STREAMS, TrainingSpec
 from regard.trace import Trace

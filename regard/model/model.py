@@ -20,18 +20,18 @@ from regard.errors import Message, Option, RegardError, ShellCommand
 from regard.model.base import AnyModel
 from regard.model.building import as_rows, refuse_unseen
 from regard.model.inference import BatchInference, sample_keys
-from regard.model.inputs import INPUT_REMEDY, Input, input_row, one_or_several
+from regard.model.inputs import INPUT_REMEDY, Again, Input, input_row, one_or_several
 from regard.model.language import LanguageModel
 from regard.model.loading import naming_changes, read_spec
 from regard.model.override import Overrides, by_row, check_reached, check_sampled
-from regard.nn.network import answering
-from regard.parts import faults_named, is_stream
+from regard.nn.network import answering, faults_named
+from regard.parts import is_stream
 from regard.reporting.terminal import printable
 from regard.spec import Spec
 from regard.spec.document import Change
 from regard.spec.sections import QUICKEST, TrainingSpec
 from regard.storage.hub import fetched
-from regard.trace.prediction import Again, Prediction
+from regard.trace.prediction import Prediction
 
 if TYPE_CHECKING:
     from regard.model.edits import Edit

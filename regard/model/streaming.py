@@ -11,9 +11,8 @@ from regard.data.encoding import encode_rows
 from regard.model.inference import limits_of, make_search, sample_keys
 from regard.model.inputs import INPUT_REMEDY, Input
 from regard.model.model import Model
-from regard.nn.network import answering
+from regard.nn.network import answering, faults_named
 from regard.nn.search import growing
-from regard.parts import faults_named
 from regard.trace.prediction import Prediction
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ from regard.nn.loss import Loss
 from regard.nn.memory import Memory
 from regard.nn.path import faster
 from regard.nn.row_weights import groups, weighted_loss
+from regard.parts import fault
 from regard.parts.definition import remember
 from regard.structures.kernels.cpu.parallel import without_onednn
 
@@ -219,3 +220,18 @@ def answering(*models: HasNetwork) -> Iterator[None]:
     finally:
         for part in training:
             part.training = True
+
+
+@contextmanager
+def faults_named(spec: Callable[[], Any]) -> Iterator[None]:
+    """Turn an unexpected exception in a foreign part into a `RegardError` that names it; the cause stays attached.
+
+    spec   gives the options whose parts the model is made of
+    """
+    try:
+        yield
+    except Exception as error:
+        told = fault(error, spec)
+        if told is None:
+            raise
+        raise told from error

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         Provenance,
         check_installed,
         fault,
-        faults_named,
         missing_parts,
         used_parts,
     )
@@ -76,7 +75,6 @@ __all__ = [
     "choose",
     "contract_of",
     "fault",
-    "faults_named",
     "find",
     "is_stream",
     "methods",

@@ -14,7 +14,6 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from types import FrameType, TracebackType
@@ -151,21 +150,6 @@ def _remedy(missing: Provenance) -> str:
         f"{missing.distribution} {installed} is installed and does not register it; the model was saved with "
         f"{missing.version or 'another version'}."
     )
-
-
-@contextmanager
-def faults_named(spec: Callable[[], Any]) -> Iterator[None]:
-    """Turn an unexpected exception in a foreign part into a `RegardError` that names it; the cause stays attached.
-
-    spec   gives the options whose parts the model is made of
-    """
-    try:
-        yield
-    except Exception as error:
-        told = fault(error, spec)
-        if told is None:
-            raise
-        raise told from error
 
 
 def fault(error: BaseException, spec: Callable[[], Any] = tuple) -> RegardError | None:

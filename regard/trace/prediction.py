@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
-from weakref import ref
 
-from regard.errors import RegardError
 from regard.trace import Trace
 from regard.trace.traced import from_json, to_json
 from regard.trace.views import explored, views
@@ -20,29 +18,6 @@ class Alternative:
 
     text: str
     score: float
-
-
-class Again:
-    """Asks a model once more about one input, as long as the model is in memory. A copy by pickle knows no model."""
-
-    def __init__(self, model: Any, inputs: Any, options: Mapping[str, Any]) -> None:
-        self._model, self._inputs, self._options = ref(model), inputs, dict(options)
-
-    def __call__(self, edits: Sequence[Any] = ()) -> Prediction:
-        """The prediction with these edits of the attention (`regard.model.edits`)."""
-        model = self._model()
-        if model is None:
-            raise RegardError("the model of this prediction is not in memory any more.", fix="Predict again.")
-        given = {"look": list(edits)} if edits else {}
-        found: Prediction = model.predict(self._inputs, **self._options, **given)
-        return found
-
-    def __reduce__(self) -> Any:
-        return _nothing, ()
-
-
-def _nothing() -> None:
-    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +39,7 @@ class Prediction:
     trace: Trace | None = None
     alternatives: Sequence[Alternative] = field(default_factory=list)
     probabilities: Mapping[str, float] = field(default_factory=dict)
-    again: Again | None = field(default=None, repr=False)
+    again: Callable[..., Prediction] | None = field(default=None, repr=False)
 
     def with_likely(self, count: int) -> Prediction:
         """This answer with the most probable labels as alternatives, at most `count` of them."""

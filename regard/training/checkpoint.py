@@ -1,4 +1,4 @@
-"""Training state in one file, and snapshots of weights.
+"""Training state in one file, snapshots of weights, and the weights that are not trained.
 
 Snapshots are the best weights so far, and the k best (or, without evaluations, the last k) to average.
 
@@ -22,13 +22,15 @@ from torch.optim import Optimizer
 
 from regard.errors import RegardError
 from regard.storage.files import naming
-from regard.storage.manifest import STATE_FILE
+from regard.storage.manifest import FIXED_FILE, STATE_FILE
 from regard.storage.tensors import VALUES, read_tensors, write_tensors
 
 STATE = STATE_FILE
 """The file of the training state, in the folder of a run."""
 FOLDER = "state/kept"
 OWN = re.compile(r"step-[0-9]{8,}\.safetensors")
+LEAST_BYTES = 1 << 20
+"""Fewer fixed weights than this are part of each checkpoint."""
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
@@ -207,3 +209,49 @@ class Snapshots:
 
     def restore(self, state: list[dict[str, Any]]) -> None:
         self.kept = [Snapshot(**entry) for entry in state]
+
+
+class FixedWeights:
+    """Weights that no update changes, such as those of a frozen pretrained encoder, and their file in the folder of a
+    run. They are written before the first checkpoint, which needs them, and never again; each checkpoint holds only the
+    others."""
+
+    def __init__(self, network: nn.Module, run: Path) -> None:
+        held = network.state_dict().keys()
+        found = {
+            name: one
+            for name, one in network.named_parameters()
+            if not one.requires_grad and name in held  # the first name of tied weights
+        }
+        size = sum(one.numel() * one.element_size() for one in found.values())
+        self.tensors: dict[str, Tensor] = dict(found) if size >= LEAST_BYTES else {}
+        self.written = False
+        self.move(run)
+
+    def move(self, run: Path) -> None:
+        """Continue in another folder, to which the file has been moved."""
+        self.path = run / FIXED_FILE
+
+    def others(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The tensors without the fixed ones."""
+        return {name: tensor for name, tensor in tensors.items() if name not in self.tensors}
+
+    def write(self) -> None:
+        """Write the file, if it is not written yet."""
+        if self.tensors and not self.written:
+            write(self.path, self.tensors, {})
+            self.written = True
+
+    def joined(self, others: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The weights of a checkpoint together with the fixed ones, which older checkpoints hold themselves."""
+        if not set(self.tensors) - set(others):
+            return dict(others)
+        if not self.path.is_file():
+            raise RegardError(
+                "the weights that are not trained are missing.",
+                where=str(self.path),
+                fix="Copy the run again with all its files, or start a new one in another folder.",
+            )
+        found, _ = read(self.path)
+        self.written = True
+        return {**found, **others}

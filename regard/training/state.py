@@ -21,9 +21,8 @@ from regard.metrics import metric
 from regard.spec.sections import TrainingSpec
 from regard.storage.tensors import first_not_finite
 from regard.training import checkpoint
-from regard.training.checkpoint import Snapshots
+from regard.training.checkpoint import FixedWeights, Snapshots
 from regard.training.ema import MovingAverage
-from regard.training.fixed import FixedWeights
 from regard.training.ledger import Ledger
 from regard.training.optimizers import make_optimizer
 from regard.training.schedules import make_schedule

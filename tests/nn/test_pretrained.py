@@ -107,7 +107,7 @@ def test_fixed_weights_are_written_once(
     assert not (tmp_path / "whole" / "state" / "fixed.safetensors").exists()  # so few are in each checkpoint
     part = tmp_path / "part"
     Experiment(spec.changed("training.epochs=1"), part, device="cpu", quiet=True).train()
-    monkeypatch.setattr("regard.training.fixed.LEAST_BYTES", 1)
+    monkeypatch.setattr("regard.training.checkpoint.LEAST_BYTES", 1)
     Experiment.resume(part, overrides=["training.epochs=3"], device="cpu", quiet=True).train()
     fixed = set(load_file(part / "state" / "fixed.safetensors"))
     before = (part / "state" / "fixed.safetensors").stat().st_mtime_ns
