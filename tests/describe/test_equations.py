@@ -234,7 +234,7 @@ def test_the_board_says_what_the_network_computes(name: str) -> None:
     check(name, [])
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("variant", variants(), ids=" ".join)
 @torch.no_grad()
 def test_so_do_the_boards_of_other_options(variant: list[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import socket
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from regard.fitting.experiment import Experiment
 from regard.storage.files import read_json
 from regard.testing.tiny import write_tiny_encoder
 
-transformers = pytest.importorskip("transformers")
-pytest.importorskip("peft")
+pytestmark = pytest.mark.skipif(
+    find_spec("transformers") is None or find_spec("peft") is None,
+    reason="transformers or peft is not installed",
+)
 
 ROWS = [
     (f"The {a} cat, {b}!", "yes" if a == "big" else "no")
@@ -130,7 +133,9 @@ def test_fixed_weights_are_written_once(
 def test_a_word_is_the_mean_of_its_pieces(folder: Path) -> None:
     model = built(folder)
     values = model.network.encoders["source"](collated(model, "cat dog!", "cat")).values
-    body = transformers.AutoModel.from_pretrained(str(folder / "encoder")).eval()
+    from transformers import AutoModel
+
+    body = AutoModel.from_pretrained(str(folder / "encoder")).eval()
     tokenizer = model.columns["source"].tokenizer
     assert tokenizer.encode("cat dog!").tokens == ["[CLS]", "cat", "d", "##o", "##g", "!", "[SEP]"]
     with torch.no_grad():
@@ -175,7 +180,9 @@ def test_a_long_text_is_read_in_windows(folder: Path) -> None:
 def test_its_own_attention_is_by_word(folder: Path) -> None:
     model = built(folder)
     looks = model.network.encoders["source"].self_looks(collated(model, "The cat dog!"))["encoder layer 1"]
-    body = transformers.AutoModel.from_pretrained(str(folder / "encoder"), attn_implementation="eager").eval()
+    from transformers import AutoModel
+
+    body = AutoModel.from_pretrained(str(folder / "encoder"), attn_implementation="eager").eval()
     with torch.no_grad():  # [CLS] T ##h ##e cat d ##o ##g ! [SEP]
         ids = torch.tensor([model.columns["source"].tokenizer.encode("The cat dog!").ids])
         weights = body(input_ids=ids, output_attentions=True).attentions[0][0, 0]

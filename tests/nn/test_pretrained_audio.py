@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import regard
 from regard import RegardError
 from regard.testing.tiny import write_tiny_speech_encoder
 
-transformers = pytest.importorskip("transformers")
+pytestmark = pytest.mark.skipif(find_spec("transformers") is None, reason="transformers is not installed")
 
 RATE = 16_000
 
@@ -51,6 +52,8 @@ def batch(model: Any) -> Any:
 def test_the_memory_is_that_of_the_library(folder: Path) -> None:
     model = built(folder)
     memory = model.network.encoders["sound"](batch(model))
+    import transformers
+
     body = transformers.AutoModel.from_pretrained(str(folder)).eval()
     for row in (0, 3):
         samples = ROWS[row]["sound"][0]

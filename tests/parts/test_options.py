@@ -106,7 +106,7 @@ def published(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timm, "create_model", created)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("kind", "name"), registered(*IN_SPECS))
 def test_an_option_does_something_or_is_refused(kind: str, name: str, bench: Bench) -> None:
     options = options_of(kind, name)
@@ -117,7 +117,7 @@ def test_an_option_does_something_or_is_refused(kind: str, name: str, bench: Ben
     assert not found, "\n".join(found)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("kind", "name", "option", "settings"), settings_inside())
 def test_an_option_inside_another_does_something_or_is_refused(
     kind: str, name: str, option: str, settings: type[Settings], bench: Bench

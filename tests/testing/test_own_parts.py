@@ -35,7 +35,7 @@ def options(kind: str, name: str) -> dict[str, Any]:
     return dict(SMALL.get(name, {})) if kind == "lab" else {}
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("kind", "name"), OURS, ids=lambda one: one)
 def test_it_passes(kind: str, name: str) -> None:
     check_part(kind, name, options(kind, name), spec=SPECS.get(name))

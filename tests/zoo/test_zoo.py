@@ -110,6 +110,7 @@ def small(name: str) -> list[str]:
     return overrides
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("name", zoo.names())
 def test_every_system_trains_measures_itself_and_can_be_looked_into(name: str, tmp_path: Path) -> None:
     spec, overrides = zoo.find(name), small(name)
