@@ -68,9 +68,14 @@ def parallel(files: Sequence[str]) -> str:
         return files[0]
     known = [name for name in files if not Path(name).is_file() and not is_remote(name)]
     if known:
+        path, change, _ = known[-1].partition("=")
+        fix = Message(
+            "Name one system, spec or file, or the two files of a parallel text: regard train a.en a.de"
+        )
+        if change:
+            fix = Message("A setting is changed by ", Setting(path, typed=known[-1]), ".")
         raise RegardError(
-            f"received {len(files)} names, {', '.join(files)}; {known[0]} is not a file.",
-            fix="Name one system, spec or file, or the two files of a parallel text: regard train a.en a.de",
+            f"received {len(files)} names, {', '.join(files)}; {known[-1]} is not a file.", fix=fix
         )
     tables = [name for name in files if not reader_of(name, None, [SOURCE]).plain or recognized(name, PAIR)]
     if tables or len(files) > 2:

@@ -313,6 +313,9 @@ def test_parallel_files_are_named_one_after_the_other() -> None:
         parallel(["a.en", "a.tsv"])
     with pytest.raises(RegardError, match="reverse is not a file"):
         parallel(["a.en", "reverse"])
+    with pytest.raises(RegardError) as error:
+        parallel(["my.yaml", "training.epochs=20", "training.lr=0.1"])
+    assert "--set training.lr=0.1" in said(error.value.fix, COMMAND_LINE)
 
 
 PROSE = ["A nice, quiet place.", "Too loud (and cold)!", 'They said "no" twice.', "Good food; bad wine."] * 6
