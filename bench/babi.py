@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evidence import commit, machine, sealed_result
 from rich.console import Console
 from rich.table import Table
 from written import parse, write_json
@@ -399,6 +400,25 @@ def show(rows: list[dict[str, Any]], console: Console) -> None:
         console.print(f"{figure}: at or above the published figure in {count} of {len(rows)} rows")
 
 
+def evidence(rows: list[dict[str, Any]], starts: int) -> dict[str, Any]:
+    """The table as a stored result: {"task 2": {"simple answer": {value, n}}}, in percent."""
+    scores: dict[str, Any] = {}
+    for row in rows:
+        task = scores.setdefault(f"task {row['task']}", {})
+        for figure in ("answer", "fact"):
+            task[f"{row['system']} {figure}"] = {"value": row[figure], "n": row["n"]}
+    return sealed_result(
+        {
+            "command": f"python bench/babi.py DATA --starts {starts}",
+            "commit": commit(),
+            "machine": machine("cpu"),
+            "versions": versions(),
+            "scores": scores,
+            "spec": "",
+        }
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -411,7 +431,8 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1e6, help="begin no further start after so long")
     parser.add_argument("--folder", type=Path, default=Path("runs/babi"), help="where the runs are kept")
     parser.add_argument("--cross", type=int, metavar="K", help="compare the settings of task 17 over K parts")
-    options = parse(parser)
+    parser.add_argument("--evidence", type=Path, metavar="FILE", help="write the table as evidence too")
+    options = parse(parser, "evidence")
     os.environ["OMP_NUM_THREADS"] = os.environ["NUMBA_NUM_THREADS"] = "1"
     options.folder.mkdir(parents=True, exist_ok=True)
     tasks = [int(task) for task in options.tasks.split()]
@@ -432,6 +453,8 @@ def main() -> int:
     show(rows, console)
     console.print(f"{time.monotonic() - began:.0f} s with {options.workers} processes")
     write_json(options.json, {"rows": rows, "versions": versions()})
+    if options.evidence is not None:
+        write_json(options.evidence, evidence(rows, options.starts))
     return 0
 
 

@@ -19,6 +19,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shlex
 import subprocess
 import sys
@@ -31,6 +32,10 @@ from typing import Any
 from written import parse, write_json
 
 ROOT = Path(__file__).parents[1]
+PARAGRAPH = 600
+"""Characters that a language model writes."""
+ASKED = r'evidence_for\("([^"]+)"\)\[0\]\.answer\("([^"]*)"\)'
+"""How Python code of an entry asks for an answer of a training."""
 LONGEST = 100
 """Characters of the name of a training; more are replaced by a digest, because file names have an end."""
 
@@ -85,15 +90,22 @@ def cited() -> list[Training]:
     return [training(name) for name in sorted(known, key=lambda name: -seconds[name])]
 
 
-def _checks() -> list[Any]:
-    """The checks of all entries that cite a training."""
+def _all_checks() -> list[Any]:
+    """The checks of all entries, and both sides of their errata."""
     from regard.course.lectures import decks
-    from regard.course.lectures.checks import TrainedCheck
 
     entries = [entry for deck in decks() for entry in deck.entries]
     sides = [one for entry in entries for e in entry.errata for one in (e.printed, e.corrected)]
-    checks = [*(one for entry in entries for one in entry.checks), *sides]
-    return [one for one in checks if isinstance(one, TrainedCheck)]
+    return [*(one for entry in entries for one in entry.checks), *sides]
+
+
+def _checks() -> list[Any]:
+    """The checks of all entries that cite a training."""
+    from regard.course.lectures.checks import OrderCheck, TrainedCheck
+
+    checks = _all_checks()
+    ordered = [figure for one in checks if isinstance(one, OrderCheck) for figure in one.figures]
+    return [*(one for one in checks if isinstance(one, TrainedCheck)), *ordered]
 
 
 def training(words: str, seed: int | None = None, device: str = "cpu") -> Training:
@@ -117,7 +129,7 @@ def evidence(one: Training, place: Path, commit: str) -> dict[str, Any]:
         {
             "command": one.command,
             "commit": commit,
-            "machine": {"processor": _processor(), "system": platform.machine(), "device": one.device},
+            "machine": machine(one.device),
             "versions": {
                 "regard": __version__,
                 "python": platform.python_version(),
@@ -187,8 +199,11 @@ def asked(one: Training) -> list[str]:
 
 
 def questions(one: Training) -> list[str]:
-    """The inputs whose answers the lectures cite."""
-    return list(dict.fromkeys(given for check in _checks_of(one) for given in check.answers))
+    """The inputs whose answers the lectures cite, in checks of trainings and in Python code."""
+    cited = [given for check in _checks_of(one) for given in check.answers]
+    code = (check.python for check in _all_checks() if hasattr(check, "python"))
+    found = [pair for text in code for pair in re.findall(ASKED, text)]
+    return list(dict.fromkeys([*cited, *(given for name, given in found if name == shlex.join(one.words))]))
 
 
 def _checks_of(one: Training) -> list[Any]:
@@ -199,12 +214,15 @@ def _checks_of(one: Training) -> list[Any]:
 
 
 def _answers(place: Path, inputs: list[str]) -> dict[str, Any]:
-    """{"answers": {input: what the model writes}}, or nothing where nothing is asked."""
+    """{"answers": {input: what the model writes}}, or nothing where nothing is asked; of a language model, the text
+    that `regard generate --length 600 --seed 1` makes of a prompt."""
     from regard import load
 
     if not inputs:
         return {}
     model = load(place, device="cpu")
+    if hasattr(model, "generate"):
+        return {"answers": {given: model.generate(given, length=PARAGRAPH, seed=1).text for given in inputs}}
     return {"answers": {given: model.predict(given).text for given in inputs}}
 
 
@@ -219,7 +237,12 @@ def _processor() -> str:
     return platform.processor()
 
 
-def _commit() -> str:
+def machine(device: str) -> dict[str, str]:
+    """What a training ran on."""
+    return {"processor": _processor(), "system": platform.machine(), "device": device}
+
+
+def commit() -> str:
     """The commit that REGARD_COMMIT names, as where a copy without history is trained; or git's."""
     told = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=False)
     return os.environ.get("REGARD_COMMIT") or told.stdout.strip() or "unknown"
@@ -249,7 +272,7 @@ def main() -> int:
         ]
     options.folder.mkdir(parents=True, exist_ok=True)
     options.output.mkdir(parents=True, exist_ok=True)
-    commit, outcomes = _commit(), {}
+    at, outcomes = commit(), {}
 
     def work(one: Training) -> None:
         if end and time.monotonic() > end:
@@ -257,13 +280,13 @@ def main() -> int:
             return
         told = outcomes[one.name] = Training(one.name, one.words, one.device, end).run(options.folder)
         if told in ("found", "trained"):
-            found = evidence(one, options.folder / one.name, commit)
+            found = evidence(one, options.folder / one.name, at)
             (options.output / f"{one.name}.json").write_text(json.dumps(found, ensure_ascii=False) + "\n")
         print(f"{one.name:60} {told}", flush=True)
 
     with ThreadPoolExecutor(options.workers) as pool:
         list(pool.map(work, wanted))
-    write_json(options.json, {"commit": commit, "outcomes": outcomes})
+    write_json(options.json, {"commit": at, "outcomes": outcomes})
     return 1 if any(told.startswith("failed") for told in outcomes.values()) else 0
 
 

@@ -80,14 +80,14 @@ def _example(
     model: Model, dataset: Dataset, output: str, row: int, answer: Prediction, true: Sequence[str], group: str
 ) -> Example:
     assert answer.trace is not None  # traces were requested
-    trace = _known_places(model, dataset, output, row, answer.trace)
+    trace, remark = _known_places(model, dataset, output, row, answer.trace)
     raw = dataset.raw(row)
     asked = " · ".join(
         raw[name] if model.columns[name].is_text and name in raw else " ".join(pieces)
         for name, pieces in trace.input.items()
         if name not in trace.seen and drawing_of(trace, "layout", name) is None
     )
-    return Example(trace, answer.text, tuple(true), asked, group)
+    return Example(trace, answer.text, tuple(true), asked, group, remark)
 
 
 def _likeness(written: str, true: Sequence[str]) -> float:
@@ -96,11 +96,29 @@ def _likeness(written: str, true: Sequence[str]) -> float:
     return max((Levenshtein.normalized_similarity(words, text.split()) for text in true), default=0.0)
 
 
-def _known_places(model: Model, dataset: Dataset, output: str, row: int, trace: Trace) -> Trace:
-    """The trace without true regions at steps where the predicted word differs from the true one."""
+def _known_places(model: Model, dataset: Dataset, output: str, row: int, trace: Trace) -> tuple[Trace, str]:
+    """The trace without true regions at steps where the predicted word differs from the true one, and what is known
+    of these words."""
     if not trace.truth or not model.network.decoders[output].stepwise:
-        return trace
+        return trace, ""
     scored = model.score_batch(dataset.batch([row]), output)[0].trace
     true = [] if scored is None else list(scored.output)
     same = np.array([piece == (true[t] if t < len(true) else None) for t, piece in enumerate(trace.output)])
-    return replace(trace, truth={name: places * same[:, None] for name, places in trace.truth.items()})
+    known = replace(trace, truth={name: places * same[:, None] for name, places in trace.truth.items()})
+    return known, mistakes(trace, true)
+
+
+def mistakes(trace: Trace, true: Sequence[str]) -> str:
+    """Each wrong word, and how much of its attention is in the region that the true words there describe: the next
+    known one. Empty if the answer has another number of words, so that no word stands for another."""
+    if len(true) != len(trace.output):
+        return ""
+    found = []
+    for name in trace.truth.keys() & trace.attention.keys():
+        regions = [places > 0 for places in np.asarray(trace.truth[name])]
+        for step, (written, wanted) in enumerate(zip(trace.output, true, strict=True)):
+            thing = next((later for later in range(step, len(true)) if regions[later].any()), None)
+            if written != wanted and thing is not None:
+                share = float(np.asarray(trace.attention[name])[step][regions[thing]].sum())
+                found.append(f"“{written}” for “{wanted}”: {share:.2f} of its look is on the {true[thing]}")
+    return "; ".join(found)

@@ -34,6 +34,7 @@ STYLES = {
     "trained": "cyan",
     "board": "blue",
     "fail": "bold red",
+    "unshown": "yellow",
     "unknown": "yellow",
     "nothing": "dim",
 }
@@ -42,6 +43,7 @@ WORDS = {
     "trained": "trained (evidence)",
     "board": "board",
     "fail": "FAIL",
+    "unshown": "not shown",
     "unknown": "unknown",
     "nothing": "nothing to compute",
 }
@@ -168,6 +170,8 @@ def _print_entry(console: Console, name: str, result: EntryResult) -> None:
     for place, erratum in enumerate(source.errata):
         _indented(console, Text(f"Erratum: {erratum.says}", style="yellow"))
         _print_findings(console, result.findings[checks + 2 * place : checks + 2 * place + 2])
+    if source.unshown:
+        _indented(console, Text(f"Not shown: {source.unshown}", style="yellow"))
     for note in (entry.nothing, entry.note or source.note):
         if note:
             _indented(console, Text(note, style="dim"))

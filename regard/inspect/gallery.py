@@ -26,6 +26,7 @@ class Example:
     true      the references, one or more
     asked     the text of the question, if any
     group     the heading above it; default: "Right" or "Wrong"
+    remark    what is known of its mistakes, below it; "" if nothing is
     """
 
     trace: Trace
@@ -33,6 +34,7 @@ class Example:
     true: tuple[str, ...]
     asked: str = ""
     group: str = ""
+    remark: str = ""
 
     @property
     def right(self) -> bool:
@@ -61,7 +63,8 @@ def gallery(
             drawing = below(_drawings(example, inputs), gap=10)
             shelf.append((_lines(_told(example), 14.0, max(drawing.width, NARROWEST)), drawing))
             looks = " ".join(found.description() for found in inputs)
-            told.append(f"{heading}: {example.written}, true: {' or '.join(example.true)}. {looks}")
+            remark = f" ({example.remark})" if example.remark else ""
+            told.append(f"{heading}: {example.written}, true: {' or '.join(example.true)}{remark}. {looks}")
         heads = _lines(Lines(((heading, "accent"),)), 16.0, WIDEST)
         parts.append(below([heads, shelved(shelf, widest=WIDEST)], gap=10))
     explained = legends(shown)
@@ -82,7 +85,8 @@ def _told(example: Example) -> Lines:
         return Lines((*asked, (f"✓ {example.written}", "ink")), bold=len(asked) + 1)
     true = " / ".join(example.true)
     written = (example.written, "ink") if example.group else (f"✗ {example.written}", "truth")
-    return Lines((*asked, written, (f"true: {true}", "muted")), bold=len(asked) + 1)
+    remark = [(example.remark, "muted")] if example.remark else []
+    return Lines((*asked, written, (f"true: {true}", "muted"), *remark), bold=len(asked) + 1)
 
 
 def _lines(content: Lines, size: float, room: float) -> Block:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from regard import fit
 from regard.cli.command import Loading
-from regard.cli.gallery import collect, show_gallery
+from regard.cli.gallery import collect, mistakes, show_gallery
 from regard.evaluation import open_dataset
+from regard.inspect import Example, gallery
 from regard.model import Model
+from regard.trace import Trace
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +75,22 @@ def test_where_none_is_right_the_nearest_come_first(half_right: Path, tmp_path: 
         (("A B",), "Nearest to the truth"),
         (("B",), "Farthest from the truth"),
     ]
+
+
+def test_a_wrong_word_is_told_with_its_look_at_what_it_misnames() -> None:
+    attention = np.array([[0.1, 0.9], [0.2, 0.8], [0.7, 0.3], [0.5, 0.5]])
+    truth = np.array([[0, 0], [0, 1], [1, 0], [0, 0]])  # the second word names one region, the third another
+    trace = Trace(
+        input={"image": ["left", "right"]},
+        output=["big", "cat", "dog", "</s>"],
+        attention={"image": attention},
+        truth={"image": truth},
+    )
+    assert mistakes(trace, ["big", "cat", "dog", "</s>"]) == mistakes(trace, ["cat", "</s>"]) == ""
+    said = mistakes(trace, ["small", "cat", "fox", "</s>"])
+    assert said == (
+        "“big” for “small”: 0.90 of its look is on the cat; “dog” for “fox”: 0.70 of its look is on the fox"
+    )
+    assert mistakes(trace, ["big", "cat", "dog", "runs"]) == ""  # no region is known from there on
+    drawn = gallery([Example(trace, "big cat dog", ("small cat fox",), remark=said)])
+    assert said[:30] in drawn.svg()

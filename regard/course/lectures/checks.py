@@ -1,4 +1,5 @@
-"""The kinds of checks: a lab's number, Python code, printed equations, systems of the zoo, a stored result.
+"""The kinds of checks: a lab's number, Python code, printed equations, systems of the zoo, a stored result, an order of
+stored results.
 
 Each is part of an entry and computes a value through public names; `Truth` holds the expected value.
 """
@@ -8,15 +9,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from regard import zoo
+from regard.course.lab.lab import written
 from regard.course.lectures.boards import board
 from regard.course.lectures.evidence import evidence_for
 from regard.course.lectures.truth import Truth, settled
-from regard.parts import Settings
+from regard.parts import NotNegative, Settings
 
 PREAMBLE = """\
 import itertools, math
@@ -192,10 +195,15 @@ class TrainedCheck(Truth):
         found = evidence_for(self.trained)
         if self.answers:
             return [found[0].answer(one) for one in self.answers]
+        values = self.of_seeds()
+        return sum(values) / len(values)
+
+    def of_seeds(self) -> list[float]:
+        """The score of each seed, or of the best one."""
+        found = evidence_for(self.trained)
         if self.best:
             found = [max(found, key=lambda one: one.score(self.best))]
-        values = [one.score(self.score) for one in found]
-        return (100 if self.percent else 1) * sum(values) / len(values)
+        return [(100 if self.percent else 1) * one.score(self.score) for one in found]
 
     def source(self) -> str:
         """Where the figure comes from."""
@@ -203,6 +211,77 @@ class TrainedCheck(Truth):
         how = f"best of {len(found)} seeds by {self.best}" if self.best else f"mean of {len(found)} seeds"
         seeds = f", {how}" if len(found) > 1 else ""
         return f"{self.score or 'answers'} of {found[0].source}{'' if self.answers else seeds}"
+
+
+class OrderCheck(Settings):
+    """An order of longer trainings by a stored figure, or of several figures of one: each mean over the seeds is above
+    the one before."""
+
+    order: tuple[str, ...] = Field(min_length=1)
+    """What `regard train` was given, from the lowest figure to the highest; or one training, with several scores."""
+    score: str | tuple[str, ...]
+    """Split and metric, as for `trained`; or the scores of one training, from the lowest to the highest."""
+    of: str
+    """The name of the figure."""
+    apart: NotNegative = 0.0
+    """How much each mean must at least be above the one before."""
+    every: bool = False
+    """Whether every seed must be above every seed of the one before."""
+    best: str = ""
+    """Take the seed with the highest score of this name, as dev.accuracy, instead of all seeds."""
+    percent: bool = False
+    """Whether the figure is told in percent."""
+
+    @model_validator(mode="after")
+    def _two_or_more(self) -> OrderCheck:
+        several = not isinstance(self.score, str)
+        if (len(self.score) if several else len(self.order)) < 2 or (several and len(self.order) > 1):
+            raise ValueError("expected several trainings and one score, or one training and several scores")
+        return self
+
+    @property
+    def command(self) -> str:
+        return f"regard train {self.order[0]}"
+
+    @property
+    def figures(self) -> tuple[TrainedCheck, ...]:
+        """The figures to compare, from the lowest to the highest."""
+        scores = (self.score,) if isinstance(self.score, str) else self.score
+        return tuple(
+            TrainedCheck(trained=one, score=score, of=self.of, best=self.best, percent=self.percent)
+            for one in self.order
+            for score in scores
+        )
+
+    def value(self) -> Any:
+        """The values of all seeds, or of the best one, for each figure."""
+        return [one.of_seeds() for one in self.figures]
+
+    def told(self) -> str:
+        by = f", each by {written(self.apart)} or more" if self.apart else ""
+        named = self.order if isinstance(self.score, str) else self.score
+        return f"{self.of}: {' < '.join(named)}{by}{', every seed' if self.every else ''}"
+
+    def said(self, found: Any) -> str:
+        return " < ".join(_mean_and_range(seeds) for seeds in found)
+
+    def source(self) -> str:
+        """Where the figures come from."""
+        scores = self.score if isinstance(self.score, str) else ", ".join(self.score)
+        how = f", the best seeds by {self.best}" if self.best else ""
+        return f"{scores} of {', '.join(evidence_for(one)[0].source for one in self.order)}{how}"
+
+    def holds(self, found: Any) -> bool:
+        def above(low: list[float], high: list[float]) -> bool:
+            ahead = sum(high) / len(high) - sum(low) / len(low)
+            return ahead > 0 and ahead >= self.apart and (not self.every or min(high) > max(low))
+
+        return all(above(*two) for two in pairwise(found))
+
+
+def _mean_and_range(seeds: list[float]) -> str:
+    low, mean, high = (f"{one:.4g}" for one in (min(seeds), sum(seeds) / len(seeds), max(seeds)))
+    return f"{mean} ({low} to {high}, {len(seeds)} seeds)" if len(seeds) > 1 else f"{mean} (one seed)"
 
 
 def _missing(wanted: tuple[str, ...], found: Any) -> str:
@@ -218,7 +297,9 @@ def _kind(value: Any) -> str | None:
         if isinstance(value, Settings)
         else ()
     )
-    return next((name for name in ("lab", "python", "describe", "zoo", "trained") if name in keys), None)
+    return next(
+        (name for name in ("lab", "python", "describe", "zoo", "trained", "order") if name in keys), None
+    )
 
 
 Check = Annotated[
@@ -226,11 +307,12 @@ Check = Annotated[
     | Annotated[PythonCheck, Tag("python")]
     | Annotated[BoardCheck, Tag("describe")]
     | Annotated[ZooCheck, Tag("zoo")]
-    | Annotated[TrainedCheck, Tag("trained")],
+    | Annotated[TrainedCheck, Tag("trained")]
+    | Annotated[OrderCheck, Tag("order")],
     Discriminator(
         _kind,
         custom_error_type="kind_of_check",
-        custom_error_message="a check has one of the keys lab, python, describe, zoo, trained",
+        custom_error_message="a check has one of the keys lab, python, describe, zoo, trained, order",
     ),
 ]
 """Any kind of check; its key tells the kind."""

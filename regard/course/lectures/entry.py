@@ -74,6 +74,8 @@ class LectureEntry(Settings):
     """The figure for --open; default: the lab of its first check, or the network of its command."""
     nothing: str = ""
     """Why there is nothing to compute: history, a list of references."""
+    unshown: str = ""
+    """Why the claim does not show here; such an entry counts as not shown, even where its checks hold."""
     note: str = ""
     """Differences between our system and the slide, and other remarks."""
 

@@ -9,17 +9,18 @@ from typing import Any, Literal
 import torch
 
 from regard.course.lectures.catalog import entry as find
-from regard.course.lectures.checks import BoardCheck, Check, TrainedCheck, ZooCheck
+from regard.course.lectures.checks import BoardCheck, Check, OrderCheck, TrainedCheck, ZooCheck
 from regard.course.lectures.entry import LectureEntry
 from regard.course.lectures.evidence import NoEvidence
 from regard.structures.kernels import plainly
 
-State = Literal["computed", "trained", "board", "fail", "unknown", "nothing"]
+State = Literal["computed", "trained", "board", "fail", "unshown", "unknown", "nothing"]
 """What shows an entry.
 
 computed   a computation, now
 trained    a longer training, whose stored result was read
 board      printed equations or a system that exists, and no number
+unshown    the checks hold, and the entry says that the claim does not show; this is no pass
 unknown    a figure has no stored result; this is no pass
 """
 ANSWERED: tuple[State, ...] = ("computed", "trained", "board")
@@ -71,6 +72,8 @@ def examine(entry: LectureEntry) -> EntryResult:
     kinds = {one.kind for one in findings}
     if not all(one.passed for one in findings if one.kind != "unknown"):
         return EntryResult("fail", tuple(findings))
+    if entry.unshown:
+        return EntryResult("unshown", tuple(findings))
     state = next(kind for kind in ("unknown", "computed", "trained", "board") if kind in kinds)
     return EntryResult(state, tuple(findings))
 
@@ -83,7 +86,7 @@ def _finding(check: Check, role: str = "") -> CheckResult:
             torch.manual_seed(0)
             value: Any = check.value()
         holds, found = check.holds(value), check.said(value)
-        if isinstance(check, TrainedCheck):
+        if isinstance(check, TrainedCheck | OrderCheck):
             found = f"{found} ({check.source()})"
     except NoEvidence as error:
         return CheckResult(told, f"unknown: {error}", False, time.perf_counter() - began, role, "unknown")
@@ -98,6 +101,6 @@ def _finding(check: Check, role: str = "") -> CheckResult:
 
 
 def _kind(check: Check) -> State:
-    if isinstance(check, TrainedCheck):
+    if isinstance(check, TrainedCheck | OrderCheck):
         return "trained"
     return "board" if isinstance(check, BoardCheck | ZooCheck) else "computed"

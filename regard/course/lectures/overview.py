@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from regard.course.lectures.catalog import answered_by, decks
-from regard.course.lectures.checks import TrainedCheck
+from regard.course.lectures.checks import OrderCheck, TrainedCheck
 from regard.course.lectures.entry import Deck
 from regard.course.lectures.evidence import NoEvidence, evidence_for
 from regard.errors import RegardError
@@ -36,24 +36,34 @@ def overview() -> str:
 def _rows(deck: Deck) -> list[str]:
     """The figures of a lecture, each once, in the order of the entries."""
     entries: dict[tuple[str, str, str], list[str]] = {}
-    checks: dict[tuple[str, str, str], TrainedCheck] = {}
+    checks: dict[tuple[str, str, str], TrainedCheck | OrderCheck] = {}
     for entry in deck.entries:
         for check in answered_by(f"{deck.deck}.{entry.number}").checks:
-            if isinstance(check, TrainedCheck):
-                key = (check.trained, check.of, check.score)
+            if isinstance(check, TrainedCheck | OrderCheck):
+                key = (_trainings(check), check.of, str(check.score))
                 entries.setdefault(key, []).append(f"{deck.deck}.{entry.number}")
                 checks[key] = check
     found = []
     for key, names in entries.items():
         check = checks[key]
         try:
-            figure, seeds = check.said(check.value()), str(len(evidence_for(check.trained)))
+            figure, seeds = check.said(check.value()), _seeds(check)
         except NoEvidence as error:
             figure, seeds = f"unknown: {error}", ""
         bar = check.told().removeprefix(f"{check.of}: ")
-        cells = (f"`{check.trained}`", check.of, figure, bar, seeds, ", ".join(names))
+        cells = (_trainings(check), check.of, figure, bar, seeds, ", ".join(names))
         found.append(f"| {' | '.join(map(_safe, cells))} |")
     return found
+
+
+def _trainings(check: TrainedCheck | OrderCheck) -> str:
+    names = check.order if isinstance(check, OrderCheck) else (check.trained,)
+    return " < ".join(f"`{name}`" for name in names)
+
+
+def _seeds(check: TrainedCheck | OrderCheck) -> str:
+    names = check.order if isinstance(check, OrderCheck) else (check.trained,)
+    return ", ".join(str(len(evidence_for(name))) for name in names)
 
 
 def _safe(text: str) -> str:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from regard.course.lectures.catalog import answered_by, deck, decks, drawing, errata
-from regard.course.lectures.checks import Check, TrainedCheck
+from regard.course.lectures.checks import Check, OrderCheck, TrainedCheck
 from regard.course.lectures.entry import Deck, LectureEntry
 from regard.course.lectures.evidence import NoEvidence
 from regard.course.lectures.session import session
@@ -34,6 +34,7 @@ cores. `regard lecture 004.2` computes what an entry expects, in seconds, and ne
 - *on the board*: pieces of the equations that `regard describe` prints.
 - *trained*: a figure of a longer training, read from its stored result with command, commit and machine; without one
   the answer is *unknown*, which is no pass.
+- *Not shown*: what the slide claims does not show in our systems or data; such an entry counts as no pass.
 - *Erratum*: the slide is wrong. What it prints must fail and what is right must pass; both are computed.
 
 The exercises that the lectures set are `regard exercise`.
@@ -84,6 +85,8 @@ def _lines(of: Deck, entry: LectureEntry) -> list[str]:
         number, _, place = entry.like.partition(".")
         other = deck(number)
         lines += ["", f"As [{entry.like}]({number}.md#{_anchor(other, other.entries[int(place) - 1])})."]
+    if source.unshown:
+        lines += ["", f"**Not shown.** {_safe(source.unshown)}"]
     for note in (entry.nothing, entry.note or source.note):
         if note:
             lines += ["", _safe(note)]
@@ -93,6 +96,11 @@ def _lines(of: Deck, entry: LectureEntry) -> list[str]:
 
 
 def _told(check: Check) -> str:
+    if isinstance(check, OrderCheck):
+        try:
+            return f"{check.told()}; trained {check.said(check.value())}"
+        except NoEvidence as error:
+            return f"{check.told()}; unknown: {error}"
     if isinstance(check, TrainedCheck):
         try:
             return f"{check.told()}; trained {check.said(check.value())} (`regard train {check.trained}`)"
