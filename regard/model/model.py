@@ -448,7 +448,8 @@ class Model(AnyModel):
         ]
 
     def monitored(self) -> Self:
-        return self.searching(method=QUICKEST, n_best=1)
+        quickest = self.spec.with_options("search", {"method": QUICKEST, "n_best": 1})
+        return type(self)(quickest, self.columns, self.network)
 
     @classmethod
     def other_kind(cls, spec: Spec, call: str, where: str) -> RegardError:

@@ -379,7 +379,7 @@ class SearchSpec(Section):
             raise ValueError(
                 f"{self.method.type} search gives one answer, not {self.n_best}. Use method: {' or '.join(others)}."
             )
-        if refused := search.refused(self.method, self.n_best):
+        if self.n_best > 1 and (refused := search.refused(self.method, self.n_best)):
             raise ValueError(refused)
         if self.precision not in search.precisions:
             others = [name for name in names("search") if self.precision in part("search", name).precisions]

@@ -25,6 +25,7 @@ from regard.parts import (
 )
 from regard.parts.choice import Section
 from regard.parts.options import Saved, reading_saved
+from regard.parts.registry import own_package, registered
 from regard.spec.check import check, check_search
 from regard.spec.document import Change, Document, Place, changed, parse_file, plain
 from regard.spec.messages import as_written, explain
@@ -224,6 +225,8 @@ class _Dumper(yaml.SafeDumper):
 
 def foreign_parts(spec: Spec) -> list[Provenance]:
     """The parts of a spec that come from other packages or from scripts."""
+    if all(own_package(made) for _, _, made in registered()):
+        return []
     return used_parts(spec, metrics=(*spec.metrics, spec.training.metric))
 
 

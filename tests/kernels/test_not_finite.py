@@ -10,7 +10,7 @@ import torch
 
 from regard.fast.cpu.cost import PackedCost
 from regard.fast.paths.best_cpu import BestOnCPU
-from regard.fast.paths.layer_cpu import LayerOnCPU
+from regard.fast.paths.encoder_cpu import LayerOnCPU
 from regard.nn import RNNCell
 from regard.nn.packing import Packing
 from regard.nn.recurrence import RecurrentLayer

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from regard.fast.cpu import attentive, cost, recurrence
-from regard.fast.paths.layer_cpu import LayerOnCPU
+from regard.fast.paths.encoder_cpu import LayerOnCPU
 from regard.nn.packing import Packing
 from regard.nn.recurrence import RecurrentLayer
 

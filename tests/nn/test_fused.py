@@ -15,7 +15,7 @@ from regard.fast.cpu.cost import PackedCost
 from regard.fast.cpu.layout import GRU, SEGMENTS, Choice
 from regard.fast.cpu.recurrence import PackedRecurrence
 from regard.fast.paths import fused
-from regard.fast.paths.layer_cpu import LayerOnCPU
+from regard.fast.paths.encoder_cpu import LayerOnCPU
 from regard.nn import GRUCell, LSTMCell, RNNCell
 from regard.nn.packing import Packing, shifted
 from regard.nn.recurrence import RecurrentLayer

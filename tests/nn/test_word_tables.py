@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.fast.paths.words_cpu import WordsOnCPU
+from regard.fast.paths.encoder_cpu import WordsOnCPU
 from regard.nn.path import only, without_fast_paths
 
 from .conftest import model, tokens

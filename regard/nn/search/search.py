@@ -110,7 +110,7 @@ class Search(ABC):
     @classmethod
     @optional("when a spec is checked")
     def refused(cls, options: Any, answers: int) -> str:
-        """Why it cannot give this many answers, with the remedy; empty if it can."""
+        """Why it cannot give this many answers, two or more, with the remedy; empty if it can."""
         return ""
 
     @classmethod

@@ -1,4 +1,5 @@
-"""A recurrent encoder on the CPU whose first layer reads what each word adds to its gates from a table."""
+"""A recurrent encoder on the CPU: a layer in compiled kernels, and a first layer that reads what each word adds to its
+gates from a table."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import Tokens
-from regard.fast.recurrence import NO_KERNEL, kernel_of, knows_on_cpu, run_on_words
+from regard.fast.recurrence import NO_KERNEL, kernel_of, knows_on_cpu, run_on_cpu, run_on_words
 from regard.nn.embedding import EMBEDDINGS
 from regard.nn.encoders.recurrent import RecurrentEncoder
 from regard.nn.memory import Memory
@@ -21,6 +22,29 @@ from regard.parts import register
 READ_BY = Replaces(RecurrentLayer, children=False)
 RUN = Replaces(RecurrentEncoder, methods=("run_layers",))
 """The method whose first layer the path replaces."""
+
+
+@register("path", "layer-cpu")
+class LayerOnCPU(Path):
+    """Compiled kernels for the CPU: a recurrent layer over whole sequences, in one direction or both."""
+
+    serves = "layer.run"
+    devices = ("cpu",)
+    rank = 10
+
+    def takes(self, layer: RecurrentLayer, inputs: Tensor, packing: Packing, *, whole: bool = False) -> bool:
+        return knows_on_cpu(layer.each(), inputs, len(packing.longest))
+
+    def why_not(self, layer: RecurrentLayer, inputs: Tensor, packing: Packing, *, whole: bool = False) -> str:
+        return NO_KERNEL if kernel_of(layer.each()) is None else ""
+
+    def run(
+        self, layer: RecurrentLayer, inputs: Tensor, packing: Packing, *, whole: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        first = layer.first.flatten().expand(len(packing.longest), -1)
+        outputs, last = run_on_cpu(layer.each(), inputs, packing, first)
+        states = last.unflatten(1, (len(layer.cells), -1)).index_select(0, packing.back)
+        return outputs, layer.last_states(states, whole)
 
 
 @register("path", "words-cpu")
