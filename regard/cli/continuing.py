@@ -54,6 +54,22 @@ def generate_text(
             print(found.text, file=stream)
 
 
+def list_following(
+    run: Path, prompt: str, count: int, *, output: Path | None, json_file: Path | None, device: str | None
+) -> None:
+    """Print the most probable next tokens, each after its probability."""
+    model = load(run, Loading(device=device), LanguageModel)
+    found = model.following(prompt, count)
+    if json_file is not None:
+        line = {"prompt": prompt, "next": [{"token": token, "probability": p} for token, p in found]}
+        with written(json_file) as stream:
+            print(json.dumps(line, ensure_ascii=False), file=stream)
+    if json_file is None or output is not None:
+        with written(output) as stream:
+            for token, probability in found:
+                print(f"{probability:.4f}\t{token}", file=stream)
+
+
 def score_text(model: LanguageModel, texts: Sequence[str], file: Path | None, output: Path | None) -> None:
     """Print −log p of every token, and the total per token and per character."""
     given = _Counted([" ".join(texts)] if file is None else _parts(model, file))

@@ -74,7 +74,7 @@ def _legend(made: Graph, widest: float) -> Block:
     said = [
         "Boxes of one color share their weights, which are counted once.",
         "Right of a box: its number of parameters. Below a box: its output and the size of the output.",
-        "Dashed arrow: from another step. Solid arrow: from the same step.",
+        "Dashed arrow: from another step or layer. Solid arrow: from the same step.",
     ]
     if any(unit.latent for unit in made.units()):
         said.append(

@@ -39,7 +39,9 @@ class _Unrolling:
         self.letters = {unit.key: self._letter(unit) for unit in made.units()}
         self.trees = dict(self._trees())
         # in the order of the arrows: the order of a set would vary between processes
-        self.bars = dict.fromkeys(arrow.source for arrow in made.arrows if self._reads_all(arrow))
+        self.bars = dict.fromkeys(
+            arrow.source for arrow in made.arrows if self._reads_all(arrow) or self._starts_from_all(arrow)
+        )
         self.firsts = dict(self._firsts())
 
     def _trees(self) -> Iterator[tuple[str, ExampleTree]]:
@@ -190,6 +192,11 @@ class _Unrolling:
         certain = taken == last or re.fullmatch(r"\d+|one|[A-Z]′*", taken) is not None
         return not certain and taken != mine
 
+    def _starts_from_all(self, arrow: Arrow) -> bool:
+        """Whether a unit that occurs once begins with a value of all steps of another: m_0 = Σ_j h_0j / S."""
+        known = arrow.source in self.units and arrow.target in self.units
+        return known and arrow.start and bool(self.letters[arrow.source]) and not self.letters[arrow.target]
+
     def _wires(self) -> Iterator[tuple[str, str, bool]]:
         for source, target, delayed in self._all_wires():
             if target not in self.firsts:
@@ -210,6 +217,8 @@ class _Unrolling:
             elif arrow.shift:
                 if arrow.index in ("", self.letters[target]) and here and there:
                     yield from self._delayed(arrow, there)
+            elif self._starts_from_all(arrow):
+                yield f"{source}|all", f"{target}|", False
             elif arrow.start:
                 yield from self._started(arrow, here, there)
             elif source in self.bars and self._reads_all(arrow):

@@ -81,12 +81,7 @@ def continued(
     obeyed: ContinuedConstraint | None = None,
 ) -> Iterator[Piece]:
     """An endless sequence of tokens after a prompt; one that ends where a constraint lets nothing follow."""
-    column.refuse_unknown(prompt, "prompt")
-    given = torch.as_tensor(column.encode(prompt), dtype=torch.int64, device=device)
-    before = torch.cat([given.new_tensor([BEGIN]), given])[None]  # (1, T)
-    state = None
-    for piece in before.split(SPAN, 1):
-        log_probabilities, state = decoder.following(piece, state)
+    log_probabilities, state = _after(decoder, column, prompt, device)
     generator = np.random.default_rng([sampling.seed])
     drawn = Drawn(1, sampling.temperature or 1.0, sampling.top_k, sampling.top_p, [generator])
     while True:
@@ -108,6 +103,31 @@ def continued(
         if obeyed is not None:
             obeyed.follow(int(token))
         log_probabilities, state = decoder.following(token[None], state)
+
+
+@torch.inference_mode()
+def following(
+    decoder: Any, column: StreamColumn, prompt: str, count: int, device: torch.device
+) -> list[tuple[str, float]]:
+    """The most probable tokens after a prompt, each with its probability."""
+    log_probabilities, _ = _after(decoder, column, prompt, device)
+    if bool(log_probabilities.isnan().any()):
+        raise not_finite("following")
+    log_probabilities[:, list(NEVER_WRITTEN)] = -torch.inf
+    found = log_probabilities[0].topk(min(count, log_probabilities.shape[1] - len(NEVER_WRITTEN)))
+    tokens = column.tokens(found.indices.tolist())
+    return list(zip(tokens, found.values.double().exp().tolist(), strict=True))
+
+
+def _after(decoder: Any, column: StreamColumn, prompt: str, device: torch.device) -> tuple[torch.Tensor, Any]:
+    """log p (1, V) of every token after a prompt, and the state after it."""
+    column.refuse_unknown(prompt, "prompt")
+    given = torch.as_tensor(column.encode(prompt), dtype=torch.int64, device=device)
+    before = torch.cat([given.new_tensor([BEGIN]), given])[None]  # (1, T)
+    state = None
+    for piece in before.split(SPAN, 1):
+        log_probabilities, state = decoder.following(piece, state)
+    return log_probabilities, state
 
 
 class Surprise(NamedTuple):

@@ -12,7 +12,16 @@ from regard.data import Dataset, StreamBatches
 from regard.data.columns import StreamColumn
 from regard.errors import Message, RegardError, ShellCommand
 from regard.model.base import AnyModel
-from regard.model.continuing import Growing, Piece, Sampling, Surprise, continued, expect, surprises
+from regard.model.continuing import (
+    Growing,
+    Piece,
+    Sampling,
+    Surprise,
+    continued,
+    expect,
+    following,
+    surprises,
+)
 from regard.model.self_attention import looked, no_self_attention
 from regard.nn.network import answering, faults_named
 from regard.nn.search import Sample
@@ -100,6 +109,14 @@ class LanguageModel(AnyModel):
         yield "".join(growing.add(token) for token in self.column.encode(prompt).tolist())
         for piece in pieces:
             yield growing.add(piece.token)
+
+    def following(self, prompt: str = "", count: int = 5) -> list[tuple[str, float]]:
+        """The `count` most probable next tokens after a prompt, the most probable first, each with its probability
+        P(y_t | y_1 … y_{t−1}) at temperature 1. Tokens that are never drawn, such as the unknown one, are left out."""
+        check_text(prompt, "prompt")
+        expect("count", count, Integral, lambda it: it >= 1, "a whole number, 1 or more")
+        with answering(self), faults_named(lambda: self.spec):
+            return following(self.decoder, self.column, prompt, count, self.network.device)
 
     def surprise(self, text: str) -> list[tuple[str, float]]:
         """The tokens of a text, each with its surprisal: −log p (nats) given the tokens before it."""

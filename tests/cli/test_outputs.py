@@ -32,6 +32,7 @@ COMMANDS = {
     "evaluate --predictions": ["evaluate", "RUN", "--data", "PAIRS", "--predictions", "found.tsv"],
     "evaluate --plot": ["evaluate", "RUN", "--data", "PAIRS", "--plot", "found.svg"],
     "generate -o": ["generate", "LANGUAGE", "--prompt", "a", "--length", "3", "-o", "text.txt"],
+    "generate --next": ["generate", "LANGUAGE", "--prompt", "a", "--next", "3", "-o", "next.txt"],
     "generate --json": ["generate", "LANGUAGE", "--prompt", "a", "--length", "3", "--json", "text.json"],
 }
 
@@ -129,3 +130,22 @@ def test_a_damaged_record_is_as_good_as_none(regard: Run, tmp_path: Path, own_ca
     command = ["describe", "reverse", "-o", str(tmp_path / "net.svg")]
     assert regard(*command)[0] == 0
     assert regard(*command)[0] == 0
+
+
+def test_next_tokens_and_what_has_no_effect_beside_them(regard: Run, names: dict[str, str]) -> None:
+    asked = ("generate", names["LANGUAGE"], "--prompt", "a", "--next", "2")
+    code, out, _ = regard(*asked)
+    first, second = (line.split("\t") for line in out.splitlines())
+    assert code == 0 and 1 >= float(first[0]) >= float(second[0]) > 0 and first[1] != second[1]
+    for option in (
+        "--length",
+        "--temperature",
+        "--top-k",
+        "--top-p",
+        "--seed",
+        "--must",
+        "--never",
+        "--regex",
+    ):
+        code, out, err = regard(*asked, option, "1")
+        assert code == 2 and not out and f"{option} has no effect" in err

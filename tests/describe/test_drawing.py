@@ -482,3 +482,25 @@ def test_cells_with_the_same_equations_are_drawn_once() -> None:
     assert len(panel(scene, "inside")) == 2
     captions = " ".join(one.text for one in scene.walk() if isinstance(one, Text) and one.bold)
     assert "inside gru_wd; gru_d alike" in captions
+
+
+def test_layers_are_no_cycle() -> None:
+    """In a feed-forward network no arrow leads from a box to itself, and the mean of the vectors enters the first
+    layer."""
+    found = graph(zoo.find("sentiment", ["encoder={type: mlp, size: 64, embedding: 48}"]))
+    assert not any(arrow.source == arrow.target or arrow.delayed for arrow in found.arrows)
+    units = {unit.symbol: unit for unit in found.units()}
+    into = {
+        symbol: {one.source for one in found.arrows if one.target == units[symbol].key} for symbol in units
+    }
+    assert into["m_l"] == into["h_lj"] == {units["h_0j"].key}
+    assert units["h_0j"].shapes["h_0j"] == "S × 48" and units["h_lj"].shapes["h_lj"] == "2 × S × 64"
+    assert all("l = 1 … 2, layer after layer" in units[one].lines for one in ("m_l", "h_lj"))
+    scene = draw(zoo.find("sentiment", ["encoder={type: mlp, size: 64, embedding: 48}"]))
+    (group,) = panel(scene, "unrolled")
+    wires = [dict(one.tags) for one, _, _ in inside(group) if isinstance(one, Line) and dict(one.tags)]
+    key = f"{units['m_l'].key}|"
+    assert {one["from"] for one in wires if one["to"] == key} == {f"{units['h_0j'].key}|all"}
+    # A recurrence stays one.
+    recurrent = graph(zoo.find("sentiment", ["encoder.cell=rnn"]))
+    assert [arrow.delayed for arrow in recurrent.arrows if arrow.source == arrow.target] == [True]

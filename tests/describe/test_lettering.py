@@ -249,6 +249,8 @@ def test_every_parameter_has_a_letter(supported: list[str]) -> None:
         ("speech", "004", "the encoder pyramidal"),
         ("translation-segments-char", "004", "the selection segments"),
         ("tagger-crf", "003", "the decoder crf"),
+        ("lm-word", "004", "tied weights"),
+        ("lm-word", "003", "a model without an input"),
     ],
 )
 def test_what_a_lecture_has_no_letters_for_is_refused(name: str, deck: str, told: str) -> None:
@@ -348,3 +350,35 @@ def test_other_lectures_write_attention_in_their_letters() -> None:
         shows(deck, "c^(i) = Σ_j α_ij h^(j)", "α_ij = exp(α̃_ij) / Σ_j exp(α̃_ij)")
     shows("002", "c_t = Σ_i p_t(z = i) x_i", "p_t(z = i) = exp(θ_ti) / Σ_i exp(θ_ti)")
     shows("003", "C_t = Σ_i α_ti h_i", "α_ti = exp(e_ti) / Σ_i exp(e_ti)")
+
+
+@pytest.mark.parametrize("cell", ["{type: rnn, activation: sigmoid}", "{type: gru, reset: before}", "lstm"])
+@torch.no_grad()
+def test_a_language_model_in_the_letters_of_its_slides(cell: str) -> None:
+    """Its slides name weights without a module: U, V, W, b and c."""
+    network, spec, columns = made("lm-word", [f"decoder.cell={cell}", "decoder.tie=none"])
+    found, (target,) = lettered(spec, "004"), spec.outputs
+    assert found.parameters == "U, V, W, b, c"
+    lines = [line for side in ("decoder", "loss") for line in found.answers[side]]
+    assert "P(y_t = j|y_1^{t−1}) = softmax(V s_t + c)_j" in lines
+    if "rnn" in cell:
+        assert {"s_t = RNN(s_{t−1}, x_t)", "RNN(s, x) = σ(U x + b + W s + d)"} <= {*lines}
+    lines = [
+        plain(line.replace("P(y_t = j|", "P(y_t|").replace("c)_j", "c)").replace("e(y_{t−1})", "e[y_{t−1}]"))
+        for line in lines
+    ]
+    lines = [re.sub(r"(?<!\w)([UWbd])\^(\w)", r"\1\2", line) for line in lines]
+    batch, state, decoder = one_row(spec, columns), network.state_dict(), network.decoders[target]
+    span = batch[target]
+    words = torch.cat([span.before[0, :1], span.ids[0]]) + 1
+    known = {
+        one.letter.replace("^", ""): state[one.name][one.index] if one.index else state[one.name]
+        for one in found.weights
+    }
+    assert sum(value.numel() for value in known.values()) == sum(one.numel() for one in network.parameters())
+    board_ = Board(lines, {**known, "T": len(words) - 1, "y": Family(words, (0,))})
+    hidden, _ = decoder(span.before, decoder.start(1))
+    same = {"rtol": 1e-6, "atol": 1e-6}
+    torch.testing.assert_close(board_.all("p(y_t)"), torch.softmax(decoder.output(hidden[0]), -1), **same)
+    torch.testing.assert_close(board_("loss"), decoder.loss({}, span).mean, **same)
+    assert not board_.unused()

@@ -22,6 +22,7 @@ from regard.cli.command import (
     a_number,
 )
 from regard.cli.outputs import outputs
+from regard.errors import RegardError
 from regard.parts.registry import register
 
 
@@ -33,6 +34,7 @@ class GenerateCommand(Command):
     regard generate runs/lm-char
     regard generate runs/lm-char --prompt 'The "while" statement' --length 500 --temperature 0.8 --seed 3
     regard generate runs/lm-char --length 40 --regex "[a-z ]+[.]"
+    regard generate runs/lm-word --prompt 'The function' --next 5
     """
 
     heading = "Use"
@@ -79,6 +81,15 @@ class GenerateCommand(Command):
                 help="Draw among the likeliest tokens that together have probability P.",
             ),
         ] = None,
+        following: Annotated[
+            Optional[int],  # noqa: UP045
+            typer.Option(
+                "--next",
+                min=1,
+                metavar="N",
+                help="Instead, print the N most probable next tokens, each after its probability.",
+            ),
+        ] = None,
         must: Must = None,
         never: Never = None,
         regex: Regex = None,
@@ -97,8 +108,23 @@ class GenerateCommand(Command):
         device: Device = None,
         seed: Seed = None,
     ) -> None:
-        from regard.cli.continuing import generate_text
+        from regard.cli.continuing import generate_text, list_following
 
+        if following is not None:
+            drawing = {
+                "--length": length, "--temperature": temperature, "--top-k": top_k, "--top-p": top_p, "--seed": seed,
+                "--must": must, "--never": never, "--regex": regex, "--grammar": grammar, "--answers": answers,
+            }  # fmt: skip
+            for option, given in drawing.items():
+                if given is not None and given != []:
+                    raise RegardError(
+                        f"{option} has no effect: --next draws no tokens.",
+                        where=option,
+                        fix=f"Leave {option} out.",
+                    )
+            with outputs({"--output": output, "--json": json_file}, overwrite=overwrite):
+                list_following(run, prompt, following, output=output, json_file=json_file, device=device)
+            return
         options: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
         if must or never or regex or grammar or answers:
             from regard.cli.constraining import given_constraints

@@ -16,8 +16,8 @@ class Application:
     """A model as a lecture sees it.
 
     source    the input whose text, image, video or document is read; `image` the image beside a question
-    kind      its encoder, or `question` if an image stands beside it
-    writes    recurrent, attention (with one), label or tags
+    kind      its encoder, `question` if an image stands beside it, or `language` if the model has no input
+    writes    recurrent, attention (with one), label, tags or language
     """
 
     source: str
@@ -34,6 +34,8 @@ class Application:
     @property
     def given(self) -> str:
         """What the slide's probabilities are conditioned on."""
+        if self.kind == "language":
+            return "y_1^{t−1}"
         found = {"image": "I", "question": "q, I", "video": "x", "hierarchical": "document"}.get(
             self.kind, "x"
         )
@@ -47,6 +49,12 @@ def application(spec: Spec, letters: Letters, deck: str) -> Application:
         raise RegardError(f"lecture {deck} has no notation for {what}.", where=NOTATION, fix=fix)
 
     kinds = {name: options.type for name, options in spec.encoder.items()}
+    if not kinds and len(spec.outputs) == 1:
+        target, decoder = next(iter(spec.decoder.items()))
+        if not letters.condition:
+            refuse("a model without an input")
+        _check_language(decoder, refuse)
+        return Application("", target, "language", "language")
     pair = sorted(kinds.values()) == ["image", "recurrent"] and letters.condition
     if (len(kinds) != 1 and not pair) or len(spec.outputs) != 1:
         refuse("several inputs or outputs")
@@ -65,6 +73,18 @@ def application(spec: Spec, letters: Letters, deck: str) -> Application:
         refuse("a class chosen by attention")
     image = next((name for name, one in kinds.items() if one == "image"), "") if pair else ""
     return Application(source, target, "question" if pair else kind, writes, image)
+
+
+def _check_language(decoder: Any, refuse: Any) -> None:
+    """Refuse language models other than s_t = RNN(s_{t−1}, x_t), softmax(V s_t + c)."""
+    if decoder.type != "language":
+        refuse(f"the decoder {decoder.type}")
+    if decoder.layers > 1 or decoder.cell.type not in CELLS:
+        refuse("a decoder of several layers" if decoder.layers > 1 else f"the cell {decoder.cell.type}")
+    if decoder.tie != "none":
+        refuse("tied weights", "Add  --set decoder.tie=none.")
+    if decoder.output != "full" or decoder.activity or decoder.change:
+        refuse("an adaptive output" if decoder.output != "full" else "a penalty on the states")
 
 
 def _check_encoder(encoder: Any, letters: Letters, refuse: Any) -> None:

@@ -7,6 +7,7 @@ from regard.course.notations.letters import LSTM, Letters
 from regard.parts import register
 
 PARAMETERS = {
+    ("language", "language"): "U, V, W, b, c",
     ("recurrent", "recurrent"): "U_dec, V, W_dec, U_enc, W_enc, b",
     ("recurrent", "attention"): "U_dec, V, W_dec, U_enc, W_enc, b, U_attn, V_attn",
     ("image", "recurrent"): "U_dec, V, W_dec, W_conv, b",

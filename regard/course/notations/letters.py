@@ -17,7 +17,7 @@ class Letters:
     inside     {cell: {our letter in the function of a cell: the lecture's}}; `decoder` adds those of a decoder
     score      {our letter: the lecture's} of an additive score; `general` is W in s·W h
     weight     an attention weight; `scored` the score it comes from; `context` the sum
-    bias       the bias of the output layer, whose matrix is `output`
+    bias       the bias of the output layer, whose matrix is `output`; `language` that of a language model
     position   the index of source positions; `step` that of output steps
     input      the letter of the matrix of a cell's input; `state` that of its state
     value      the state at a source position; `vector` the embedding of its word
@@ -37,6 +37,7 @@ class Letters:
     scored: str = "e_tj"
     context: str = "c"
     bias: str = "b"
+    language: str = "c"
     output: str = "V"
     position: str = "j"
     step: str = "t"

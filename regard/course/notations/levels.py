@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from regard.describe.six_answers import NOTE
 
-FUNCTION = re.compile(r"(gru|lstm|rnn)_w?[→←dxy]?\(")
-CELL = re.compile(r"\b(gru|lstm|rnn)_(w?)([→←d]|[xy](?!\w))?(?=\()")
+FUNCTION = re.compile(r"(gru|lstm|rnn)_w?[→←dxys]?\(")
+CELL = re.compile(r"\b(gru|lstm|rnn)_(w?)([→←d]|[xys](?!\w))?(?=\()")
 """The call of a recurrent cell: its kind, w for words, and its direction or side."""
 
 

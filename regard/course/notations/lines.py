@@ -12,7 +12,7 @@ from regard.course.notations.levels import CELL, LevelLines, is_local, sentence_
 from regard.describe.six_answers import NOTE
 from regard.spec import Spec
 
-WEIGHT = re.compile(r"\b([WUbc])_([rznifgoh])(w?)([→←dxy]?)(?![\w→←])")
+WEIGHT = re.compile(r"\b([WUbc])_([rznifgoh])(w?)([→←dxys]?)(?![\w→←])")
 SYMBOL = re.compile(r"([→←]?[^\W\d_Σ][\u0300-\u036f]*)_(\{[^{}]*\}|[^\W_])(?![\w^])")
 WHOLE = "⌂"
 """Stands for the summary of the input while a line is renamed."""
@@ -25,9 +25,10 @@ class Lettering:
 
     def __init__(self, spec: Spec, letters: Letters, application: Application) -> None:
         self.letters, self.application = letters, application
-        self.encoder: Any = spec.encoder[application.source]
+        self.encoder: Any = spec.encoder.get(application.source)
         self.decoder: Any = spec.decoder[application.target]
-        self.image_first = next(iter(spec.encoder)) == application.image
+        self.image_first = next(iter(spec.encoder), None) == application.image
+        self.bias = letters.language if application.kind == "language" else letters.bias
         self.levels = application.kind == "hierarchical"
         self.attends = self.levels and application.writes == "attention"
 
@@ -35,6 +36,8 @@ class Lettering:
 
     def module(self, word: str, mark: str) -> tuple[str, str, str]:
         """The name, level and cell of the recurrent network with this mark: enc, 1, gru."""
+        if mark == "s":  # of a language model, which has one network
+            return "", "", self.decoder.cell.type
         if mark == "y":
             return "dec", "", self.decoder.cell.type
         if self.levels:
@@ -48,20 +51,22 @@ class Lettering:
         letter = {"W": self.letters.input, "U": self.letters.state, "b": "b", "c": "d"}[ours]
         above = [one for one in (level, self.letters.gates[cell][gate]) if one]
         direction = f"_{mark}" if mark and mark in "→←d" else ""
-        return f"{letter}_{name}{raised(above)}{direction}"
+        return f"{letter}{'_' if name else ''}{name}{raised(above)}{direction}"
 
     def cell(self, found: re.Match[str]) -> str:
         name, level, _ = self.module(found[2], found[3] or "")
         direction = f"_{found[3]}" if found[3] and found[3] in "→←d" else ""
         if level:
             return f"{found[1].upper()}^{level}{direction}"
-        return found[1].upper() + (direction or f"_{name}")
+        return found[1].upper() + (direction or (f"_{name}" if name else ""))
 
     # Lines
 
     def encoder_lines(self, lines: Sequence[str]) -> list[str]:
         """The lines of the encoders; those of convolutional networks are CNN(x)."""
         kind, at = self.application.kind, self.letters.position
+        if kind == "language":
+            return list(lines)
         if kind == "image":
             whole = (
                 "" if self.application.writes == "attention" else f"{NOTE} {self._summary()}: the whole image"
@@ -104,11 +109,22 @@ class Lettering:
             if self.attends:
                 found += sentence_look(line, self.letters.bias)
                 continue
+            if self.application.kind == "language":
+                found += self._language_line(line)
+                continue
             if not is_local(line):
                 line = re.sub(r"(?<![\w^_′])\[h; h′\]|(?<![\w^_′])\[h′; h\]", WHOLE, line)
                 line = re.sub(r"(?<![\w→←_′])h(?![\w_′])", WHOLE, line)
             found.append(self.line(line, "dec").replace(WHOLE, self._summary()))
         return [self._probability(line) for line in found]
+
+    def _language_line(self, line: str) -> Iterator[str]:
+        """A line of a language model, whose slides give the input of a step a letter, and the word an index."""
+        if is_local(line) or "E_y[y_{t−1}]" not in line:
+            yield re.sub(r"^p\(y_t\) = (softmax\(.*\))$", r"p(y_t = j) = \1_j", self.line(line, "dec"))
+            return
+        yield f"x_t = e(y_{{t−1}})     {NOTE} the vector of the word before"
+        yield self.line(line.replace("E_y[y_{t−1}]", "x_t"), "dec")
 
     def loss_lines(self, lines: Sequence[str]) -> list[str]:
         return [self._probability(self.line(line, "los")) for line in lines]
@@ -124,7 +140,7 @@ class Lettering:
     def _probability(self, line: str) -> str:
         if not self.letters.condition:
             return line
-        return re.sub(r"\bp\((y(?:_\w)?)\)", rf"P(\1|{self.application.given})", line)
+        return re.sub(r"\bp\((y(?:_\w)?(?: = j)?)\)", rf"P(\1|{self.application.given})", line)
 
     def line(self, line: str, side: str) -> str:
         """A line with the lecture's names; notes stay. side: enc, dec or los."""
@@ -172,7 +188,7 @@ class Lettering:
         said = self._attention(said)
         said = re.sub(r"\b([Wb])_([sn])(?!\w)", lambda m: self._first(m[1], m[2]), said)
         said = re.sub(r"\b([Wb])_o(?!\w)", r"\1_out", said)
-        said = said.replace("V_y", letters.output).replace("b_y", letters.bias)
+        said = said.replace("V_y", letters.output).replace("b_y", self.bias)
         said = re.sub(r"E_x\[([^\[\]]*)\]", r"e_enc(\1)", said)
         said = re.sub(r"E_y\[([^\[\]]*)\]", r"e_dec(\1)", said)
         if letters.value != "h":  # one pass: x and h exchange their letters

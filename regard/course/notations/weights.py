@@ -31,7 +31,7 @@ class Weights:
             network = build_network(spec, columns, read_files=False)
         self.names = {id(parameter): name for name, parameter in network.named_parameters()}
         application = lettering.application
-        self.encoder: Any = network.encoders[application.source]
+        self.encoder: Any = network.encoders[application.source] if application.source else None
         self.image: Any = network.encoders[application.image] if application.image else None
         self.decoder: Any = network.decoders[application.target]
 
@@ -49,6 +49,8 @@ class Weights:
 
     def _encoders(self) -> Iterator[Weight]:
         application, options = self.lettering.application, self.lettering.encoder
+        if application.kind == "language":
+            return
         if self.image is not None:
             yield from self._convolutions(self.image)
         if application.kind == "image":
@@ -127,12 +129,15 @@ class Weights:
             if decoder.combine is not None:
                 yield self._weight("W_out", decoder.combine.weight)
                 yield self._weight("b_out", decoder.combine.bias)
+        elif options.type == "language":
+            yield self._weight("e", decoder.embedding.weight, words=target)
+            yield from self._cell(decoder.cells[0], options.cell.type, "", "s")
         elif self.lettering.attends:
             yield self._weight("q", decoder.query)
             attention = decoder.reading.attention(self.lettering.application.source)
             yield from self._looks_of_level(attention.score, "s")
         yield self._weight(self.letters.output, decoder.output.weight, words=target)
-        yield self._weight(self.letters.bias, decoder.output.bias, words=target)
+        yield self._weight(self.lettering.bias, decoder.output.bias, words=target)
 
     def _first_states(self, options: Any) -> Iterator[Weight]:
         carried = ["s", *options.cell.part.carried_letters("n")]

@@ -12,6 +12,7 @@ from regard.describe.graph.part_board import PartBoard
 from regard.describe.graph.tables import Tables
 from regard.describe.vertices import Arrow, Vertex
 from regard.notation import Number, Symbol
+from regard.notation.walking import node_text
 
 
 @dataclass
@@ -79,6 +80,19 @@ def drop_constants(board: PartBoard, tables: Tables, draft: Draft) -> None:
         other = next((one for one in (*general, *named) if one is not unit), None)
         if other is not None:
             other.lines += unit.lines
+
+
+def drop_layers(board: PartBoard, draft: Draft) -> None:
+    """Remove the arrow of a vertex to itself from one layer to the next: with weights of its own for each layer there
+    is no cycle. The range of the layers joins its lines."""
+    fixed = board.fixed()
+    for arrow in list(draft.arrows):
+        if arrow.source != arrow.target or arrow.index not in fixed:
+            continue
+        draft.arrows.remove(arrow)
+        unit = next(one for one in draft.units if one.key == arrow.target)
+        values = board.lines.ranges[arrow.index].values
+        unit.lines.append(f"{arrow.index} = {' … '.join(map(node_text, values))}, layer after layer")
 
 
 def _is_first_of(board: PartBoard, target: Symbol, general: Symbol | None) -> bool:

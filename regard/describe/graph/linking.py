@@ -55,7 +55,8 @@ def _arrow(
     """The arrow from the definition of a symbol, in this part or another, to the vertex that uses it."""
     text = written_symbol(symbol)
     for arity in range(len(symbol.items), -1, -1):
-        for definer, source in definitions.of(symbol.base, arity):
+        defined = definitions.of(symbol.base, arity)
+        for definer, source in sorted(defined, key=lambda one: not board.is_certain(one[0].targets[0])):
             target = definer.targets[0]
             if board.is_certain(target) and not same_symbol(target, symbol):
                 continue

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from regard.describe.graph.assigning import assign_weights
 from regard.describe.graph.defining import Definitions, define
-from regard.describe.graph.folding import Draft, drop_constants, fold, merge_alike
+from regard.describe.graph.folding import Draft, drop_constants, drop_layers, fold, merge_alike
 from regard.describe.graph.given import with_given
 from regard.describe.graph.insides import insides
 from regard.describe.graph.latent import mark_latent
@@ -65,6 +65,7 @@ def part_graph(
     fold(board, tables, draft)
     drop_constants(board, tables, draft)
     merge_alike(board, draft)
+    drop_layers(board, draft)
     units, arrows = with_given(board, tables, draft.units, draft.arrows, names.column, names.described)
     sizes = BoardSizes(board, known, vocabulary, grown)
     measure(board, sizes, units)

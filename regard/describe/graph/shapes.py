@@ -18,7 +18,10 @@ def measure(board: PartBoard, sizes: BoardSizes, units: Iterable[Vertex]) -> Non
             if unit.target is None:  # a table
                 unit.shapes[unit.symbol] = _shape(sizes, unit.indices, sizes.of(equation.body, {}))
             elif target == unit.target or not board.is_certain(target):
-                size = sizes.found.get(sizes.key(target))
+                own = (
+                    sizes.of(equation.body, {}) if board.is_certain(target) else None
+                )  # h_0j, the word vectors
+                size = sizes.found.get(sizes.key(target)) if own is None else own
                 unit.shapes[written_symbol(target)] = _shape(sizes, board.indices(target), size)
 
 

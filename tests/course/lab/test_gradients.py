@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from regard.course.lab.by_hand import BY_HAND, GATES, random_parameters, scalar
 from regard.course.lab.depth import leaf_gradients
 from regard.course.lab.gradient_flow import random_cell
 from regard.course.lab.residual import block, block_jacobian, weights
+from regard.course.lab.transition import gradients, shortest
 
 
 def test_jacobian_is_a_power() -> None:
@@ -215,3 +217,34 @@ def test_depth_counts_paths() -> None:
     found = run("depth", leaves=50, size=4).numbers
     assert found["paths"] == {"chain": 49, "tree": 6}
     assert found["chain"].min() < 1e-3 * found["tree"].min()
+
+
+def test_the_shortest_path_and_the_gradient_of_a_deep_transition() -> None:
+    """Against networks whose paths are seen in their equation, and Jacobians by hand."""
+    A, B, R = (
+        torch.randn(4, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(n)) for n in range(3)
+    )
+    deep = partial(_deep, A, B, 0 * R)
+    assert shortest(lambda s: torch.tanh(B @ s), 4) == 1
+    assert shortest(lambda s: torch.tanh(A @ torch.tanh(B @ s)), 4) == 2
+    assert shortest(partial(_deep, A, B, R), 4) == 1  # the shortcut
+    assert shortest(lambda s: torch.cat([torch.tanh(s[:2]), torch.tanh(torch.tanh(s[2:]))]), 4) == 1
+    h, product, wanted = np.full(4, 0.1), np.eye(4), []
+    for _ in range(3):
+        z = np.tanh(B.numpy() @ h)
+        h = np.tanh(A.numpy() @ z)
+        product = np.diag(1 - h**2) @ A.numpy() @ np.diag(1 - z**2) @ B.numpy() @ product
+        wanted.append(np.linalg.norm(product) / 2)
+    np.testing.assert_allclose(gradients(deep, 4, 3), wanted, rtol=1e-12)
+
+
+def _deep(A: torch.Tensor, B: torch.Tensor, R: torch.Tensor, s: torch.Tensor) -> torch.Tensor:
+    return torch.tanh(A @ torch.tanh(B @ s) + R @ s)
+
+
+@pytest.mark.parametrize("layers", [2, 4])
+def test_three_networks_with_several_layers(layers: int) -> None:
+    found = run("transition", layers=layers).numbers
+    assert found["paths"] == {"(a)": 1, "(b)": layers, "(c)": 1}
+    last = {kind: norms[-1] for kind, norms in found["gradients"].items()}
+    assert last["(b)"] < 0.1 * last["(c)"]
