@@ -21,7 +21,8 @@ LABS = names("lab")
 WANTED = {
     "bptt", "jacobian", "spectrum", "gradient-flow", "clipping", "error-surface", "attractors", "gates", "carousel",
     "ladder", "residual", "cells", "convolution", "lossy", "depth", "timing", "forward-backward", "inside-outside",
-    "eisner", "tree-gradient", "unrolled", "hessian-free", "overfitting", "glimpses", "memory", "word-order", "transition",
+    "eisner", "tree-gradient", "unrolled", "hessian-free", "overfitting", "glimpses", "memory", "word-order",
+    "transition",
 }  # fmt: skip
 DOCS = Path(__file__).parents[3] / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
