@@ -29,10 +29,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from few_rows import find, sst
 from real_encoder import package_folder, without_network
 from rich.console import Console
 from rich.table import Table
-from vectors import find, sst
 from written import parse, write_json
 
 WAYS: dict[str, dict[str, Any]] = {

@@ -320,10 +320,10 @@ def test_describe_prints_the_form_of_the_gru_that_is_used(regard: Run) -> None:
         assert f"{cell}(h, x) = z ⊙ n + (1 − z) ⊙ h" in cho_form
 
 
-def test_list_and_init_cover_the_zoo(regard: Run, tmp_path: Path) -> None:
+def test_list_and_init_cover_the_zoo(regard: Run, tmp_path: Path, thorough: bool) -> None:
     _, out, _ = regard("list")
     assert all(name in out for name in zoo.names())
-    for name in zoo.names():
+    for name in zoo.names() if thorough else zoo.names()[::5]:
         code, text, _ = regard("init", name)
         assert code == 0
         (tmp_path / "my.yaml").write_text(text, encoding="utf-8")

@@ -64,6 +64,7 @@ def test_the_cost_is_the_cross_entropy_to_the_mean_of_the_teachers(tmp_path: Pat
     assert float(cost.count) == len(taught)
 
 
+@pytest.mark.thorough
 def test_a_student_learns_from_a_teacher_what_its_data_do_not_say(tmp_path: Path, learning_seed: int) -> None:
     first = 100 * learning_seed
     longer = [*PLAIN, "training.epochs=6", "training.lr=0.01", f"training.seed={1 + learning_seed}"]

@@ -53,7 +53,7 @@ SHOWN = 8
 
 
 @dataclass(frozen=True)
-class Pair:
+class TranslatedSentence:
     """A sentence, its translation, and for each word of the translation the place of its word in the sentence.
 
     moved   the places of the translation where an adjective stands behind its noun, and those of such nouns
@@ -131,7 +131,7 @@ class WordOrderLab(Lab):
 
 
 @dataclass(frozen=True)
-class Reading:
+class MapReading:
     """Looks at new sentences whose translation is given.
 
     maps      (T, S) of each
@@ -146,10 +146,12 @@ class Reading:
     crossed: float
 
 
-def sentences(seed: int, *, backward: bool = False) -> tuple[list[Pair], list[Pair]]:
+def sentences(
+    seed: int, *, backward: bool = False
+) -> tuple[list[TranslatedSentence], list[TranslatedSentence]]:
     """Sentences to learn from, and others."""
     draw = random.Random(seed)
-    found: dict[tuple[str, ...], Pair] = {}
+    found: dict[tuple[str, ...], TranslatedSentence] = {}
     while len(found) < SENTENCES + TESTED:
         pair = _pair(draw, backward)
         found.setdefault(pair.source, pair)
@@ -157,7 +159,7 @@ def sentences(seed: int, *, backward: bool = False) -> tuple[list[Pair], list[Pa
     return pairs[:SENTENCES], pairs[SENTENCES:]
 
 
-def translator(known: Sequence[Pair], seed: int) -> Model:
+def translator(known: Sequence[TranslatedSentence], seed: int) -> Model:
     """The untrained network."""
     sizes = (f"encoder.{name}={SIZE}" for name in ("size", "embedding"))
     settings = [*sizes, f"decoder.size={2 * SIZE}", f"decoder.embedding={SIZE}"]
@@ -168,7 +170,7 @@ def translator(known: Sequence[Pair], seed: int) -> Model:
     return model
 
 
-def learn(model: Model, known: Sequence[Pair], updates: int, seed: int) -> None:
+def learn(model: Model, known: Sequence[TranslatedSentence], updates: int, seed: int) -> None:
     """Train with Adam on cross-entropy."""
     optimizer = torch.optim.Adam(model.network.parameters(), lr=RATE)
     batches = model.batches([one.row for one in known], batch_rows=BATCH, seed=seed)
@@ -191,18 +193,19 @@ def learn(model: Model, known: Sequence[Pair], updates: int, seed: int) -> None:
     model.network.eval()
 
 
-def read(model: Model, new: Sequence[Pair]) -> Reading:
+def read(model: Model, new: Sequence[TranslatedSentence]) -> MapReading:
     """Read the looks at new sentences, each word given the true words before it."""
-    maps = []
-    for pair in new:
-        trace = model.score(" ".join(pair.source), " ".join(pair.target)).trace
-        assert trace is not None
-        maps.append(np.asarray(trace.attention["source"])[: len(pair.target)])
+    scored = model.score([" ".join(pair.source) for pair in new], [" ".join(pair.target) for pair in new])
+    maps = [
+        np.asarray(one.trace.attention["source"])[: len(pair.target)]
+        for one, pair in zip(scored, new, strict=True)
+        if one.trace is not None
+    ]
     looks = [one.argmax(1) for one in maps]
     hits = [look == np.array(pair.links) for look, pair in zip(looks, new, strict=True)]
     words = [[one not in ARTICLES for one in pair.target] for pair in new]
     crossed = [hit[place] for hit, pair in zip(hits, new, strict=True) for place in pair.moved]
-    return Reading(
+    return MapReading(
         maps,
         float(np.mean([_correlation(look) for look in looks])),
         100 * float(np.concatenate(hits)[np.concatenate(words)].mean()),
@@ -210,13 +213,14 @@ def read(model: Model, new: Sequence[Pair]) -> Reading:
     )
 
 
-def translated(model: Model, new: Sequence[Pair]) -> float:
+def translated(model: Model, new: Sequence[TranslatedSentence]) -> float:
     """Sentences that are translated without an error, in percent."""
-    right = [model.predict(" ".join(pair.source)).text == " ".join(pair.target) for pair in new]
+    answers = model.predict([" ".join(pair.source) for pair in new])
+    right = [answer.text == " ".join(pair.target) for answer, pair in zip(answers, new, strict=True)]
     return 100 * float(np.mean(right))
 
 
-def true_order(pairs: Sequence[Pair]) -> float:
+def true_order(pairs: Sequence[TranslatedSentence]) -> float:
     """The mean correlation of the places of a translation with those of its words."""
     return float(np.mean([_correlation(np.array(one.links)) for one in pairs]))
 
@@ -228,7 +232,7 @@ def _correlation(places: Array) -> float:
     return float(np.corrcoef(np.arange(len(places)), places)[0, 1])
 
 
-def _pair(draw: random.Random, backward: bool) -> Pair:
+def _pair(draw: random.Random, backward: bool) -> TranslatedSentence:
     """A sentence of two noun phrases and a verb."""
     source: list[str] = []
     target: list[tuple[str, int]] = []
@@ -255,10 +259,10 @@ def _pair(draw: random.Random, backward: bool) -> Pair:
     phrase()
     links = tuple(len(source) - 1 - place if backward else place for _, place in target)
     words = reversed(source) if backward else source
-    return Pair(tuple(words), tuple(word for word, _ in target), links, tuple(moved))
+    return TranslatedSentence(tuple(words), tuple(word for word, _ in target), links, tuple(moved))
 
 
-def _map(pair: Pair, weights: Array) -> Block:
+def _map(pair: TranslatedSentence, weights: Array) -> Block:
     truth = np.zeros_like(weights)
     truth[np.arange(len(pair.links)), pair.links] = 1
     return draw_matrix(
