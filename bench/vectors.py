@@ -2,7 +2,7 @@
 
     python bench/vectors.py local/data                              vectors made of WikiText-2 (PMI and SVD)
     python bench/vectors.py local/data --vectors glove.6B.100d.txt  these vectors as well, or a folder of model2vec
-    python bench/vectors.py local/data --tasks sick --rows 500
+    python bench/vectors.py local/data --corpora imdb --tasks sst   vectors made of film reviews, without labels
 
 The vectors have the format of GloVe: log p(a, b) / p(a) p(b) of words within five of each other, negative values left
 out, and its first 100 singular vectors times the roots of their values. Tasks, rows, seeds and decoders are those of
@@ -10,7 +10,7 @@ out, and its first 100 singular vectors times the roots of their values. Tasks, 
 training rows lack (extended), have the same four settings: read by a GRU or as they are, two rates.
 
 The table shows the test accuracy, and the gain over random vectors with its interval of 95 % (Student's t over the
-seeds). Exits with 1 if the vectors of WikiText-2, in the kind that is best on dev, are not clearly above random ones.
+seeds). Exits with 1 if the vectors made here, of the kind that is best on dev, are not clearly above random ones.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import lzma
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from few_rows import SIZE, TASKS, Setting, Trainings, find, random_settings, told, with_gains
+from few_rows import SIZE, TASKS, Setting, Trainings, find, random_settings, told, with_gains, words
 from rich.console import Console
 from rich.table import Table
 from written import parse, write_json
@@ -33,21 +33,28 @@ from written import parse, write_json
 WINDOW, WORDS = 5, 20_000
 EXTENDED = 40_000
 """Words at the beginning of a file that a model knows beyond those of its training rows."""
-MADE = "wikitext2"
 
 
-def sentences(data: Path) -> Iterator[list[str]]:
+def wikitext2(data: Path) -> Iterator[list[str]]:
     with lzma.open(find(data, "wiki.train.variant.tokens.xz"), "rt", encoding="utf-8") as file:
         for line in file:
             yield line.lower().split()
 
 
-def make_vectors(data: Path, path: Path) -> None:
-    """Write vectors of WikiText-2 in the format of GloVe."""
+def imdb(data: Path) -> Iterator[list[str]]:
+    with lzma.open(find(data / "imdb", "train.tsv.xz"), "rt", encoding="utf-8") as file:
+        for line in file:
+            yield words(line.rpartition("\t")[2]).split()
+
+
+CORPORA: dict[str, Callable[[Path], Iterator[list[str]]]] = {"wikitext2": wikitext2, "imdb": imdb}
+
+
+def make_vectors(lines: Sequence[list[str]], path: Path) -> None:
+    """Write vectors of the words of some texts, in the format of GloVe."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.linalg import svds
 
-    lines = list(sentences(data))
     known = Counter(word for line in lines for word in line)
     kept = [word for word, count in known.most_common(WORDS) if count > 2 and word != "<unk>"]
     ids = {word: number for number, word in enumerate(kept)}
@@ -86,14 +93,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path, help="the folder of the data sets")
     parser.add_argument("--vectors", type=Path, metavar="FILE", help="a file of vectors to measure as well")
+    parser.add_argument("--corpora", nargs="+", choices=list(CORPORA), default=["wikitext2"])
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--rows", type=int, default=500, metavar="N", help="rows of training")
     parser.add_argument("--folder", type=Path, help="keep the figures of finished trainings here")
     given = parse(parser)
     with tempfile.TemporaryDirectory() as name:
-        made = Path(name) / f"{MADE}.txt"
-        make_vectors(given.data, made)
-        ways: dict[str, Any] = {"random": SIZE, **kinds(MADE, str(made))}
+        ways: dict[str, Any] = {"random": SIZE}
+        for corpus in given.corpora:
+            made = Path(name) / f"{corpus}.txt"
+            make_vectors(list(CORPORA[corpus](given.data)), made)
+            ways |= kinds(corpus, str(made))
+        ours = [way for way in ways if way != "random"]
         if given.vectors is not None:
             ways |= kinds(given.vectors.name.partition(".")[0], str(given.vectors))
 
@@ -107,7 +118,7 @@ def main() -> int:
     table = Table("task", "vectors", "covered", "setting", "test accuracy", "gain")
     helped = True
     for figures in found:
-        own = [one for one in figures if one["way"].startswith(MADE)]
+        own = [one for one in figures if one["way"] in ours]
         best = max(own, key=lambda one: float(np.mean(one["dev"])))
         helped &= best["gain"] > best["interval"]
         for one in figures:
