@@ -37,8 +37,8 @@ class JordanCell(Cell):
 
     @classmethod
     def equations(cls, options: Any, mark: str) -> list[str]:
-        hidden = squashed(options.activation, f"W_h{mark} x + b_h{mark} + U_h{mark} h + c_h{mark}")
-        return [f"jordan_{mark}(h, x) = {squashed(options.activation, f'V_h{mark} {hidden} + d_h{mark}')}"]
+        hidden = squashed(options.activation, f"W_h{mark} x + b_h{mark} + U_h{mark} y + c_h{mark}")
+        return [f"jordan_{mark}(y, x) = {squashed(options.activation, f'V_h{mark} {hidden} + d_h{mark}')}"]
 
     @classmethod
     def letters(cls, options: Any, mark: str) -> Letters:
