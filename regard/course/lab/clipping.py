@@ -92,7 +92,8 @@ class ClippingLab(Lab):
             "In training, the RNN "
             f"at rate {options.rate:g} reaches a loss of {written(round(rows[0][1], 2))} with clipping and "
             f"{written(round(rows[1][1], 2))} "
-            f"without; without clipping it needs a smaller rate, and is slower ({written(round(rows[2][1], 2))}).",
+            f"without; without clipping it needs a smaller rate, and is slower ({written(round(rows[2][1], 2))}). "
+            "The loss at the end is the mean of the last tenth of the updates; a curve ends with a single one.",
             blocks=[
                 draw_raster(
                     loss / loss.max(),

@@ -44,6 +44,21 @@ GRU = {
     "3 + update gate": "z ⊙ h̃",
     "4 + copy": "(1 − z) ⊙ h + z ⊙ h̃",
 }
+EQUATIONS = (
+    "LSTM 1:  h_t = tanh(W h_{t−1} + U x_t)",
+    "LSTM 2:  c̃_t = tanh(W h_{t−1} + U x_t),  c_t = c_{t−1} + c̃_t,  h_t = tanh(c_t)",
+    "LSTM 3:  f_t = σ(W_f h_{t−1} + U_f x_t),  c_t = f_t ⊙ c_{t−1} + c̃_t",
+    "LSTM 4:  i_t = σ(W_i h_{t−1} + U_i x_t),  c_t = f_t ⊙ c_{t−1} + i_t ⊙ c̃_t",
+    "LSTM 5:  o_t = σ(W_o h_{t−1} + U_o x_t),  h_t = o_t ⊙ tanh(c_t)",
+    "GRU 1:  h̃_t = tanh(W h_{t−1} + U x_t),  h_t = h̃_t",
+    "GRU 2:  r_t = σ(W_r h_{t−1} + U_r x_t),  h̃_t = tanh(W (r_t ⊙ h_{t−1}) + U x_t)",
+    "GRU 3:  z_t = σ(W_z h_{t−1} + U_z x_t),  h_t = z_t ⊙ h̃_t",
+    "GRU 4:  h_t = (1 − z_t) ⊙ h_{t−1} + z_t ⊙ h̃_t",
+    "each tanh and σ of x_t has a bias beside",
+)
+"""What each rung computes; the rest is as on the rung before."""
+SMOOTHED = 9
+"""Updates whose mean is a point of a curve."""
 DISTRACTORS, BATCH, MEASURED = 4, 16, 256
 """Kinds of distractors, sequences per update, and sequences per measurement."""
 
@@ -109,6 +124,7 @@ class LadderLab(Lab):
             blocks=blocks,
             table=(("rung", "new", "accuracy", "last loss", "best rate"), rows),
             numbers=numbers,
+            worked=EQUATIONS,
         )
 
 
@@ -122,10 +138,12 @@ def _sentence(lstm: list[float], gru: list[float], options: Any) -> str:
         f"({_percent(1 / options.symbols)} by chance). From rung to rung the LSTM has {rungs[0]} %, "
         f"the GRU {rungs[1]} %."
     )
+    ends = f"The last loss is that of the last update; the curves are running means over {SMOOTHED}."
     added, scaled = (*lstm[1:], gru[3]), gru[1:3]
     if min(added) < max(scaled) + 0.25:
-        return told
-    return f"{told} Rungs that add to the old state keep the symbol; gates that only scale it (GRU 2 and 3) do not."
+        return f"{told} {ends}"
+    keep = "Rungs that add to the old state keep the symbol; gates that only scale it (GRU 2 and 3) do not."
+    return f"{told} {keep} {ends}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,7 +318,7 @@ def _adam(
             parameter -= rates[:, None, None] * size
 
 
-def _smooth(values: Array, width: int = 9) -> Array:
+def _smooth(values: Array, width: int = SMOOTHED) -> Array:
     """Running means, to keep several curves distinguishable."""
     width = min(width, len(values))
     padded = np.concatenate([np.full(width - 1, values[0]), values])

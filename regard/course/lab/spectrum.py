@@ -1,6 +1,6 @@
 """Eigenvalues decide: a linear recurrence is the power method.
 
-    h_t = W h_{t−1} = W^t h_0          W = Q Λ Qᵀ  ⇒  h_t = Q Λ^t Qᵀ h_0     (W symmetric, Q orthogonal)
+    h_t = Wᵀ h_{t−1} = (W^t)ᵀ h_0      W = Q Λ Qᵀ  ⇒  h_t = Q Λ^t Qᵀ h_0     (W symmetric, Q orthogonal)
 
 Each component of h_0 along an eigenvector grows like its eigenvalue to the power t. In the end the
 eigenvector of the largest eigenvalue dominates, and h_t·W h_t / h_t·h_t converges to that eigenvalue.
@@ -67,7 +67,7 @@ class SpectrumLab(Lab):
             draw_plot(
                 {f"|λ| = {radius:g}": Curve(steps, found) for radius, found in growth.items()},
                 x_name="t",
-                y_name="‖W^t h_0‖",
+                y_name="‖(W^t)ᵀ h_0‖",
                 log_y=True,
             ),
             draw_plot(
@@ -100,7 +100,7 @@ class SpectrumLab(Lab):
                 else "other eigenvectors than the leading one still contribute."
             ),
             blocks=blocks,
-            table=(("", "|λ|^t", "‖W^t h_0‖"), rows),
+            table=(("", "|λ|^t", "‖(W^t)ᵀ h_0‖"), rows),
             numbers={
                 "eigenvalues": {"real": values.real, "imaginary": values.imag},
                 "norms": {f"{radius:g}": found for radius, found in growth.items()},
@@ -126,19 +126,19 @@ def unit_matrix(size: int, symmetric: bool, seed: int) -> Array:
 
 
 def norms(matrix: Array, start: Array, steps: int) -> Array:
-    """‖W^t h_0‖ for t = 0 … steps."""
+    """‖(W^t)ᵀ h_0‖ for t = 0 … steps."""
     found, state = [float(np.linalg.norm(start))], start
     for _ in range(steps):
-        state = matrix @ state
+        state = matrix.T @ state
         found.append(float(np.linalg.norm(state)))
     return np.array(found)
 
 
 def power_method(matrix: Array, start: Array, steps: int) -> Array:
-    """The Rayleigh quotients hᵀWh / hᵀh along the iteration h ← W h / ‖W h‖."""
+    """The Rayleigh quotients hᵀWh / hᵀh along the iteration h ← Wᵀ h / ‖Wᵀ h‖."""
     found, state = [], start / np.linalg.norm(start)
     for _ in range(steps + 1):
-        following = matrix @ state
+        following = matrix.T @ state
         found.append(float(state @ following))
         length = np.linalg.norm(following)
         state = following / length if length else following

@@ -71,7 +71,7 @@ def test_spectrum_is_numpys(symmetric: bool) -> None:
     start /= np.linalg.norm(start)
     for radius in (0.9, 1.05):
         power = np.linalg.matrix_power(radius * matrix, 400)
-        assert found["norms"][f"{radius:g}"][-1] == pytest.approx(np.linalg.norm(power @ start), rel=1e-8)
+        assert found["norms"][f"{radius:g}"][-1] == pytest.approx(np.linalg.norm(power.T @ start), rel=1e-8)
     if symmetric:
         leading = np.linalg.eigvalsh(matrix)[np.abs(np.linalg.eigvalsh(matrix)).argmax()]
         assert found["power_method"][-1] == pytest.approx(leading, rel=1e-6)
