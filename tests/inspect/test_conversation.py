@@ -94,7 +94,13 @@ def test_turns_without_speakers_and_dialogs_nobody_looked_at() -> None:
     (shown,) = (one for one in trace.plot().contents() if isinstance(one, Conversation))
     assert shown.turns == (("", "hello"), ("to", "and fro"))
     unseen = Trace(input={"dialog": TURNS}, output=["yes"], layout={"dialog": "dialog"})
-    assert "yes" in printed(unseen)
+    lines = printed(unseen).splitlines()
+    assert [line.split() for line in lines[: len(TURNS) + 1]] == [
+        *(turn.replace(":", "", 1).split() for turn in TURNS),
+        ["→", "yes"],
+    ]
+    assert not re.search(r"\.\d", "".join(lines)) and "weight" not in unseen.plot().svg()
+    assert all(turn in unseen.plot().description for turn in TURNS)
     with pytest.raises(RegardError, match="the trace has no attention over a dialog"):
         conversation(unseen)
 

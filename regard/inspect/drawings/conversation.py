@@ -1,4 +1,4 @@
-"""A dialog whose turns were attended to: the turns with their weights, and the response."""
+"""A dialog: the turns, with their weights if they were attended to, and the response."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LONGEST = 2000
 class Conversation(TracedDrawing):
     """A dialog: speakers and utterances, the weights of each attention step on the turns, and the response.
 
-    weights   (looks, turns), with the names of the looks in `names`
+    weights   (looks, turns), with the names of the looks in `names`; no look without attention to turns
     truth     the turns that should have been attended to
     """
 
@@ -86,8 +86,8 @@ class Conversation(TracedDrawing):
 
     @classmethod
     def shows(cls, trace: Trace, name: str) -> bool:
-        """An input that is a dialog whose turns were attended to."""
-        return trace.layout.get(name) == LAYOUT and name in trace.attention
+        """An input that is a dialog."""
+        return trace.layout.get(name) == LAYOUT and name in trace.input
 
     @classmethod
     def of(cls, trace: Trace, name: str, view: View = PLAIN) -> Conversation:
@@ -95,7 +95,10 @@ class Conversation(TracedDrawing):
         turns = tuple(_speaker_and_text(piece) for piece in trace.input[name])
         written = [piece for piece in trace.output if piece != "</s>"]
         looks = trace.structures[name].looks if name in trace.structures else None
-        if looks is not None:
+        names: tuple[str, ...]
+        if name not in trace.attention:
+            weights, names, truth = np.zeros((0, len(turns))), (), frozenset()
+        elif looks is not None:
             weights, truth = looks
             names = (
                 tuple(f"hop {hop + 1}" for hop in range(len(weights))) if len(weights) > 1 else ("weight",)
@@ -113,14 +116,14 @@ class Conversation(TracedDrawing):
         return ("attention", "structures", "glimpses")
 
     def shows_output(self, trace: Trace) -> bool:
-        return True
+        return bool(self.names)  # without attention the figure below has the probability of each piece
 
     def block(self) -> Block:
         return draw_conversation(self)
 
     @classmethod
     def legend(cls, shown: Sequence[Conversation]) -> list[Block]:
-        return [conversation_legend(shown[-1])]
+        return [conversation_legend(shown[-1])] if shown[-1].names else []
 
     @classmethod
     def stacked(cls, shown: Sequence[Any]) -> list[Block]:
@@ -134,8 +137,8 @@ class Conversation(TracedDrawing):
         return conversation_notes(shown, width, ink)
 
     def description(self) -> str:
-        """In words, the turns attended to in each step, and the response."""
-        parts = []
+        """In words, the turns attended to in each step, or all without attention, and the response."""
+        parts = [] if self.names else [f"{speaker}: {visible(text)}" for speaker, text in self.turns]
         for name, weights in zip(self.names, self.weights, strict=True):
             if len(weights):
                 best = int(weights.argmax())
@@ -154,7 +157,7 @@ def conversation(trace: Trace, *, over: str | None = None, title: str = "") -> S
 
     over   the input to show if several are dialogs; default: the first
     """
-    found = [name for name in trace.input if Conversation.shows(trace, name)]
+    found = [name for name in trace.attention if Conversation.shows(trace, name)]
     name = over if over is not None else next(iter(found), None)
     if name is None or name not in found:
         named = "" if name is None else f" named {name!r}"

@@ -67,10 +67,10 @@ def _turn(content: Conversation, place: int, room: float, left: float, y: float)
     share = content.share(place)
     shade = Shade(share)
     true = place in content.truth
-    told = ", ".join(
+    told = "\n" * bool(content.names) + ", ".join(
         f"{name} {weight:.3f}" for name, weight in zip(content.names, content.weights[:, place], strict=True)
     )
-    tip = f"{place + 1}. {speaker}: {visible(text)}\n{told}" + ("\ntrue turn" if true else "")
+    tip = f"{place + 1}. {speaker}: {visible(text)}{told}" + ("\ntrue turn" if true else "")
     marks, high = _bubble(
         speaker,
         text,

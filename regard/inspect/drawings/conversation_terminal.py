@@ -33,7 +33,7 @@ def draw_conversation(content: Conversation, width: int, ink: Ink) -> Iterator[T
     speakers = [visible(speaker) for speaker, _ in content.turns]
     names = min(max([cell_len(one) for one in speakers] + [1]), SPEAKER, max(1, width // 4)) + 2
     widest = max([cell_len(visible(text)) for _, text in content.turns] + [cell_len(content.answer), 8])
-    looks = max(1, min(len(content.names), (width - names - min(widest, 20)) // CELL))
+    looks = min(len(content.names), max(1, (width - names - min(widest, 20)) // CELL))
     room = max(1, min(widest, width - names - looks * CELL))
     if len(content.names) > 1:
         head = "".join(fit(name, CELL, "center") for name in content.names[:looks])
