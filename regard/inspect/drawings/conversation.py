@@ -95,15 +95,16 @@ class Conversation(TracedDrawing):
         turns = tuple(_speaker_and_text(piece) for piece in trace.input[name])
         written = [piece for piece in trace.output if piece != "</s>"]
         looks = trace.structures[name].looks if name in trace.structures else None
-        names: tuple[str, ...]
-        if name not in trace.attention:
-            weights, names, truth = np.zeros((0, len(turns))), (), frozenset()
-        elif looks is not None:
+        weights: Array = np.zeros((0, len(turns)))
+        names: tuple[str, ...] = ()
+        truth: frozenset[int] = frozenset()
+        attended = name in trace.attention
+        if attended and looks is not None:
             weights, truth = looks
             names = (
                 tuple(f"hop {hop + 1}" for hop in range(len(weights))) if len(weights) > 1 else ("weight",)
             )
-        else:
+        elif attended:
             rows, known = trace.attention[name], trace.truth.get(name)
             weights = rows.mean(axis=0, keepdims=True) if len(rows) else np.zeros((1, len(turns)))
             true = [] if known is None else np.flatnonzero((known > 0).any(axis=0)).tolist()
