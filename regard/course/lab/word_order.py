@@ -6,8 +6,8 @@ noun in both languages, adjectives of color behind it in French:
     the small green car hides the door → la petite voiture verte cache la porte
 
 The network is the zoo's `translation` (Bahdanau 2015) in small: e_tj = v·tanh(U s_{t−1} + W h_j), α_t = softmax(e_t).
-No word is told where to look. With `backward` the English sentences are written from their end, and nothing else
-changes: an order that the network had of its own would show.
+The network is not told where to look. With `backward` the English sentences are reversed and nothing else changes: a
+network that always looked from left to right would not follow them.
 """
 
 from __future__ import annotations
