@@ -55,7 +55,9 @@ def draw_raster(
     axes = Axes(left, top, size, high, x_range, y_range)
     pixels = np.asarray(values, dtype=np.uint8) if values.ndim == 3 else shaded_pixels(values)
     image = Image(left, top, size, high, png(pixels), smooth=smooth, tip=title)
-    content = _coarse(values, title, x_range, y_range) if terminal and values.ndim == 2 else Lines((), 0)
+    content = (
+        _coarse(values, title, ends, x_range, y_range) if terminal and values.ndim == 2 else Lines((), 0)
+    )
     marks: list[Mark] = [*heading, Group((image,), content=content)]
     for tick in y_ticks:
         marks.append(
@@ -95,7 +97,13 @@ def draw_scale(name: str, ends: tuple[str, str], width: float) -> Block:
     return Block(tuple(marks), width, height)
 
 
-def _coarse(values: Array, title: str, x_range: tuple[float, float], y_range: tuple[float, float]) -> Matrix:
+def _coarse(
+    values: Array,
+    title: str,
+    ends: tuple[str, str],
+    x_range: tuple[float, float],
+    y_range: tuple[float, float],
+) -> Matrix:
     """The image for a terminal: at most 12 rows and 24 columns, each the mean of its area."""
     bands = [
         np.array_split(np.arange(size), min(size, most))
@@ -110,7 +118,7 @@ def _coarse(values: Array, title: str, x_range: tuple[float, float], y_range: tu
     ]
     low, high = x_range
     rows = tuple(f"{y:.3g}" for y in middles[0])
-    told = f"{title}, {low:g} to {high:g} across"
+    told = f"{title} (0: {ends[0]}, 1: {ends[1]}), {low:g} to {high:g} across"
     return Matrix(rows, ("·",) * len(middles[1]), means, title=told, shades=means, numbers=False)
 
 

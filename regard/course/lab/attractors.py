@@ -90,7 +90,7 @@ class AttractorsLab(Lab):
             ),
             draw_raster(
                 (logs - low) / ((high - low) or 1.0),
-                title=f"‖∂h_T/∂h_1‖ from there, T = {options.steps}",
+                title=f"‖∂h_T/∂h_1‖ by start, T = {options.steps}, log scale",
                 name="",
                 ends=(power_of_ten(low) if largest else "0", written(largest)),
                 x_name="h₁",
@@ -102,7 +102,7 @@ class AttractorsLab(Lab):
             ),
             draw_raster(
                 flat_after(weights, starts, options.steps) / options.steps,
-                title=f"T from which the gradient is below {VANISHED:g}",
+                title=f"T from which it is below {VANISHED:g}",
                 name="",
                 ends=("1", f"not up to {options.steps}"),
                 x_name="h₁",

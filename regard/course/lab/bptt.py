@@ -14,7 +14,15 @@ import numpy as np
 import torch
 from pydantic import Field
 
-from regard.course.lab.by_hand import BY_HAND, Pass, network_loss, random_parameters, scalar, scalar_loss
+from regard.course.lab.by_hand import (
+    BY_HAND,
+    SLOPE,
+    Pass,
+    network_loss,
+    random_parameters,
+    scalar,
+    scalar_loss,
+)
 from regard.course.lab.lab import Lab, LabResult, written
 from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.grid import draw_matrix
@@ -226,12 +234,25 @@ def _norms(values: Array) -> Array:
 
 def _worked(options: Any, found: Pass) -> list[str]:
     """The equations of the backward pass with their numbers, from the last step to the first."""
-    r, h, z = (found.backward[name] for name in "rhz")
-    lines = []
+    y, r, h, z = (found.backward[name] for name in "yrhz")
+    values, targets, last = found.forward["y"], found.forward["y"] - y, len(y)
+    slopes = [SLOPE[options.activation](found.forward[name][-1]) for name in "yh"]
+    lines = [
+        line.replace("-", "−")
+        for line in (
+            "L̄ = 1",
+            f"ȳ_{last} = L̄ ∂L/∂y_{last} = y_{last} − target = "
+            f"{values[-1]:.3f} − {targets[-1]:g} = {y[-1]:.3f}",
+            f"r̄_{last} = ȳ_{last} φ′(r_{last}) = {y[-1]:.3f} · {slopes[0]:.3f} = {r[-1]:.3f}",
+        )
+    ]
     for t in reversed(range(len(r))):
         following = f" + z̄_{t + 2} w" if t + 1 < len(r) else ""
         numbers = f"{r[t]:.3f} · {options.v:g}" + (f" + {z[t + 1]:.3f} · {options.w:g}" if following else "")
         lines.append(f"h̄_{t + 1} = r̄_{t + 1} v{following} = {numbers} = {h[t]:.3f}".replace("-", "−"))
+        if t + 1 == last:
+            told = f"z̄_{last} = h̄_{last} φ′(z_{last}) = {h[t]:.3f} · {slopes[1]:.3f} = {z[t]:.3f}"
+            lines.append(told.replace("-", "−"))
     gradients = found.gradients
     for name, formula in (("u", "Σ z̄_t x_t"), ("v", "Σ r̄_t h_t"), ("w", "Σ z̄_{t+1} h_t")):
         lines.append(f"{name}̄ = {formula} = {float(gradients[name]):.6f}".replace("-", "−"))

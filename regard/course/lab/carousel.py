@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from pydantic import Field
 
-from regard.course.lab.lab import Lab, LabResult
+from regard.course.lab.lab import Lab, LabResult, written
 from regard.inspect.plot import Curve, draw_plot
-from regard.nn.cells import make_cell
+from regard.nn.cells import Cell, make_cell
 from regard.parts import Seed, Share, register
 from regard.trace import Array
 
@@ -70,20 +70,33 @@ class CarouselLab(Lab):
                 "gradient": {f"{f:g}": gradient for f, gradient in found.items()},
                 "exact": exact,
             },
+            worked=_worked(options.seed),
         )
+
+
+def _worked(seed: int) -> list[str]:
+    """What comes back to a memory that the loss also sees through h, for gates that are open and shut."""
+    gates = ((1.0, 0.0, 0.0), (0.9, 0.0, 0.0), (1.0, 0.0, 1.0), (1.0, 1.0, 1.0), (1.0, 1.0, 0.0))
+    return [
+        "c̄_t by autograd for a loss c_{t+1} + h_t, so that c̄_{t+1} = 1; f and i of step t + 1, o of step t:",
+        *(f"  f = {f:g}, i = {i:g}, o = {o:g}: c̄_t = {written(passed(f, i, o, seed))}" for f, i, o in gates),
+        "i = 0 keeps the memory itself; its gradient needs f = 1 and o = 0",
+    ]
+
+
+def passed(forget: float, read: float, output: float, seed: int = 0) -> float:
+    """c̄_t of a loss c_{t+1} + h_t, h_t = o tanh(c_t), in regard's LSTM; its candidate reads h_t."""
+    cell = _held(forget, read, 0.0, seed)
+    memory = torch.tensor([[0.7]], dtype=torch.float64, requires_grad=True)
+    state = output * torch.tanh(memory)
+    following = cell(torch.ones(1, 2, dtype=torch.float64), torch.cat([state, memory], 1))[:, 1:]
+    (following + state).sum().backward()
+    return float(memory.grad) if memory.grad is not None else math.nan
 
 
 def memory_gradient(forget: float, steps: int, seed: int = 0) -> Array:
     """∂c_T/∂c_{T−t} for t = 0 … steps of one unit of regard's LSTM, by autograd; i = o = 0."""
-    torch.manual_seed(seed)
-    cell = make_cell("lstm", 2, 1).double()
-    with torch.no_grad():
-        cell.weight_ih.zero_()
-        cell.bias_ih.zero_()
-        cell.bias_hh.zero_()
-        cell.weight_ih[2] = torch.randn(2, dtype=torch.float64)  # the candidate, which i = 0 blocks
-        cell.bias_ih[0], cell.bias_ih[3] = SHUT, SHUT
-        cell.bias_ih[1] = _bias(forget)
+    cell = _held(forget, 0.0, 0.0, seed)
     inputs = torch.randn(steps, 1, 2, dtype=torch.float64)
     state = torch.tensor([[0.0, 0.7]], dtype=torch.float64)
     memories: list[torch.Tensor] = []
@@ -93,6 +106,21 @@ def memory_gradient(forget: float, steps: int, seed: int = 0) -> Array:
         memories[-1].retain_grad()
     memories[-1].sum().backward()
     return np.array([float(one.grad) for one in reversed(memories) if one.grad is not None])
+
+
+def _held(forget: float, read: float, output: float, seed: int) -> Cell:
+    """regard's LSTM of one unit with its gates held constant; only the candidate reads x and h."""
+    torch.manual_seed(seed)
+    cell = make_cell("lstm", 2, 1).double()
+    with torch.no_grad():
+        cell.weight_ih.zero_()
+        cell.weight_hh[[0, 1, 3]] = 0.0
+        cell.bias_ih.zero_()
+        cell.bias_hh.zero_()
+        cell.weight_ih[2] = torch.randn(2, dtype=torch.float64)
+        for row, gate in ((0, read), (1, forget), (3, output)):
+            cell.bias_ih[row] = _bias(gate)
+    return cell
 
 
 def _bias(gate: float) -> float:

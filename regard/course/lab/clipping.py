@@ -86,10 +86,11 @@ class ClippingLab(Lab):
             "_start": Curve(np.array([START[0]]), np.array([START[1]]), "dots", "series-5"),
         }
         farthest = float(np.abs(np.diff(paths["not clipped"], axis=0)).max())
+        longest = float(np.linalg.norm(np.diff(paths["clipped"], axis=0), axis=1).max())
         return LabResult(
             title="Clipping the gradient",
-            see=f"On the cliff one unclipped step leaps {written(farthest)} away, the clipped one stays near. "
-            "In training, the RNN "
+            see=f"On the cliff one unclipped step leaps {written(farthest)} away; clipped, no step is longer than "
+            f"{written(longest)}. In training, the RNN "
             f"at rate {options.rate:g} reaches a loss of {written(round(rows[0][1], 2))} with clipping and "
             f"{written(round(rows[1][1], 2))} "
             f"without; without clipping it needs a smaller rate, and is slower ({written(round(rows[2][1], 2))}). "

@@ -95,7 +95,26 @@ class JacobianLab(Lab):
                 "tanh": {f"{w:g}": v for w, v in squashed.items()},
                 "toy": {f"{w:g}": v for w, v in toy.items()},
             },
+            worked=[_product(w, options.steps, options.start) for w in options.weights],
         )
+
+
+def _product(weight: float, steps: int, start: float) -> str:
+    """∂h_T/∂h_1 with tanh as w^{T−1} times the slopes, with its numbers."""
+    power, slopes = _power(weight, steps - 1), float(np.prod(slopes_of_tanh(weight, steps, start)))
+    return (
+        f"tanh, w = {weight:g}: ∂h_{steps}/∂h_1 = w^{steps - 1} · φ′(z_2) ⋯ φ′(z_{steps}) = "
+        f"{written(power)} · {written(slopes)} = {written(power * slopes)}"
+    )
+
+
+def slopes_of_tanh(weight: float, steps: int, start: float) -> Array:
+    """φ'(z_2) … φ'(z_T) of h_t = tanh(z_t), z_t = w h_{t−1}."""
+    state, found = start, []
+    for _ in range(steps - 1):
+        state = np.tanh(weight * state)
+        found.append(1 - state**2)
+    return np.array(found)
 
 
 def jacobian(weight: float, steps: int, *, start: float = 0.0, squash: bool = False) -> Array:

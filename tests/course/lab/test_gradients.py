@@ -13,6 +13,7 @@ from torch import nn
 
 from regard.course.lab import run
 from regard.course.lab.by_hand import BY_HAND, GATES, random_parameters, scalar
+from regard.course.lab.carousel import passed
 from regard.course.lab.depth import leaf_gradients
 from regard.course.lab.gradient_flow import random_cell
 from regard.course.lab.residual import block, block_jacobian, weights
@@ -40,6 +41,32 @@ def test_jacobian_through_tanh_is_autograd(weight: float) -> None:
         state = torch.tanh(weight * state)
         (wanted,) = torch.autograd.grad(state, first, retain_graph=True)
         assert found[t] == pytest.approx(float(wanted), rel=1e-12)
+
+
+def test_the_worked_line_of_the_jacobian_is_the_power_times_the_slopes() -> None:
+    (line,) = run("jacobian", weights=[1.1], steps=3, start=0.5).worked
+    first = math.tanh(1.1 * 0.5)
+    slopes = (1 - first**2) * (1 - math.tanh(1.1 * first) ** 2)
+    *_, power, product = (float(part) for part in line.split("= ")[-2].split("·"))
+    assert [power, product] == pytest.approx([1.21, slopes], rel=1e-3)
+    assert float(line.split("= ")[-1]) == pytest.approx(1.21 * slopes, rel=1e-3)
+
+
+def test_a_memory_that_is_output_gets_the_gradient_of_its_output() -> None:
+    slope = 1 - math.tanh(0.7) ** 2
+    assert passed(1.0, 0.0, 0.0) == passed(1.0, 1.0, 0.0) == 1.0
+    assert [passed(1.0, 0.0, 1.0), passed(0.5, 0.0, 1.0)] == pytest.approx([1 + slope, 0.5 + slope])
+    assert passed(1.0, 1.0, 1.0) != pytest.approx(1 + slope)
+
+
+def test_the_worked_lines_of_bptt_are_its_equations() -> None:
+    lines = run("bptt", inputs=[0.4], targets=[0.25], u=1.5, v=2.0).worked
+    h = math.tanh(1.5 * 0.4)
+    y = math.tanh(2 * h)
+    wanted = {"ȳ_1": y - 0.25, "r̄_1": (y - 0.25) * (1 - y**2), "h̄_1": 2 * (y - 0.25) * (1 - y**2)}
+    wanted["z̄_1"] = wanted["h̄_1"] * (1 - h**2)
+    told = {line.split(" = ")[0]: float(line.split(" = ")[-1].replace("−", "-")) for line in lines}
+    assert {name: told[name] for name in wanted} == pytest.approx(wanted, abs=6e-4)
 
 
 def test_the_carousel_is_exact() -> None:
