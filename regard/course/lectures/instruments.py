@@ -19,6 +19,10 @@ from torch import Tensor
 
 from regard import zoo
 from regard.course.lectures.boards import board
+from regard.inspect.drawings.matrix import Matrix
+from regard.inspect.grid import draw_matrix
+from regard.inspect.layout import beside, frame
+from regard.inspect.scene import Scene
 from regard.model import Model, build
 from regard.model.counting import parameter_counts
 from regard.nn import Attention, Cell, Memory
@@ -34,6 +38,7 @@ __all__ = [
     "encoded",
     "letters",
     "logged",
+    "looked_up",
     "numeric",
     "parameters",
     "printed_by",
@@ -116,6 +121,28 @@ def attend(
         mask = torch.ones(memory_values.shape[:2], dtype=torch.bool)
         look = attention(asked, Memory(memory_values, mask, memory_values.mean(1)))
     return look.weights[0, 0].tolist(), look.context[0, 0].tolist()
+
+
+def looked_up(queries: Any, annotations: Any, title: str, **how: Any) -> Scene:
+    """A figure of queries that look up annotations: the weights, and beside them the context of each query."""
+    found = [attend(one, annotations, **how) for one in queries]
+    rows, columns = (tuple(map(_vector, some)) for some in (queries, annotations))
+    weights, contexts = (np.array([one[part] for one in found]) for part in (0, 1))
+    places = tuple(str(place + 1) for place in range(contexts.shape[1]))
+    names: dict[str, Any] = {"rows": rows, "row_name": "query", "numbers": True}
+    blocks = [
+        draw_matrix(
+            Matrix(columns=columns, values=weights, title="weights", column_name="annotation", **names)
+        ),
+        draw_matrix(
+            Matrix(columns=places, values=contexts, title="context", shades=np.zeros(contexts.shape), **names)
+        ),
+    ]
+    return frame(beside(blocks, gap=24), title=title, description=f"{len(rows)} queries: weights, contexts.")
+
+
+def _vector(values: Any) -> str:
+    return f"({', '.join(f'{one:g}' for one in values)})".replace("-", "−")
 
 
 def some_rows(name: str, count: int = FEW, *settings: str) -> list[dict[str, Any]]:
