@@ -487,15 +487,18 @@ def test_cells_with_the_same_equations_are_drawn_once() -> None:
 def test_layers_are_no_cycle() -> None:
     """In a feed-forward network no arrow leads from a box to itself, and the mean of the vectors enters the first
     layer."""
-    found = graph(zoo.find("sentiment", ["encoder={type: mlp, size: 64, embedding: 48}"]))
+    changes = ["encoder={type: mlp, size: 64, embedding: 48}"]
+    found = graph(zoo.find("sentiment", changes))
     assert not any(arrow.source == arrow.target or arrow.delayed for arrow in found.arrows)
     units = {unit.symbol: unit for unit in found.units()}
-    into = {
-        symbol: {one.source for one in found.arrows if one.target == units[symbol].key} for symbol in units
-    }
-    assert into["m_l"] == into["h_lj"] == {units["h_0j"].key}
-    assert units["h_0j"].shapes["h_0j"] == "S × 48" and units["h_lj"].shapes["h_lj"] == "2 × S × 64"
-    assert all("l = 1 … 2, layer after layer" in units[one].lines for one in ("m_l", "h_lj"))
+    into = {one.source for one in found.arrows if one.target == units["m_l"].key}
+    assert into == {units["h_0j"].key} and units["h_0j"].shapes["h_0j"] == "S × 48"
+    assert "l = 1 … 2, layer after layer" in units["m_l"].lines
+    # The tagger reads the positions, and `sentiment` the summary; neither drawing has the other box.
+    tagged = {unit.symbol: unit for unit in graph(zoo.find("tagger", changes)).units()}
+    assert tagged["h_lj"].shapes["h_lj"] == "2 × S × 64"
+    assert "l = 1 … 2, layer after layer" in tagged["h_lj"].lines
+    assert "m_l" not in tagged and "h_lj" not in units
     scene = draw(zoo.find("sentiment", ["encoder={type: mlp, size: 64, embedding: 48}"]))
     (group,) = panel(scene, "unrolled")
     wires = [dict(one.tags) for one, _, _ in inside(group) if isinstance(one, Line) and dict(one.tags)]

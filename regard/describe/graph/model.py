@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -57,9 +58,28 @@ def graph(spec: Spec, what: str = "") -> Graph:
         sum(parameter.numel() for parameter in network.parameters()),
         {name: size for name, size in data_sizes(columns).items() if name in unknown},
     )
+    _leave_out_unread(made)
     count(made, formulas)
     group(made)
     return made
+
+
+def _leave_out_unread(made: Graph) -> None:
+    """Drop the boxes that nothing reads, if other boxes have their weights: the positions of a perceptron of which
+    only the summary is read."""
+    while True:
+        read = {one.source for one in made.arrows if one.source != one.target}
+        holders = Counter(one for unit in made.units() for one in {weight.identity for weight in unit.held})
+        unread = {
+            unit.key
+            for unit in made.units()
+            if unit.key not in read and unit.held and all(holders[one.identity] > 1 for one in unit.held)
+        }
+        if not unread:
+            return
+        for part in made.parts:
+            part.units = [unit for unit in part.units if unit.key not in unread]
+        made.arrows = [one for one in made.arrows if one.target not in unread]
 
 
 def _encoder(spec: Spec, network: Any, name: str) -> PartGraph:
