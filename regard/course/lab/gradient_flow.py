@@ -27,6 +27,10 @@ from regard.trace import Array
 CELLS = ("rnn", "gru", "lstm")
 DECADES = 6
 """Powers of ten below the largest gradient that the shades distinguish."""
+OTHERS = 20
+"""First weights with which the plain network is tried again."""
+VANISHED = 0.01
+"""A gradient has vanished below this share of its first norm, and exploded above the inverse."""
 
 
 @register("lab", "gradient-flow")
@@ -53,6 +57,7 @@ class GradientFlowLab(Lab):
     def run(cls, options: Any) -> LabResult:
         flows = {name: flow(name, **_sizes(options)) for name in CELLS}
         products = {name: product(name, **_sizes(options)) for name in CELLS}
+        ratios = others(**_sizes(options))
         last = options.steps
         at = np.arange(1, last + 1)
         top = max(float(np.nanmax(gradients)) for gradients, _ in flows.values())
@@ -100,13 +105,20 @@ class GradientFlowLab(Lab):
                 name: {"gradients": gradients, "forward": states}
                 for name, (gradients, states) in flows.items()
             }
-            | {"products": products},
-            worked=_worked(options, products),
+            | {
+                "products": products,
+                "vanished": int((ratios < VANISHED).sum()),
+                "exploded": int((ratios > 1 / VANISHED).sum()),
+            },
+            worked=_worked(options, products, flows["rnn"][0][-1], ratios),
         )
 
 
-def _worked(options: Any, products: dict[str, dict[str, float]]) -> list[str]:
+def _worked(options: Any, products: dict[str, dict[str, float]], backward: Array, ratios: Array) -> list[str]:
     T = options.steps
+    back = [one for one in (10, 20, 30) if one < T]
+    shares = ", ".join(written(float(backward[-1 - one] / backward[-1])) for one in back)
+    vanished, exploded = int((ratios < VANISHED).sum()), int((ratios > 1 / VANISHED).sum())
     factors = " ⋯ ".join(f"∂s_{t + 1}/∂s_{t}" for t in sorted({T - 1, 1}, reverse=True))
     return [
         f"∂s_{T}/∂s_1 = {factors}, a product of {T - 1} Jacobians   — s: the state, for the LSTM h and c",
@@ -115,6 +127,13 @@ def _worked(options: Any, products: dict[str, dict[str, float]]) -> list[str]:
             f"{written(one['whole'])}, largest difference {written(one['difference'])}"
             for name, one in products.items()
         ),
+        *(
+            [f"RNN: {', '.join(map(str, back))} steps back, the gradient is multiplied by {shares}"]
+            if back
+            else []
+        ),
+        f"RNN, {OTHERS} first weights: the gradient of {vanished} falls below a hundredth, "
+        f"that of {exploded} grows beyond a hundred times",
     ]
 
 
@@ -149,6 +168,15 @@ def flow(name: str, *, steps: int, size: int, gain: float, bias: float, seed: in
             found[t, s] = float(gradient.norm())
             gradient = jacobians[s].T @ gradient
     return found, np.array([float(cell.output(one).norm()) for one in states])
+
+
+def others(*, steps: int, size: int, gain: float, bias: float, seed: int) -> Array:
+    """‖∂loss_T/∂h_1‖ over ‖∂loss_T/∂h_T‖ in plain networks with other weights, inputs and targets."""
+    found = []
+    for other in range(seed, seed + OTHERS):
+        gradients, _ = flow("rnn", steps=steps, size=size, gain=gain, bias=bias, seed=other)
+        found.append(gradients[-1, 0] / gradients[-1, -1])
+    return np.array(found)
 
 
 def product(name: str, *, steps: int, size: int, gain: float, bias: float, seed: int) -> dict[str, float]:

@@ -60,6 +60,7 @@ class ResidualLab(Lab):
         }
         moved = identity_error(L, options.size, options.seed, options.layer)
         difference = block_difference(options.size, options.gain, options.seed)
+        bends = {count: from_linear(options.size, options.seed, count) for count in (1, 2)}
         by_hand = backward(L, options.size, options.gain, options.seed) if options.layer == "dense" else None
         rows = [(name, norms[-1], norms[0], norms[0] / norms[-1]) for name, norms in found.items()]
         return LabResult(
@@ -81,14 +82,22 @@ class ResidualLab(Lab):
             numbers={
                 "gradients": found,
                 "identity_error": moved,
+                "from_linear": bends,
                 "jacobian_difference": difference,
                 "by_hand": by_hand if by_hand is not None else [],
             },
-            worked=_worked(options, found["x + F(x)"], moved, difference, by_hand),
+            worked=_worked(options, found["x + F(x)"], moved, difference, by_hand, bends),
         )
 
 
-def _worked(options: Any, norms: Array, moved: float, difference: float, by_hand: Array | None) -> list[str]:
+def _worked(
+    options: Any,
+    norms: Array,
+    moved: float,
+    difference: float,
+    by_hand: Array | None,
+    bends: dict[int, float],
+) -> list[str]:
     L = options.layers
     lines = [
         "y = x + F(x),  F(x) = W₂ φ(W₁ x + b₁),  φ = tanh",
@@ -99,7 +108,25 @@ def _worked(options: Any, norms: Array, moved: float, difference: float, by_hand
     if by_hand is not None:
         shown = sorted({L, L - 1, 0} - {-1}, reverse=True)
         lines += [f"‖x̄_{at}‖ = {written(by_hand[at])}, by autograd {written(norms[at])}" for at in shown]
-    return lines
+    return [
+        *lines,
+        f"past one layer: x + W₁ x + b₁ = (I + W₁) x + b₁, a layer as without the shortcut "
+        f"(distance from the nearest one: {written(bends[1])})",
+        f"past two layers: x + W₂ φ(W₁ x + b₁) is no such layer (distance: {written(bends[2])})",
+    ]
+
+
+def from_linear(size: int, seed: int, layers: int) -> float:
+    """How far x + F(x) is from the affine function nearest to it, as a share of its deviation from its mean; F has
+    one layer W₁ x + b₁ or two."""
+    generator = torch.Generator().manual_seed(seed)
+    first, bias, second = weights(size, 1.0, generator)
+    x = torch.randn(8 * size, size, generator=generator, dtype=torch.float64)
+    new = x @ first.T + bias
+    y = x + (new if layers == 1 else torch.tanh(new) @ second.T)
+    inputs = torch.cat([x, torch.ones(len(x), 1, dtype=torch.float64)], 1)
+    nearest = inputs @ torch.linalg.lstsq(inputs, y).solution
+    return float((y - nearest).norm() / (y - y.mean(0)).norm())
 
 
 def weights(
