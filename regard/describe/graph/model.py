@@ -65,15 +65,18 @@ def graph(spec: Spec, what: str = "") -> Graph:
 
 
 def _leave_out_unread(made: Graph) -> None:
-    """Drop the boxes that nothing reads, if other boxes have their weights: the positions of a perceptron of which
-    only the summary is read."""
+    """Drop the boxes of encoders that nothing reads, if others have their weights: a summary that no decoder uses, or
+    the positions of a perceptron of which only the summary is read."""
     while True:
         read = {one.source for one in made.arrows if one.source != one.target}
         holders = Counter(one for unit in made.units() for one in {weight.identity for weight in unit.held})
         unread = {
             unit.key
             for unit in made.units()
-            if unit.key not in read and unit.held and all(holders[one.identity] > 1 for one in unit.held)
+            if unit.kind == "computed"
+            and unit.part.startswith("encoder ")
+            and unit.key not in read
+            and all(holders[one.identity] > 1 for one in unit.held)
         }
         if not unread:
             return
