@@ -22,6 +22,8 @@ from regard.trace import Array
 
 LARGEST = 300.0
 """The largest log Z whose products are written out."""
+SMALLEST = 1e-9
+"""The smallest gradient that is written as a sum of logarithms with signs."""
 
 
 class ChainGradient(NamedTuple):
@@ -117,4 +119,20 @@ def worked_gradient(
             f"∂p/∂θ_{t + 1}({states[one]}) = ({both} - {p:.4f} · {a[there]:.4g} · {b[there]:.4g}) / {z:.6g} = "
             f"{found.nodes[there]:.4f}"
         )
+    shares = np.exp(alpha + beta - log_z)
+    elsewhere = np.where(found.left + found.right > 0, found.nodes, 0.0)
+    lowest = np.unravel_index(int(elsewhere.argmin()), elsewhere.shape)
+    for s, one in ((t, j), (int(lowest[0]), int(lowest[1]))):
+        through, less = shares[s, one] * (found.left[s, one] + found.right[s, one]), shares[s, one] * p
+        if through > 0 and abs(through - less) > SMALLEST:
+            lines.append(f"∂p/∂θ_{s + 1}({states[one]}) as (log |x|, sign x): {_signed_sum(through, -less)}")
     return [line.replace("-", "−") for line in lines]
+
+
+def _signed_sum(*terms: float) -> str:
+    """x ⊕ y of two numbers of different signs, the larger first, by the rule of the signed log-space semiring."""
+    (a, x), (b, y) = sorted(
+        ((float(np.log(abs(one))), "+" if one > 0 else "-") for one in terms), reverse=True
+    )
+    total = f"({a + np.log1p(-np.exp(b - a)):.3f}, {x})"
+    return f"({a:.3f}, {x}) ⊕ ({b:.3f}, {y}) = ({a:.3f} + log(1 - e^{b - a:.3f}), {x}) = {total}"

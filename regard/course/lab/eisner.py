@@ -121,7 +121,11 @@ class EisnerLab(Lab):
                 "heads": heads,
                 "best_score": score,
             },
-            worked=_worked(n, arcs, chart),
+            worked=[
+                *_worked(n, arcs, chart),
+                _worked_tree(heads, arcs, score, chart),
+                *_worked_gradient(named, chart, chosen, second),
+            ],
             steps=[drawing.card(one) for one in range(1, 2 * n + 3)],
         )
 
@@ -247,4 +251,28 @@ def _worked(n: int, arcs: Array, chart: EisnerChart) -> list[str]:
         lines.append(f"C(1, {b}) = log({ways}) = {complete[1, b]:.2f}")
     rooted = [f"e^({incomplete[0, m]:.2f} + {complete[m, n]:.2f})" for m in range(1, n + 1)]
     lines.append(f"log Z = C(0, {n}) = log({' + '.join(rooted)}) = {chart.log_partition:.3f}")
+    return [line.replace("-", "−") for line in lines]
+
+
+def _worked_tree(heads: list[int], arcs: Array, score: float, chart: EisnerChart) -> str:
+    """p of the best tree as an equation with numbers: the potentials of its arcs, over Z."""
+    inside = " + ".join(f"{arcs[head, word]:g}" for word, head in enumerate(heads, 1))
+    z = chart.log_partition
+    line = f"p(best tree) = exp({inside}) / Z = e^({score:g} - {z:.3f}) = {np.exp(score - z):.4g}"
+    return line.replace("-", "−")
+
+
+def _worked_gradient(
+    named: tuple[str, ...], chart: EisnerChart, of: tuple[int, int], second: Array
+) -> list[str]:
+    """The gradient of p of an arc in its own potential and in that of its rival, another head of the word."""
+    head, word = of
+    p = chart.marginals
+    own = f"p(a) - p(a)² = {p[of]:.4f} - {p[of] ** 2:.4f} = {second[of]:.4f}"
+    lines = [f"∂p(a)/∂θ(a) = {own}, a = {named[head]} → {named[word]}"]
+    others = [one for one in range(len(p)) if one not in (head, word)]
+    if others:
+        rival = max(others, key=lambda one: p[one, word])
+        both = f"0 - p(a) p(b) = -{p[of]:.4f} · {p[rival, word]:.4f} = {second[rival, word]:.4f}"
+        lines.append(f"∂p(a)/∂θ(b) = p(a and b) - p(a) p(b) = {both}, b = {named[rival]} → {named[word]}")
     return [line.replace("-", "−") for line in lines]

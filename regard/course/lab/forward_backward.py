@@ -4,6 +4,7 @@
     α_t(j) = node_t(j) + log Σ_i exp(α_{t−1}(i) + edge(i, j))          from left to right
     β_t(i) = log Σ_j exp(edge(i, j) + node_{t+1}(j) + β_{t+1}(j))      from right to left
     log Z = log Σ_j exp α_T(j)        p(z_t = j) = exp(α_t(j) + β_t(j) − log Z)
+    p(z_t = i, z_{t+1} = j) = exp(α_t(i) + edge(i, j) + node_{t+1}(j) + β_{t+1}(j) − log Z)
 
 `--set space=product` shows exp α and exp β, the tables without logarithms, and `--set of=3-V` how p(z_3 = V) depends
 on every potential. `regard.structures.LinearChain` computes the same, for batches and with gradients.
@@ -120,6 +121,7 @@ class ForwardBackwardLab(Lab):
                 "beta": beta,
                 "log_partition": log_z,
                 "marginals": marginals,
+                "pairs": pair_marginals(nodes, edges, alpha, beta, log_z),
                 "column_sums": sums,
                 "best": [states[i] for i in best],
                 "p_of_best": float(np.exp(best_score - log_z)),
@@ -133,6 +135,7 @@ class ForwardBackwardLab(Lab):
                     else _worked(words, states, nodes, edges, alpha, marginals)
                 ),
                 _worked_sequence(best, states, nodes, edges, log_z),
+                *(() if product else _worked_pair(words, states, nodes, edges, alpha, beta, log_z, best)),
                 *(
                     worked_gradient(gradient, nodes, edges, alpha, beta, log_z, states, of)
                     if gradient and of
@@ -188,6 +191,11 @@ def tables(nodes: Array, edges: Array) -> tuple[Array, Array, float]:
         for i in range(C):
             beta[t, i] = log_sum(edges[i] + nodes[t + 1] + beta[t + 1])
     return alpha, beta, log_sum(alpha[-1])
+
+
+def pair_marginals(nodes: Array, edges: Array, alpha: Array, beta: Array, log_z: float) -> Array:
+    """p(z_t, z_{t+1}), (T − 1, C, C)."""
+    return np.exp(alpha[:-1, :, None] + edges + (nodes + beta)[1:, None, :] - log_z)
 
 
 def best_states(nodes: Array, edges: Array) -> list[int]:
@@ -320,6 +328,28 @@ def _worked_sequence(
     named = " ".join(states[j] for j in path)
     line = f"p({named}) = exp({inside}) / Z = e^({score:g} - {log_z:.3f}) = {np.exp(score - log_z):.4f}"
     return line.replace("-", "−")
+
+
+def _worked_pair(
+    words: tuple[str, ...],
+    states: tuple[str, ...],
+    nodes: Array,
+    edges: Array,
+    alpha: Array,
+    beta: Array,
+    log_z: float,
+    path: list[int],
+) -> list[str]:
+    """The pairwise marginal of two neighbors on the best path, as an equation with numbers."""
+    if len(words) < 2:
+        return []
+    t = min(1, len(words) - 2)
+    i, j = path[t], path[t + 1]
+    tie, found = edges[i, j] + nodes[t + 1, j], pair_marginals(nodes, edges, alpha, beta, log_z)[t, i, j]
+    named = f"p({t + 1} {words[t]} = {states[i]}, {t + 2} {words[t + 1]} = {states[j]})"
+    inside = f"{alpha[t, i]:.2f} + {tie:g} + {beta[t + 1, j]:.2f} - {log_z:.2f}"
+    ways = f"α_{t + 1}({states[i]}) + θ({states[i]}, {states[j]}) + β_{t + 2}({states[j]}) - log Z"
+    return [f"{named} = e^({ways}) = e^({inside}) = {found:.4f}".replace("-", "−")]
 
 
 def _worked_products(

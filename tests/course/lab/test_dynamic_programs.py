@@ -44,6 +44,9 @@ def test_forward_backward_is_enumeration() -> None:
                 / weights.sum()
             )
             assert found["marginals"][t, state] == pytest.approx(share)
+    for t, i, j in itertools.product(range(3), range(3), range(3)):
+        share = sum(one for path, one in zip(paths, weights, strict=True) if path[t : t + 2] == (i, j))
+        assert found["pairs"][t, i, j] == pytest.approx(share / weights.sum())
     assert found["column_sums"] == pytest.approx(np.ones(4))
     assert found["best"] == [found["states"][z] for z in paths[int(scores.argmax())]]
 
@@ -151,6 +154,16 @@ def test_inside_outside_is_the_structure() -> None:
 def test_without_potentials_z_counts_trees(words: int) -> None:
     found = run("inside-outside", sentence=" ".join("abcdefghijkl"[:words])).numbers
     assert np.exp(found["log_partition"]) == pytest.approx(comb(2 * words - 2, words - 1) / words)
+
+
+def test_a_positive_and_a_negative_gradient_are_sums_of_logarithms_with_signs() -> None:
+    found: Any = run("forward-backward", of="3-V")
+    gradient = found.numbers["gradient"]["nodes"]
+    printed = [line.replace("−", "-") for line in found.worked if "sign x" in line]
+    assert len(printed) == 2 and "p(2 dog = N, 3 saw = V)" in " ".join(found.worked)
+    for line, x, sign in zip(printed, (gradient[2, 2], gradient[1].min()), "+-", strict=True):
+        size, told = line.rpartition(" = ")[2].strip("()").split(", ")
+        assert told == sign and float(size) == pytest.approx(np.log(abs(x)), abs=2e-3)
 
 
 @pytest.mark.parametrize(("name", "table"), [("forward-backward", "α"), ("inside-outside", "inside")])

@@ -102,3 +102,17 @@ def test_the_sentences_of_the_lecture_have_the_tree_one_expects() -> None:
     found = run("eisner", sentence="The men are fighting outside a deli .")
     assert found.numbers["heads"] == [2, 4, 4, 0, 4, 7, 5, 4]
     assert ("7 deli", "← outside") in [row[:2] for row in found.table[1]]
+
+
+def test_p_of_the_best_tree_and_two_gradients_are_written_out() -> None:
+    found: Any = run("eisner", sentence=SENTENCE, arcs=ARCS, of="2-1")
+    theta = {(int(key[0]), int(key[2])): value for key, value in ARCS.items()}
+    trees = projective_trees(4, single_root=True)
+    p = np.exp([sum(theta.get(arc, 0.0) for arc in zip(heads, range(1, 5), strict=True)) for heads in trees])
+    p /= p.sum()
+    best, own, other = found.worked[-3:]
+    assert best.endswith(f" = {p.max():.4g}")
+    chosen = sum(p[at] for at, heads in enumerate(trees) if heads[0] == 2)
+    rival = max(sum(p[at] for at, heads in enumerate(trees) if heads[0] == one) for one in (0, 3, 4))
+    assert f"= {chosen - chosen**2:.4f}, a = b → a" in own
+    assert f"= −{chosen * rival:.4f}, b = " in other
