@@ -13,6 +13,8 @@ from regard.data.prefetch import prefetched
 from regard.data.ragged import Array
 from regard.errors import RegardError
 
+SORTED = 1 << 20
+"""Examples whose windows are sorted at once."""
 Draw = Callable[[int, np.random.Generator], Array]
 
 
@@ -111,7 +113,7 @@ class Batches:
         return self._plan[1]
 
     def _sorted(self) -> list[Array]:
-        order = np.lexsort((self._lengths, self._costs))
+        order = np.argsort(self._ranks(), kind="stable")
         return cut(order, self._costs[order], self.cost, self.rows)
 
     def _shuffled(self, epoch: int) -> list[Array]:
@@ -119,12 +121,21 @@ class Batches:
         order = generator.permutation(len(self.dataset)) if self.draw is None else self.draw(epoch, generator)
         batches: list[Array] = []
         window = self.window * self._usual_rows()
-        for start in range(0, len(order), window):
-            part = order[start : start + window]
-            # A stable sort of a shuffled order: examples of equal length stay shuffled.
-            part = part[np.lexsort((self._lengths[part], self._costs[part]))]
-            batches += cut(part, self._costs[part], self.cost, self.rows)
+        ranks = self._ranks()
+        together = max(1, SORTED // window) * window
+        for start in range(0, len(order), together):
+            some = order[start : start + together]
+            whole = len(some) // window * window
+            for part in (some[:whole].reshape(-1, window), some[whole:].reshape(1, -1)):
+                # A stable sort of a shuffled order: examples of equal length stay shuffled.
+                places = np.argsort(ranks[part], axis=1, kind="stable")
+                for examples in np.take_along_axis(part, places, axis=1):
+                    batches += cut(examples, self._costs[examples], self.cost, self.rows)
         return [batches[place] for place in generator.permutation(len(batches))]
+
+    def _ranks(self) -> Array:
+        """(examples,) ascending with the cost, then with the length."""
+        return self._costs * (int(self._lengths.max(initial=0)) + 1) + self._lengths
 
     def _usual_rows(self) -> int:
         by_cost = len(self._costs) if self.cost is None else int(self.cost / self._costs.mean())
@@ -134,16 +145,21 @@ class Batches:
 def cut(order: Array, costs: Array, cost: int | None, rows: int | None) -> list[Array]:
     """Cut the order into batches as large as the limits allow. `costs` ascend: the last row of a batch is its
     costliest."""
-    pieces, start, total = [], 0, len(order)
+    total = len(order)
+    if cost is None:
+        return [order[start : start + (rows or total)] for start in range(0, total, rows or total)]
+    ascending, pieces, start = costs.tolist(), [], 0
     while start < total:
-        most = min(total - start, rows or total)
-        if cost is not None:
-            most = max(1, min(most, cost // int(costs[start])))
-            sizes = np.arange(1, most + 1)
-            # rows × costliest grows with the number of rows: count the sizes within the limit.
-            most = max(1, int(np.count_nonzero(sizes * costs[start : start + most] <= cost)))
-        pieces.append(order[start : start + most])
-        start += most
+        # rows × costliest grows with the number of rows: find the largest number within the limit.
+        fits, most = 1, max(1, min(total - start, rows or total, cost // ascending[start]))
+        while fits < most:
+            middle = (fits + most + 1) // 2
+            if middle * ascending[start + middle - 1] <= cost:
+                fits = middle
+            else:
+                most = middle - 1
+        pieces.append(order[start : start + fits])
+        start += fits
     return pieces
 
 

@@ -7,6 +7,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +29,8 @@ MOST_CONTENT = 64
 _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _MEANINGS = {written: sign for sign, written in _ESCAPES.items()}
 REJECTED = "rejected.tsv"
+MANY = 1 << 14
+"""Rows whose texts are taken at once."""
 PASSED = 1 << 24
 """Bytes of encodings to keep in memory during a pass over all rows."""
 
@@ -157,7 +160,7 @@ class Dataset:
         columns = list(columns)
         if cache is None:
             rejections = Rejections(on_bad, remedy=remedy)
-            encoded = encode_rows(all_rows(rows), columns, bad=rejections.add)
+            encoded = encode_rows(rows, columns, bad=rejections.add)
         else:
             encoded, rejections = _cached(rows, columns, Path(cache), on_bad)
         if not len(encoded):
@@ -195,6 +198,15 @@ class Dataset:
     def text(self, example: int, name: str) -> str:
         """The text of one column, as written in the data."""
         return self._encoded.text(self._row(example), name)
+
+    def contents(self, name: str) -> Iterator[bytes]:
+        """The text of one column of each example, as UTF-8. Memory stays bounded."""
+        texts = self._encoded.texts[name]
+        for start in range(0, len(self), MANY):
+            some = texts.take(self._first[start : start + MANY])
+            content, offsets = some.values.tobytes(), some.offsets.tolist()
+            yield from (content[low:high] for low, high in pairwise(offsets))
+            released(texts.values)
 
     def raw(self, example: int) -> dict[str, str]:
         """Column → text, as written in the data."""
@@ -310,7 +322,7 @@ def _cached(
             warnings.warn(f"{folder}: this cache of encoded rows is damaged and is rebuilt.", stacklevel=3)
         with building(folder) as temporary:
             rejections = Rejections(on_bad)
-            encoded = encode_rows(all_rows(rows), columns, folder=temporary, bad=rejections.add)
+            encoded = encode_rows(rows, columns, folder=temporary, bad=rejections.add)
             write_rejected(temporary / REJECTED, rejections.kept)
             write_manifest(temporary, {"rows": len(encoded), "columns": [column.name for column in columns]})
     return open_encoded(folder, columns), Rejections(on_bad, read_rejected(folder / REJECTED))

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +18,12 @@ from regard.data.encoding_cache import EncodingCache
 from regard.data.locating import locate
 from regard.data.prefetch import prefetched
 from regard.data.ragged import Array, Ragged, RaggedWriter, mapped
-from regard.data.readers.row import Row
+from regard.data.readers.row import Row, all_rows, blocks_of
 from regard.errors import RegardError, Words
+
+if TYPE_CHECKING:
+    from regard.data.blocks.block import Block
+    from regard.data.blocks.encoder import EncodedBlock
 
 NEIGHBORS = 16
 """Number of files whose encodings are remembered while rows are checked."""
@@ -154,6 +158,8 @@ def encode_rows(
 ) -> EncodedRows:
     """Encode the rows in one pass. Memory does not grow with the number of rows, unless no folder is given.
 
+    The rows of large tables are encoded in blocks (`regard.data.blocks`), with the same results.
+
     folder   where to write the encodings; None: keep them in memory
     bad      called with a row that cannot be used and the reason; default: raise an error with the remedy
     """
@@ -167,8 +173,9 @@ def encode_rows(
     }
     places, costs = RaggedWriter(folder, "places", np.uint8), RaggedWriter(folder, "costs", COST)
     writers = [*encodings.values(), *texts.values(), places, costs]
-    try:
-        for row, outcome in examined(rows, columns):
+
+    def write(some: Iterable[Row]) -> None:
+        for row, outcome in examined(some, columns):
             if isinstance(outcome, str):
                 if bad is None:
                     raise RegardError(f"{outcome}.", where=row.where, fix=remedy)
@@ -179,10 +186,23 @@ def encode_rows(
                     row.get(column.field, "").encode("utf-8", errors="surrogatepass")
                 )
                 if column.cached:
-                    encodings[column.name].append(stored(column, outcome[column.name]))
+                    encodings[column.name].append(column.stored(outcome[column.name]))
             places.append_bytes(getattr(row, "where", "").encode("utf-8", errors="surrogatepass"))
             cost = int(max([column.cost(outcome[column.name]) for column in columns]))
             costs.append_bytes(cost.to_bytes(COST.itemsize, sys.byteorder, signed=True))
+
+    try:
+        blocks = blocks_of(rows, problems=True) if all(column.by_itself for column in columns) else None
+        for block, encoded in () if blocks is None else encoded_blocks(blocks, columns):
+            for begin, end, row in block.runs():
+                for place, column in enumerate(columns):
+                    encodings[column.name].append_all(encoded.encodings[place], begin, end)
+                    texts[column.name].append_all(encoded.texts[place], begin, end)
+                places.append_all(encoded.places, begin, end)
+                costs.append_all(encoded.costs, begin, end)
+                write([] if row is None else [row])
+        if blocks is None:
+            write(all_rows(rows))
         return EncodedRows(
             columns,
             {name: writer.finish() for name, writer in encodings.items()},
@@ -193,6 +213,15 @@ def encode_rows(
     finally:
         for writer in writers:
             writer.close()
+
+
+def encoded_blocks(
+    blocks: Iterable[Block], columns: Sequence[Column]
+) -> Iterator[tuple[Block, EncodedBlock]]:
+    """Each block, and the encodings of its rows but for the odd ones."""
+    from regard.data.blocks.encoder import BlockEncoder
+
+    return map(BlockEncoder(columns).encode, blocks)
 
 
 def open_encoded(folder: Path, columns: Sequence[Column]) -> EncodedRows:
@@ -249,18 +278,3 @@ def examine(
         if reason:
             return f"{column.field} {reason}"
     return encoded
-
-
-def stored(column: Column, encoded: Array) -> Array:
-    """The encoding in the dtype of its column; refused if the conversion would lose fractions."""
-    if encoded.dtype == column.dtype:
-        return encoded
-    if encoded.size and not np.can_cast(encoded.dtype, column.dtype, casting="same_kind"):
-        raise RegardError(
-            f"the column encodes values as {encoded.dtype}, but stores {np.dtype(column.dtype)}.",
-            where=column.name,
-            fix=f"Set  dtype = np.{encoded.dtype.name}  in {type(column).__name__}."
-            if encoded.dtype.kind in "biuf"
-            else f"Return numbers from the method encode of {type(column).__name__}.",
-        )
-    return encoded.astype(column.dtype, copy=False)

@@ -90,6 +90,16 @@ class RaggedWriter:
         if self._waiting_bytes >= WAITING_BYTES or len(self._waiting) >= WAITING_ROWS:
             self._flush()
 
+    def append_all(self, rows: Ragged, begin: int, end: int) -> None:
+        """Append the rows from one number to another."""
+        if begin == end:
+            return
+        self._flush()
+        offsets = rows.offsets[begin : end + 1]
+        self._values.write(np.ascontiguousarray(rows.values[offsets[0] : offsets[-1]]).data)
+        self._offsets.write((self._total + offsets[1:] - offsets[0]).tobytes())
+        self._total += int(offsets[-1] - offsets[0])
+
     def _flush(self) -> None:
         lengths = np.array([len(content) for content in self._waiting], dtype=np.int64) // self.dtype.itemsize
         self._values.write(b"".join(self._waiting))

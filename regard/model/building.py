@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 from torch import nn
 
@@ -11,10 +11,13 @@ from regard.data.columns import Column
 from regard.data.columns.label import unknown_class
 from regard.data.locating import located
 from regard.data.readers import Row, RowSource
+from regard.data.readers.row import blocks_of
 from regard.errors import RegardError
 from regard.nn.encoders import build_encoder, owner_of
 from regard.nn.network import Network
 from regard.spec import Spec
+
+T = TypeVar("T")
 
 
 def make_columns(spec: Spec) -> dict[str, Column]:
@@ -82,7 +85,7 @@ def refuse_unseen(
                 raise RegardError(f"{column.field} has {what}.", where=row.where, fix=fix)
 
 
-def _some(values: Iterable[str], column: Column, rows: Callable[[], Iterable[Row]]) -> Iterator[str]:
+def _some(values: Iterable[T], column: Column, rows: Callable[[], Iterable[Row]]) -> Iterator[T]:
     """The values; raises an error if there are none, because there are no rows or the name of the field is wrong."""
     count = -1
     for count, value in enumerate(values):  # noqa: B007
@@ -123,6 +126,8 @@ def fit_columns(
             column.learn_beside(
                 (row[column.field], row[beside]) for row in rows() if column.field in row and beside in row
             )
+        if column.learns_counts and _learned_in_blocks(column, fields, rows):
+            continue
         found = located(rows(), [column]) if column.names_files else rows()
         values = (value for row in found for field in fields if (value := row.get(field)) is not None)
         column.learn(_some(values, column, rows))
@@ -130,6 +135,27 @@ def fit_columns(
         if owner in given:
             continue
         columns[name].relearn(columns[owner].learned())
+
+
+def _learned_in_blocks(column: Column, fields: Sequence[str], rows: Callable[[], Iterable[Row]]) -> bool:
+    """Fit a column to the blocks of large tables, or take what it learned from them before; False for other rows."""
+    given = rows()
+    blocks = blocks_of(given, problems=False)
+    if blocks is None or not isinstance(given, RowSource):
+        return False
+    from regard.data.blocks.counting import counted
+    from regard.data.known import known
+
+    def learned() -> Any:
+        column.learn_counts(_some(counted(blocks, fields, by_words=column.is_text), column, rows))
+        return column.learned()
+
+    if column.learns_from is None:
+        learned()
+    else:
+        question = ["learned", type(column).__name__, column.learns_from, list(fields)]
+        column.relearn(known(given, question, learned))
+    return True
 
 
 def build_network(spec: Spec, columns: Mapping[str, Column], *, read_files: bool = True) -> Network:

@@ -15,6 +15,9 @@ from regard.data.readers.row import readable
 from regard.data.sources import build_dataset, open_splits
 from regard.model import AnyModel
 
+BLANKS = b" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f"
+"""What `str.strip` takes from a text of ASCII."""
+ANY: Any = {"encoding": "utf-8", "errors": "surrogatepass"}
 MOST = 5
 """Maximum number of examples of a kind."""
 MOST_ROWS = 20_000
@@ -168,7 +171,13 @@ def _pairs(model: AnyModel, train: Dataset, others: Sequence[Dataset]) -> dict[i
     found: dict[int, set[int]] = {
         hash(_keys(model, other, row)[0]): set() for other in others for row in range(len(other))
     }
-    for row in range(len(train)) if found else ():
+    first = next(iter(model.spec.inputs))
+    wanted = {other.text(row, first).strip().encode(**ANY) for other in others for row in range(len(other))}
+    for row, content in enumerate(train.contents(first)) if found else ():
+        # Most rows of a large table are told apart by their bytes.
+        plain = content.strip(BLANKS) if content.isascii() else content.decode(**ANY).strip().encode(**ANY)
+        if plain not in wanted:
+            continue
         inputs, outputs = _keys(model, train, row)
         if (same := found.get(hash(inputs))) is not None:
             same.add(hash(outputs))

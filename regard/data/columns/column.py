@@ -343,6 +343,50 @@ class Column(ABC):
         """The text that `reduced` encodes."""
         return text
 
+    def stored(self, encoded: Array) -> Array:
+        """The encoding in the dtype of the column; refused if the conversion would lose fractions."""
+        if encoded.dtype == self.dtype:
+            return encoded
+        if encoded.size and not np.can_cast(encoded.dtype, self.dtype, casting="same_kind"):
+            raise RegardError(
+                f"the column encodes values as {encoded.dtype}, but stores {np.dtype(self.dtype)}.",
+                where=self.name,
+                fix=f"Set  dtype = np.{encoded.dtype.name}  in {type(self).__name__}."
+                if encoded.dtype.kind in "biuf"
+                else f"Return numbers from the method encode of {type(self).__name__}.",
+            )
+        return encoded.astype(self.dtype, copy=False)
+
+    @property
+    def by_itself(self) -> bool:
+        """Whether an encoding follows from the value alone, and costs as much as it is long."""
+        costs = any("cost" in vars(one) for one in type(self).__mro__ if one not in Column.__mro__)
+        return self.cached and not self.names_files and not self.of and not costs
+
+    @property
+    def between_words(self) -> Array | None:
+        """What each space adds to an encoding that is made of those of the words; None: values are encoded whole."""
+        return None
+
+    @property
+    def most_numbers(self) -> int | None:
+        """The most numbers of an encoding that is made of those of the words."""
+        return None
+
+    @property
+    def learns_counts(self) -> bool:
+        """Whether `learn_counts` can take the place of `learn`."""
+        return False
+
+    @property
+    def learns_from(self) -> Any:
+        """All that it learns from besides values, as JSON, so that what was learned is not learned again; None if that
+        is not known."""
+        return None
+
+    def learn_counts(self, counts: Iterable[tuple[str, int]]) -> None:  # noqa: B027  most columns need each value
+        """Fit it to values, or to their words and the spaces between them, each with how often it occurs."""
+
     def cost(self, encoded: Array) -> int:
         """The cost of a row; the cost of a batch is the number of rows × the highest cost."""
         return int(np.size(encoded))

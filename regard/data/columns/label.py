@@ -69,9 +69,23 @@ class LabelColumn(ClassedColumn):
         return [value.strip()]
 
     def learn(self, values: Iterable[str]) -> None:
-        counts = Counter(value.strip() for value in values if value.strip() or not self.may_lack)
-        self._set_classes(self._given if self._given is not None else sorted(counts))
-        self.counts = [counts[value] for value in self.classes]
+        self.learn_counts(Counter(values).items())
+
+    @property
+    def learns_counts(self) -> bool:
+        return type(self) is LabelColumn
+
+    @property
+    def learns_from(self) -> Any:
+        return self.options()
+
+    def learn_counts(self, counts: Iterable[tuple[str, int]]) -> None:
+        found: Counter[str] = Counter()
+        for value, count in counts:
+            if value.strip() or not self.may_lack:
+                found[value.strip()] += count
+        self._set_classes(self._given if self._given is not None else sorted(found))
+        self.counts = [found[value] for value in self.classes]
 
     def check_value(self, value: str | None) -> str | None:
         if self.may_lack and not (value or "").strip():

@@ -218,16 +218,33 @@ class TextColumn(Column):
                 raise RegardError(error.what, where=error.where or self.name, fix=error.fix) from error
             self._cutter, self._vocabulary = subwords, subwords.vocabulary
         elif self.unit != "byte":
-            counts = self._counted(texts)
-            for piece in self._left_out:
-                del counts[piece]
-            self._vocabulary = Vocabulary.counted(counts, size=self.limit, min_count=self.min_count)
-            if self.further is not None:
-                cut = (self.cutter.cut(self._compose(word)) for word in self.further())
-                known = self._vocabulary.pieces
-                self._vocabulary = Vocabulary(
-                    list(dict.fromkeys([*known, *(one for some in cut if len(some) == 1 for one in some)]))
-                )
+            self._set_vocabulary(self._counted(texts))
+
+    @property
+    def learns_counts(self) -> bool:
+        return self._by_words and self.unit in ("word", "char")
+
+    @property
+    def learns_from(self) -> Any:
+        return None if self.further is not None or self._left_out else self.options()
+
+    def learn_counts(self, counts: Iterable[tuple[str, int]]) -> None:
+        found: Counter[str] = Counter()
+        for text, count in counts:
+            for piece in self.cutter.cut(self._compose(text)):
+                found[piece] += count
+        self._set_vocabulary(found)
+
+    def _set_vocabulary(self, counts: Counter[str]) -> None:
+        for piece in self._left_out:
+            del counts[piece]
+        self._vocabulary = Vocabulary.counted(counts, size=self.limit, min_count=self.min_count)
+        if self.further is not None:
+            cut = (self.cutter.cut(self._compose(word)) for word in self.further())
+            known = self._vocabulary.pieces
+            self._vocabulary = Vocabulary(
+                list(dict.fromkeys([*known, *(one for some in cut if len(some) == 1 for one in some)]))
+            )
 
     def _counted(self, texts: Iterable[str]) -> Counter[str]:
         """The frequency of each piece."""
@@ -299,6 +316,23 @@ class TextColumn(Column):
         return [
             unknown if number == UNKNOWN else vocabulary.piece(number) for number in vocabulary.content(ids)
         ]
+
+    @property
+    def _by_words(self) -> bool:
+        """Whether the pieces of a text are those of its words and spaces, one after the other."""
+        # Marks may span words, letters compose where a space is dropped, and a unigram model weighs whole texts.
+        joined = self.case == "marked" or self.spaces == "drop" or self.algorithm == "unigram"
+        return type(self) is TextColumn and not joined
+
+    @property
+    def between_words(self) -> Array | None:
+        if not self._by_words or self.brackets or self.repeat > 1:
+            return None
+        return np.array(self.vocabulary.ids(self.pieces(" ")), dtype=np.int32)
+
+    @property
+    def most_numbers(self) -> int | None:
+        return self.max_length
 
     def encode(self, value: str) -> Array:
         ids = np.array(self.vocabulary.ids(self.pieces(value)), dtype=np.int32)

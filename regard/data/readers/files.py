@@ -230,16 +230,21 @@ def stream_lines(stream: IO[bytes] | io.BufferedIOBase) -> Iterator[Line]:
         yield from _wide_lines(contents, encoding)
         return
     for number, content in enumerate(contents, start=1):
-        try:
-            text = content.decode("utf-8")
-            written = text.removesuffix("\n").removesuffix("\r")
-            yield Line(number, written, None, text[len(written) :])
-        except UnicodeDecodeError as error:
-            bare = content.removesuffix(b"\n").removesuffix(b"\r")
-            end = content[len(bare) :].decode("ascii")
-            wrong = bare[error.start]
-            problem = f"{NOT_UTF8}: byte {error.start + 1} of the line is 0x{wrong:02x} ({error.reason})"
-            yield Line(number, bare.decode("utf-8", errors="backslashreplace"), problem, end)
+        yield line_of(number, content)
+
+
+def line_of(number: int, content: bytes) -> Line:
+    """A line of UTF-8."""
+    try:
+        text = content.decode("utf-8")
+        written = text.removesuffix("\n").removesuffix("\r")
+        return Line(number, written, None, text[len(written) :])
+    except UnicodeDecodeError as error:
+        bare = content.removesuffix(b"\n").removesuffix(b"\r")
+        end = content[len(bare) :].decode("ascii")
+        wrong = bare[error.start]
+        problem = f"{NOT_UTF8}: byte {error.start + 1} of the line is 0x{wrong:02x} ({error.reason})"
+        return Line(number, bare.decode("utf-8", errors="backslashreplace"), problem, end)
 
 
 def encoding_of(first: bytes) -> tuple[str, int]:

@@ -8,7 +8,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from regard.data.readers.entries import Entries
 from regard.data.readers.files import find, inside, opened
@@ -18,6 +18,9 @@ from regard.parts import Options
 from regard.parts.contract import base, optional, required
 from regard.reporting.terminal import open_watched
 from regard.storage.files import is_remote
+
+if TYPE_CHECKING:
+    from regard.data.blocks.block import Block
 
 _NEXT = re.compile(r"\+(?=[a-z][a-z0-9.-]+:/)", re.IGNORECASE)
 CONTENTS = ("folder", "json", "blocks")
@@ -164,6 +167,10 @@ class Reader(Options):
     def remarks(self, files: Sequence[Path], fields: Sequence[str]) -> list[Words]:
         """Remarks on how the files are read; most formats leave no choice."""
         return []
+
+    def blocks(self, files: Sequence[Path], fields: Sequence[str]) -> Iterator[Block] | None:
+        """The rows of `read` as blocks; None if it must read them one by one."""
+        return None
 
     def images_in(self, files: Sequence[Path]) -> str:
         """The default folder of the images that rows name; "": beside the files."""

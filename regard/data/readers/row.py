@@ -71,6 +71,13 @@ class RowSource(Iterable[Row]):
     def sources(self) -> list[Any]:
         """The `FileRows` that it reads."""
 
+    def blocks(self, *, problems: bool) -> Iterator[Any] | None:
+        """All rows as blocks (`regard.data.blocks`), if the files are large and can be read so.
+
+        problems   True: with unreadable rows, as `with_problems`; False: without, as in an iteration
+        """
+        return None
+
     def remarks(self) -> list[Words]:
         """Remarks on how the rows are read and selected."""
         return [remark for source in self.sources for remark in source.remarks()]
@@ -102,6 +109,11 @@ def remarks_of(rows: Iterable[Row]) -> list[Words]:
 def all_rows(rows: Iterable[Row]) -> Iterator[Row]:
     """The rows, with the unreadable ones."""
     return rows.with_problems() if isinstance(rows, RowSource) else iter(rows)
+
+
+def blocks_of(rows: Iterable[Row], *, problems: bool) -> Iterator[Any] | None:
+    """The rows as blocks, if they can be read so."""
+    return rows.blocks(problems=problems) if isinstance(rows, RowSource) else None
 
 
 def fingerprint(rows: Iterable[Row]) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import dropwhile, islice
+from dataclasses import replace
+from itertools import chain, dropwhile, islice
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from regard.data.readers.files import (
     ARCHIVE,
@@ -28,6 +30,9 @@ from regard.errors import Message, RegardError, Setting, Words
 from regard.parts import as_data, choose, names, part
 from regard.storage.files import is_remote
 
+if TYPE_CHECKING:
+    from regard.data.blocks.block import Block
+
 JSON = (".json", ".jsonl", ".ndjson")
 MOST_LINES = 2000
 """Number of lines among which a blank one is searched."""
@@ -37,6 +42,24 @@ BadRows = Literal["stop", "skip"]
 SKIP_HINT = Message(
     "Correct the row, or set bad_rows: skip (", Setting("data.bad_rows", "skip"), ") to go on without it."
 )
+
+
+LARGE = 1 << 24
+"""Bytes of a file from which on its digest is remembered."""
+Stamps = tuple[tuple[str, int, int], ...]
+_DIGESTS: dict[Stamps, str] = {}
+"""The digests of large files of this process, until they change."""
+
+
+def _stamps(files: Sequence[Path]) -> Stamps | None:
+    """Name, size and time of each file; None if they are not large files, or not files."""
+    try:
+        found = [(str(path), path.stat()) for path in files]
+    except OSError:
+        return None
+    if not found or not all(stat.S_ISREG(one.st_mode) and one.st_size >= LARGE for _, one in found):
+        return None
+    return tuple((path, one.st_size, one.st_mtime_ns) for path, one in found)
 
 
 class FileRows(RowSource):
@@ -62,13 +85,15 @@ class FileRows(RowSource):
         return [self]
 
     def __iter__(self) -> Iterator[Row]:
-        for row in self.with_problems():
-            if row.problem is None:
-                yield row
-            elif self.bad_rows == "stop":
-                other = row.problem.startswith(NOT_UTF8)
-                fix = Message(f"{OTHER_ENCODING}. Else: ", SKIP_HINT) if other else SKIP_HINT
-                raise RegardError(f"the row {row.problem}.", where=row.where, fix=fix)
+        return (row for row in self.with_problems() if self._readable(row))
+
+    def _readable(self, row: Row) -> bool:
+        """Whether a row could be read; raises an error if it could not and no row is to be skipped."""
+        if row.problem is None or self.bad_rows != "stop":
+            return row.problem is None
+        other = row.problem.startswith(NOT_UTF8)
+        fix = Message(f"{OTHER_ENCODING}. Else: ", SKIP_HINT) if other else SKIP_HINT
+        raise RegardError(f"the row {row.problem}.", where=row.where, fix=fix)
 
     def with_problems(self) -> Iterator[Row]:
         """All rows. Unreadable ones have a `problem`; blank lines are skipped."""
@@ -88,6 +113,23 @@ class FileRows(RowSource):
             if folder:
                 row.folder = folder
             yield row
+        self._blank = blank
+
+    def blocks(self, *, problems: bool) -> Iterator[Block] | None:
+        self.reader.check(self.fields, self.path)
+        if self._urls or self.images or self.reader.images_in(self.files):
+            return None
+        made = self.reader.blocks(self.files, self.fields)
+        return None if made is None else self._without_blank(made, problems)
+
+    def _without_blank(self, blocks: Iterable[Block], problems: bool) -> Iterator[Block]:
+        blank = 0
+        for block in blocks:
+            odd = [one for one in block.odd if one[1].problem != BLANK]
+            blank += len(block.odd) - len(odd)
+            if not problems:
+                odd = [one for one in odd if self._readable(one[1])]
+            yield replace(block, odd=odd)
         self._blank = blank
 
     def _read(self) -> Iterator[Row]:
@@ -115,8 +157,19 @@ class FileRows(RowSource):
     @property
     def blank(self) -> int:
         """Number of skipped blank lines."""
-        if self._blank is None and self.reader.lines:
-            for _ in self.with_problems():
+        if not self.reader.lines:
+            return 0
+        blocks = self.blocks(problems=True)
+        if blocks is not None:
+            from regard.data.known import known
+
+            return int(known(self, "blank lines", lambda: self._counted(blocks)))
+        return self._counted(self.with_problems())
+
+    def _counted(self, everything: Iterable[Any]) -> int:
+        """The number of blank lines that a pass over everything has found, or now finds."""
+        if self._blank is None:
+            for _ in everything:
                 pass
         return self._blank or 0
 
@@ -139,20 +192,23 @@ class FileRows(RowSource):
 
     def digest(self) -> str:
         """A hash of every byte of the files, regardless of their location and the fields read."""
-        digest = hashlib.blake2b(digest_size=16)
-        for piece in self.reader.content(self.files, self.fields):
-            digest.update(piece)
-        return digest.hexdigest()
+        stamps = _stamps(self.files) if self.reader.lines else None
+        if stamps not in _DIGESTS:
+            digest = hashlib.blake2b(digest_size=16)
+            for piece in self.reader.content(self.files, self.fields):
+                digest.update(piece)
+            if stamps is None or stamps != _stamps(self.files):
+                return digest.hexdigest()
+            _DIGESTS[stamps] = digest.hexdigest()
+        return _DIGESTS[stamps]
 
     def fingerprint(self) -> str:
         """A hash of the names and every byte of the files, which determine the rows."""
         options = {key: value for key, value in as_data(self.reader).items() if key != "type"}
         chosen = [item for item in (self.images, options) if item]
         made_of = self.path, self.reader.type, self.fields, *chosen
-        digest = hashlib.blake2b(repr(made_of).encode(), digest_size=16)
-        for piece in self.reader.content(self.files, self.fields):
-            digest.update(piece)
-        return digest.hexdigest()
+        content = f"{made_of!r} {self.digest()}"
+        return hashlib.blake2b(content.encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
 
 class ManyRows(RowSource):
@@ -172,6 +228,10 @@ class ManyRows(RowSource):
     def with_problems(self) -> Iterator[Row]:
         for source in self.sources:
             yield from source.with_problems()
+
+    def blocks(self, *, problems: bool) -> Iterator[Block] | None:
+        made = [source.blocks(problems=problems) for source in self.sources]
+        return None if any(one is None for one in made) else chain.from_iterable(one for one in made if one)
 
     def fingerprint(self) -> str:
         return hashlib.blake2b(

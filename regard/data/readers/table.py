@@ -6,17 +6,32 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from regard.data.readers.cells import ROWS_BELOW, Cells, assign, looks_like_header
 from regard.data.readers.entries import Entries
-from regard.data.readers.files import BLANK, NOT_UTF8, OTHER_ENCODING, inside, read_lines
-from regard.data.readers.layout import Delimiter, Layout, ends_of, find_layout, records, sample_of
+from regard.data.readers.files import BLANK, NOT_UTF8, OTHER_ENCODING, Line, inside, read_lines
+from regard.data.readers.layout import (
+    SIGNS,
+    Delimiter,
+    Layout,
+    Record,
+    ends_of,
+    find_layout,
+    records,
+    sample_of,
+)
 from regard.data.readers.reader import Field, Reader
 from regard.data.readers.row import Row
 from regard.data.readers.table_entries import table_entries
 from regard.errors import Message, RegardError, Setting, Words
 from regard.parts import register
+
+if TYPE_CHECKING:
+    from regard.data.blocks.block import Block
+
+LARGE = 1 << 24
+"""Bytes of a file from which on it is read in blocks: what reads them is compiled first."""
 
 
 class Beginning(NamedTuple):
@@ -57,15 +72,37 @@ class TableReader(Reader):
         file = str(path)
         usual = cells.usual if cells is not None and cells.width >= layout.width else None
         for record in records(read_lines(path), layout.delimiter, layout.quotes):
-            if usual is not None and record.number != header and (row := usual(record, file)) is not None:
+            row = usual(record, file) if usual is not None and record.number != header else None
+            if row is None:
+                row = _other_row(record, layout, cells, header, file)
+            if row is not None:
                 yield row
-            elif record.problem is None and record.is_blank(layout.width):
-                yield Row(file=file, line=record.number, problem=BLANK, source=record.text)
-            elif cells is None:
-                problem = record.problem or f"is not a row of {layout.width} cells"
-                yield Row(file=file, line=record.number, problem=problem, source=record.text)
-            elif record.number != header:
-                yield cells.row(record, file, layout.delimiter)
+
+    def blocks(self, files: Sequence[Path], fields: Sequence[str]) -> Iterator[Block] | None:
+        path = files[0]
+        large = os.path.isfile(path) and os.path.getsize(path) >= LARGE
+        if not large or any(
+            "read" in vars(one) for one in type(self).__mro__ if one not in TableReader.__mro__
+        ):
+            return None
+        from regard.data.blocks.cutting import Cut, blocks_of, suits
+
+        layout, cells = self._open(path, tuple(fields))
+        if cells is None or cells.width < layout.width or not suits(path, quotes=layout.quotes):
+            return None
+        places = tuple(place for place in cells.places if isinstance(place, int))
+        if len(places) < len(cells.places):
+            return None
+        header = self._beginning(path, tuple(fields)).line if cells.header else 0
+        cut = Cut(cells.fields, places, cells.width, ord(SIGNS[layout.delimiter]), layout.quotes, header)
+
+        def look(line: Line) -> Row | None:
+            for record in records([line], layout.delimiter, layout.quotes):
+                row = cells.usual(record, str(path)) if record.number != header else None
+                return row or _other_row(record, layout, cells, header, str(path))
+            return None
+
+        return blocks_of(path, cut, look)
 
     def found(self, files: Sequence[Path]) -> list[Field]:
         beginning = self._beginning(files[0], ())
@@ -125,6 +162,16 @@ class TableReader(Reader):
         state = os.stat(inside(str(path))[0] or path)
         stamp = state.st_size, state.st_mtime_ns
         return _beginning(self, path, fields, stamp)
+
+
+def _other_row(record: Record, layout: Layout, cells: Cells | None, header: int, file: str) -> Row | None:
+    """The row of a record that is not as expected; None for the header."""
+    if record.problem is None and record.is_blank(layout.width):
+        return Row(file=file, line=record.number, problem=BLANK, source=record.text)
+    if cells is None:
+        problem = record.problem or f"is not a row of {layout.width} cells"
+        return Row(file=file, line=record.number, problem=problem, source=record.text)
+    return cells.row(record, file, layout.delimiter) if record.number != header else None
 
 
 @lru_cache(maxsize=64)

@@ -5,13 +5,26 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from regard.data import Row
-from regard.data.readers.row import SomeRows, all_rows, fingerprint, remarks_of, sources_of
+from regard.data.known import known
+from regard.data.readers.row import (
+    RowSource,
+    SomeRows,
+    all_rows,
+    blocks_of,
+    fingerprint,
+    remarks_of,
+    sources_of,
+)
 from regard.errors import FILE, Message, Placeholder, RegardError, Setting, Words
 from regard.spec import Spec
+
+if TYPE_CHECKING:
+    from regard.data.blocks.block import Block
 
 MOST_HELD_OUT = 2000
 FEWEST = 10
@@ -22,31 +35,14 @@ def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[R
     """(train, dev), by distinct inputs: all rows of an input, or of a group, are on the same side."""
     fields = [part.field or name for name, part in spec.inputs.items()]
     group = None if spec.data.group == "none" else spec.data.group
-    wanted = {*fields, *([group] if group else [])}
-    numbers, present = array("Q"), set[str]()
-    for row in rows:
-        numbers.append(_key(row, fields, group))
-        if len(present) < len(wanted):
-            present |= wanted & row.keys()
-    keys = np.unique(np.asarray(numbers))  # sorted
-    distinct = len(keys)
-    if not distinct:
-        raise RegardError(
-            "the data have no rows.", where=", ".join(spec.data.train), fix="Check the file, and its format."
+    blocks = None if group else blocks_of(rows, problems=False)
+    if blocks is not None and isinstance(rows, RowSource):
+        question = ["hold out", fields, spec.data.hold_out]
+        distinct, bound, held_out = known(
+            rows, question, lambda: _divided(_keys_of(blocks, fields), None, spec)
         )
-    check_present(fields, present, rows, spec)
-    if group and group not in present:
-        raise RegardError(
-            f"no row has the field {group!r}.",
-            where="data.group",
-            fix="Correct the name, or use  data.group: none.",
-        )
-    share = min(spec.data.hold_out, MOST_HELD_OUT / max(distinct, 1))
-    bound = max(int(share * 2**64), 1)
-    if group or (distinct >= FEWEST and bound <= int(keys[0])):
-        # Groups are few and large, and few inputs may all be above the bound: hold out as many as the share says.
-        count = min(max(round(share * distinct), 1), distinct - 1)
-        bound = int(keys[count]) if count else bound
+    else:
+        distinct, bound, held_out = _divided(_keys(rows, fields, group, spec), group, spec)
     ungrouped = Setting("data.group", "none")
     train, dev = (Part(rows, fields, bound, held_out=side, group=group) for side in (False, True))
     if distinct < 2 or not any(True for _ in dev) or not any(True for _ in train):
@@ -59,7 +55,6 @@ def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[R
             ),
         )
     if group:
-        held_out = int(np.searchsorted(keys, np.uint64(bound)))
         dev.remark = Message(
             f"rows with the same {group} stay together: {held_out:,} of {distinct:,} are held "
             "out as dev. To change that: ",
@@ -68,6 +63,50 @@ def hold_out(rows: Iterable[Row], spec: Spec) -> tuple[Iterable[Row], Iterable[R
             ungrouped,
         )
     return train, dev
+
+
+def _keys(rows: Iterable[Row], fields: Sequence[str], group: str | None, spec: Spec) -> array[int]:
+    """The number of each row's input, or of its group."""
+    numbers, present = array("Q"), set[str]()
+    wanted = {*fields, *([group] if group else [])}
+    for row in rows:
+        numbers.append(_key(row, fields, group))
+        if len(present) < len(wanted):
+            present |= wanted & row.keys()
+    if numbers:
+        check_present(fields, present, rows, spec)
+    if numbers and group and group not in present:
+        raise RegardError(
+            f"no row has the field {group!r}.",
+            where="data.group",
+            fix="Correct the name, or use  data.group: none.",
+        )
+    return numbers
+
+
+def _keys_of(blocks: Iterable[Block], fields: Sequence[str]) -> array[int]:
+    numbers = array("Q")
+    for block in blocks:
+        numbers.frombytes(block.keys(fields).tobytes())
+        numbers.extend(_key(row, fields) for _, row in block.odd)
+    return numbers
+
+
+def _divided(numbers: array[int], group: str | None, spec: Spec) -> tuple[int, int, int]:
+    """How many inputs or groups are distinct, below which number they are held out, and how many those are."""
+    keys = np.unique(np.asarray(numbers))  # sorted
+    distinct = len(keys)
+    if not distinct:
+        raise RegardError(
+            "the data have no rows.", where=", ".join(spec.data.train), fix="Check the file, and its format."
+        )
+    share = min(spec.data.hold_out, MOST_HELD_OUT / distinct)
+    bound = max(int(share * 2**64), 1)
+    if group or (distinct >= FEWEST and bound <= int(keys[0])):
+        # Groups are few and large, and few inputs may all be above the bound: hold out as many as the share says.
+        count = min(max(round(share * distinct), 1), distinct - 1)
+        bound = int(keys[count]) if count else bound
+    return distinct, bound, int(np.searchsorted(keys, np.uint64(min(bound, 2**64 - 1))))
 
 
 def check_present(fields: Sequence[str], present: Set[str], rows: Iterable[Row], spec: Spec) -> None:
@@ -109,10 +148,22 @@ class Part(SomeRows):
         return (row for row in self.rows if self._mine(row))
 
     def with_problems(self) -> Iterator[Row]:
-        for row in all_rows(self.rows):
-            # An unreadable row has no input: it is reported with the training rows.
-            if (row.problem is not None and not self.held_out) or (row.problem is None and self._mine(row)):
-                yield row
+        return filter(self._mine_or_bad, all_rows(self.rows))
+
+    def blocks(self, *, problems: bool) -> Iterator[Block] | None:
+        made = None if self.group else blocks_of(self.rows, problems=problems)
+        return None if made is None else map(self._part_of, made)
+
+    def _part_of(self, block: Block) -> Block:
+        keys = block.keys(self.fields)
+        odd = [(place, row) for place, row in block.odd if self._mine_or_bad(row)]
+        # Integers beyond 64 bits are compared as such: a bound of 2**64 holds out everything.
+        mine = keys <= np.uint64(self.bound - 1) if self.bound <= 2**64 else np.ones(len(keys), bool)
+        return block.some(mine == self.held_out, odd)
+
+    def _mine_or_bad(self, row: Row) -> bool:
+        # An unreadable row has no input: it is reported with the training rows.
+        return not self.held_out if row.problem is not None else self._mine(row)
 
     def fingerprint(self) -> str:
         named = f" by {self.group}" if self.group else ""
