@@ -3,6 +3,7 @@
     python bench/vectors.py local/data                              vectors made of WikiText-2 (PMI and SVD)
     python bench/vectors.py local/data --vectors glove.6B.100d.txt  these vectors as well, or a folder of model2vec
     python bench/vectors.py local/data --corpora imdb --tasks sst   vectors made of film reviews, without labels
+    python bench/vectors.py local/data --corpora captions --tasks sick      made of descriptions of pictures
 
 The vectors have the format of GloVe: log p(a, b) / p(a) p(b) of words within five of each other, negative values left
 out, and its first 100 singular vectors times the roots of their values. Tasks, rows, seeds and decoders are those of
@@ -16,6 +17,7 @@ seeds). Exits with 1 if the vectors made here, of the kind that is best on dev, 
 from __future__ import annotations
 
 import argparse
+import gzip
 import lzma
 import sys
 import tempfile
@@ -47,7 +49,23 @@ def imdb(data: Path) -> Iterator[list[str]]:
             yield words(line.rpartition("\t")[2]).split()
 
 
-CORPORA: dict[str, Callable[[Path], Iterator[list[str]]]] = {"wikitext2": wikitext2, "imdb": imdb}
+def captions(data: Path) -> Iterator[list[str]]:
+    with gzip.open(find(data / "multi30k", "train.en.gz"), "rt", encoding="utf-8") as file:
+        for line in file:
+            yield words(line).split()
+
+
+def both(data: Path) -> Iterator[list[str]]:
+    yield from wikitext2(data)
+    yield from captions(data)
+
+
+CORPORA: dict[str, Callable[[Path], Iterator[list[str]]]] = {
+    "wikitext2": wikitext2,
+    "imdb": imdb,
+    "captions": captions,
+    "wikitext2+captions": both,
+}
 
 
 def make_vectors(lines: Sequence[list[str]], path: Path) -> None:

@@ -20,6 +20,7 @@ GIVEN = {
     "entailment.py": ["sick"],
     "faithful_ferret.py": ["run"],
     "faithful_seeds.py": ["compare", "measured"],
+    "joined_digits.py": ["recordings", "joined"],
     "mistakes.py": ["run"],
     "pretrained_real.py": ["data"],
     "pretrained_tasks.py": ["data"],
