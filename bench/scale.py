@@ -9,7 +9,7 @@ first update, and once on 1,000 rows, which shows how much of that are imports. 
 its epochs are planned in batches of 64 rows, and in batches of 4,000 tokens.
 
 Exit status 1 if fitting or encoding passes less than 50 MB a second, if a process takes over 1.5 GB, if the second run
-takes over 5 s until its first update, or an epoch over 2 s until its first batch.
+takes over 5 s longer until its first update than the one on 1,000 rows, or an epoch over 2 s until its first batch.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from load import write_pairs
 from rich.console import Console
@@ -87,10 +88,10 @@ def until_first_update(table: Path, folder: Path) -> tuple[float, float]:
     return found, used.ru_maxrss / 1024
 
 
-def encoded(table: Path, folder: Path, what: str) -> dict[str, object]:
+def encoded(table: Path, folder: Path, what: str) -> dict[str, Any]:
     command = [sys.executable, "-c", ENCODE, str(table), str(folder / what), what]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    found: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
@@ -126,7 +127,8 @@ def main() -> int:
         lines.append(("a run on 1,000 rows until its first update, s", base, "", None, True))
         lines.append(("first run until its first update, s", first, "", None, True))
         lines.append(("its memory, MB", peak, "≤", MEMORY, peak <= MEMORY))
-        lines.append(("second run until its first update, s", again, "≤", AGAIN, again <= AGAIN))
+        lines.append(("second run until its first update, s", again, "", None, True))
+        lines.append(("longer than on 1,000 rows, s", again - base, "≤", AGAIN, again - base <= AGAIN))
         write_pairs(table, int(ROWS * given.scale), length=1)
         found = encoded(table, folder, "plan")
         for part, taken in found["seconds"].items():
