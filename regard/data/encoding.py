@@ -22,7 +22,7 @@ from regard.data.readers.row import Row, all_rows, blocks_of
 from regard.errors import RegardError, Words
 
 if TYPE_CHECKING:
-    from regard.data.blocks.block import Block
+    from regard.data.blocks.block import RowBlock
     from regard.data.blocks.encoder import EncodedBlock
 
 NEIGHBORS = 16
@@ -216,8 +216,8 @@ def encode_rows(
 
 
 def encoded_blocks(
-    blocks: Iterable[Block], columns: Sequence[Column]
-) -> Iterator[tuple[Block, EncodedBlock]]:
+    blocks: Iterable[RowBlock], columns: Sequence[Column]
+) -> Iterator[tuple[RowBlock, EncodedBlock]]:
     """Each block, and the encodings of its rows but for the odd ones."""
     from regard.data.blocks.encoder import BlockEncoder
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from regard.data.blocks import cutting, remembered
-from regard.data.blocks.block import Block
+from regard.data.blocks.block import RowBlock
 from regard.data.columns.column import Column
 from regard.data.columns.label import LabelColumn
 from regard.data.columns.text import TextColumn
@@ -215,7 +215,7 @@ def test_keys_are_those_of_hashlib() -> None:
     text = b"".join(cell for row in rows for cell in row)
     ends = np.cumsum([[len(cell) for cell in row] for row in rows]).reshape(-1, 2)
     starts = ends - [[len(cell) for cell in row] for row in rows]
-    block = Block("", ("a", "b"), np.frombuffer(text, np.uint8), starts, ends, np.arange(99), [])
+    block = RowBlock("", ("a", "b"), np.frombuffer(text, np.uint8), starts, ends, np.arange(99), [])
     for fields in (["a"], ["b"], ["a", "b"], ["b", "a"]):
         joined = [b"\0".join(row["ab".index(field)] for field in fields) for row in rows]
         expected = [int.from_bytes(hashlib.blake2b(one, digest_size=8).digest()) for one in joined]

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
+from statistics import fmean
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Discriminator, Field, Tag, model_validator
@@ -196,7 +197,7 @@ class TrainedCheck(Truth):
         if self.answers:
             return [found[0].answer(one) for one in self.answers]
         values = self.of_seeds()
-        return sum(values) / len(values)
+        return fmean(values)
 
     def of_seeds(self) -> list[float]:
         """The score of each seed, or of the best one."""
@@ -273,14 +274,14 @@ class OrderCheck(Settings):
 
     def holds(self, found: Any) -> bool:
         def above(low: list[float], high: list[float]) -> bool:
-            ahead = sum(high) / len(high) - sum(low) / len(low)
+            ahead = fmean(high) - fmean(low)
             return ahead > 0 and ahead >= self.apart and (not self.every or min(high) > max(low))
 
         return all(above(*two) for two in pairwise(found))
 
 
 def _mean_and_range(seeds: list[float]) -> str:
-    low, mean, high = (f"{one:.4g}" for one in (min(seeds), sum(seeds) / len(seeds), max(seeds)))
+    low, mean, high = (f"{one:.4g}" for one in (min(seeds), fmean(seeds), max(seeds)))
     return f"{mean} ({low} to {high}, {len(seeds)} seeds)" if len(seeds) > 1 else f"{mean} (one seed)"
 
 

@@ -12,7 +12,7 @@ from regard.data.readers.row import Row
 
 
 @dataclass(frozen=True)
-class Block:
+class RowBlock:
     """Rows that are as expected, as places in bytes, and the others as themselves.
 
     file           path, as the rows name it
@@ -56,7 +56,7 @@ class Block:
         digests(self.text, starts, ends, found)
         return found
 
-    def some(self, kept: Array, odd: Sequence[tuple[int, Row]]) -> Block:
+    def some(self, kept: Array, odd: Sequence[tuple[int, Row]]) -> RowBlock:
         """The expected rows with True in `kept`, and some of the odd ones."""
         before = np.concatenate([[0], np.cumsum(kept)])
         moved = [(int(before[place]), row) for place, row in odd]

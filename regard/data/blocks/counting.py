@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from regard.data.blocks.block import Block
+from regard.data.blocks.block import RowBlock
 from regard.data.blocks.remembered import Remembered
 
 
-def counted(blocks: Iterable[Block], fields: Sequence[str], *, by_words: bool) -> Iterator[tuple[str, int]]:
+def counted(
+    blocks: Iterable[RowBlock], fields: Sequence[str], *, by_words: bool
+) -> Iterator[tuple[str, int]]:
     """The values of some fields with how often they occur; by words, words and the spaces between them.
 
     What does not fit into memory comes in several parts, so a value may come more than once.

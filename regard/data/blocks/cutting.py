@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regard.data.blocks.block import Block
+from regard.data.blocks.block import RowBlock
 from regard.data.readers.files import COMPRESSIONS, Line, encoding_of, line_of
 from regard.data.readers.row import Row
 from regard.reporting.terminal import open_watched
@@ -51,7 +51,7 @@ def suits(path: Path, *, quotes: bool) -> bool:
             return content.find(b'"') < 0
 
 
-def blocks_of(path: Path, cut: Cut, look: Callable[[Line], Row | None]) -> Iterator[Block]:
+def blocks_of(path: Path, cut: Cut, look: Callable[[Line], Row | None]) -> Iterator[RowBlock]:
     """The blocks of a file that `suits`.
 
     look   the row of a line that is not as expected; None if it is no row
@@ -74,7 +74,7 @@ def blocks_of(path: Path, cut: Cut, look: Callable[[Line], Row | None]) -> Itera
 
 def _block(
     content: bytes, number: int, file: str, cut: Cut, look: Callable[[Line], Row | None]
-) -> tuple[Block, int]:
+) -> tuple[RowBlock, int]:
     """The block of some lines, the first of which has this number, and how many they are."""
     from regard.data.blocks.kernels import cut_lines
 
@@ -99,7 +99,7 @@ def _block(
             row = look(line_of(number + at, content[int(lines[at, 0]) : end]))
             odd += [] if row is None else [(int(before[at]), row)]
     numbers = np.arange(number, number + count, dtype=np.int64)[usual]
-    return Block(file, cut.fields, text, starts[:count][usual], ends[:count][usual], numbers, odd), count
+    return RowBlock(file, cut.fields, text, starts[:count][usual], ends[:count][usual], numbers, odd), count
 
 
 def _valid(content: bytes) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regard.data.blocks.block import Block
+from regard.data.blocks.block import RowBlock
 from regard.data.blocks.remembered import Remembered
 from regard.data.columns.column import Column
 from regard.data.contents import Unreadable
@@ -38,7 +38,7 @@ class ColumnMemory:
         self._marks = np.zeros(1 << 12, np.uint8)
         self._filled = self._used = 0
 
-    def find(self, block: Block, usual: Array) -> tuple[Array, Array, Array]:
+    def find(self, block: RowBlock, usual: Array) -> tuple[Array, Array, Array]:
         """The entries of each row, their offsets, and the length of each encoding. Rows that must be looked at one by
         one become False in `usual`."""
         from regard.data.blocks.kernels import measure
@@ -100,7 +100,7 @@ class BlockEncoder:
     def __init__(self, columns: Sequence[Column]) -> None:
         self.memories = [ColumnMemory(column) for column in columns]
 
-    def encode(self, block: Block) -> tuple[Block, EncodedBlock]:
+    def encode(self, block: RowBlock) -> tuple[RowBlock, EncodedBlock]:
         """The block, with the rows that must be looked at one by one among its odd ones, and the encodings of the
         others."""
         usual = np.ones(len(block), bool)
@@ -119,7 +119,7 @@ class BlockEncoder:
         return kept, EncodedBlock(encodings, texts, _places(kept), costliest)
 
 
-def _cells(block: Block, field: str) -> Ragged:
+def _cells(block: RowBlock, field: str) -> Ragged:
     from regard.data.blocks.kernels import copy_cells
 
     starts, ends = (np.ascontiguousarray(side) for side in block.cells(field))
@@ -130,7 +130,7 @@ def _cells(block: Block, field: str) -> Ragged:
     return Ragged(values, offsets)
 
 
-def _places(block: Block) -> Ragged:
+def _places(block: RowBlock) -> Ragged:
     from regard.data.blocks.kernels import write_places
 
     file = np.frombuffer(f"{block.file}:".encode(errors="surrogatepass"), np.uint8)

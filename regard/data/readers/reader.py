@@ -20,7 +20,7 @@ from regard.reporting.terminal import open_watched
 from regard.storage.files import is_remote
 
 if TYPE_CHECKING:
-    from regard.data.blocks.block import Block
+    from regard.data.blocks.block import RowBlock
 
 _NEXT = re.compile(r"\+(?=[a-z][a-z0-9.-]+:/)", re.IGNORECASE)
 CONTENTS = ("folder", "json", "blocks")
@@ -168,7 +168,7 @@ class Reader(Options):
         """Remarks on how the files are read; most formats leave no choice."""
         return []
 
-    def blocks(self, files: Sequence[Path], fields: Sequence[str]) -> Iterator[Block] | None:
+    def blocks(self, files: Sequence[Path], fields: Sequence[str]) -> Iterator[RowBlock] | None:
         """The rows of `read` as blocks; None if it must read them one by one."""
         return None
 

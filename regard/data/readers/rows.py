@@ -31,7 +31,7 @@ from regard.parts import as_data, choose, names, part
 from regard.storage.files import is_remote
 
 if TYPE_CHECKING:
-    from regard.data.blocks.block import Block
+    from regard.data.blocks.block import RowBlock
 
 JSON = (".json", ".jsonl", ".ndjson")
 MOST_LINES = 2000
@@ -115,14 +115,14 @@ class FileRows(RowSource):
             yield row
         self._blank = blank
 
-    def blocks(self, *, problems: bool) -> Iterator[Block] | None:
+    def blocks(self, *, problems: bool) -> Iterator[RowBlock] | None:
         self.reader.check(self.fields, self.path)
         if self._urls or self.images or self.reader.images_in(self.files):
             return None
         made = self.reader.blocks(self.files, self.fields)
         return None if made is None else self._without_blank(made, problems)
 
-    def _without_blank(self, blocks: Iterable[Block], problems: bool) -> Iterator[Block]:
+    def _without_blank(self, blocks: Iterable[RowBlock], problems: bool) -> Iterator[RowBlock]:
         blank = 0
         for block in blocks:
             odd = [one for one in block.odd if one[1].problem != BLANK]
@@ -229,7 +229,7 @@ class ManyRows(RowSource):
         for source in self.sources:
             yield from source.with_problems()
 
-    def blocks(self, *, problems: bool) -> Iterator[Block] | None:
+    def blocks(self, *, problems: bool) -> Iterator[RowBlock] | None:
         made = [source.blocks(problems=problems) for source in self.sources]
         return None if any(one is None for one in made) else chain.from_iterable(one for one in made if one)
 

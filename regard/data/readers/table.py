@@ -28,7 +28,7 @@ from regard.errors import Message, RegardError, Setting, Words
 from regard.parts import register
 
 if TYPE_CHECKING:
-    from regard.data.blocks.block import Block
+    from regard.data.blocks.block import RowBlock
 
 LARGE = 1 << 24
 """Bytes of a file from which on it is read in blocks: what reads them is compiled first."""
@@ -78,7 +78,7 @@ class TableReader(Reader):
             if row is not None:
                 yield row
 
-    def blocks(self, files: Sequence[Path], fields: Sequence[str]) -> Iterator[Block] | None:
+    def blocks(self, files: Sequence[Path], fields: Sequence[str]) -> Iterator[RowBlock] | None:
         path = files[0]
         large = os.path.isfile(path) and os.path.getsize(path) >= LARGE
         if not large or any(

@@ -24,7 +24,7 @@ from regard.errors import FILE, Message, Placeholder, RegardError, Setting, Word
 from regard.spec import Spec
 
 if TYPE_CHECKING:
-    from regard.data.blocks.block import Block
+    from regard.data.blocks.block import RowBlock
 
 MOST_HELD_OUT = 2000
 FEWEST = 10
@@ -84,7 +84,7 @@ def _keys(rows: Iterable[Row], fields: Sequence[str], group: str | None, spec: S
     return numbers
 
 
-def _keys_of(blocks: Iterable[Block], fields: Sequence[str]) -> array[int]:
+def _keys_of(blocks: Iterable[RowBlock], fields: Sequence[str]) -> array[int]:
     numbers = array("Q")
     for block in blocks:
         numbers.frombytes(block.keys(fields).tobytes())
@@ -150,11 +150,11 @@ class Part(SomeRows):
     def with_problems(self) -> Iterator[Row]:
         return filter(self._mine_or_bad, all_rows(self.rows))
 
-    def blocks(self, *, problems: bool) -> Iterator[Block] | None:
+    def blocks(self, *, problems: bool) -> Iterator[RowBlock] | None:
         made = None if self.group else blocks_of(self.rows, problems=problems)
         return None if made is None else map(self._part_of, made)
 
-    def _part_of(self, block: Block) -> Block:
+    def _part_of(self, block: RowBlock) -> RowBlock:
         keys = block.keys(self.fields)
         odd = [(place, row) for place, row in block.odd if self._mine_or_bad(row)]
         # Integers beyond 64 bits are compared as such: a bound of 2**64 holds out everything.
