@@ -314,7 +314,7 @@ def test_a_training_that_an_entry_needs_is_told_with_its_time(regard: Command) -
         "regard lecture --open 000.64",
         "regard evaluate runs/translation runs/translation-no-attention --by-length --plot bleu.svg",
     ]
-    assert session("001.5") == [SessionCommand("regard describe translation")] and session("000.44") == []
+    assert session("001.5")[0] == SessionCommand("regard describe translation") and session("000.44") == []
     code, out, _ = regard("lecture", "004.43")
     assert code == 0 and "$ regard train caption    # once, about 6 minutes" in map(
         str.strip, out.splitlines()
