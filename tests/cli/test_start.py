@@ -78,7 +78,7 @@ def test_many_words_are_worth_a_compiler(tmp_path: Path) -> None:
 
 ONE_BY_ONE = """
 import sys, regard
-model = regard.load(sys.argv[1])
+model = regard.load(sys.argv[1], device="cpu")
 first = model.predict("abc")
 for number in range(3000):
     assert model.predict("abc").text == first.text
