@@ -157,7 +157,7 @@ def numeric_options() -> list[tuple[str, str]]:
 def test_nan_is_not_a_number(regard, command: str, option: str) -> None:
     code, _, err = regard(command, "x", option, "nan")
     said = " ".join(err.split())  # typer and regard say it in words of their own
-    assert code == 2 and option in said and "nan" in said
+    assert code == 2 and option in said and ("Invalid value for" in said or "received nan" in said)
 
 
 def test_there_are_numeric_options() -> None:
