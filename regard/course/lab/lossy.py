@@ -13,6 +13,9 @@ That bound is one of linear read-outs, not of vectors. A single number holds n s
     h_t = V h_{t−1} + x_t,   x_n = h mod V,   x_{n−1} = ⌊h / V⌋ mod V, …
 
 exactly, as long as its bits last: n log₂ V ≤ 53 in float64, 24 in float32.
+
+To recover the whole input is the most that one can ask of h: each answer about the input follows from it. For a part,
+less is enough. With h_t = R h_{t−1} / 2 + E x_t, which forgets, the last symbol is read without error at any length.
 """
 
 from __future__ import annotations
@@ -28,10 +31,13 @@ from regard.inspect.grid import draw_matrix
 from regard.inspect.layout import color_scale
 from regard.inspect.plot import Curve, draw_plot
 from regard.parts import Seed, register
+from regard.trace import Array
 
 Length = Annotated[int, Field(ge=1, le=64)]
 BITS = {"float32": 24, "float64": 53}
 """Bits of the integers that a number of this type holds exactly."""
+KEPT = 0.5
+"""The share of the state that the recurrence which forgets keeps at each step."""
 MOST_ROWS = 200
 """Sequences that are read by remainders, one by one."""
 
@@ -61,9 +67,12 @@ class LossyLab(Lab):
         V = options.symbols
         shape = (len(options.lengths), len(options.sizes))
         accuracy, kept, bound = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        whole, last_symbol = np.zeros(shape), np.zeros(shape)
         for i, n in enumerate(options.lengths):
             for j, D in enumerate(options.sizes):
-                accuracy[i, j], kept[i, j] = copying(n, D, V, options.rows, options.seed)
+                right, kept[i, j] = copying(n, D, V, options.rows, options.seed)
+                accuracy[i, j], whole[i, j] = right.mean(), right.all(1).mean()
+                last_symbol[i, j] = copying(n, D, V, options.rows, options.seed, KEPT)[0][:, -1].mean()
                 bound[i, j] = min(1.0, D / (n * (V - 1)))
         digits = {
             name: np.array([digits_copied(n, V, name, options.rows, options.seed) for n in options.lengths])
@@ -85,10 +94,12 @@ class LossyLab(Lab):
         D = options.sizes[middle]
         at = np.array(options.lengths)
         curves = {
+            "last symbol, R / 2": Curve(at, last_symbol[:, middle]),
             "accuracy": Curve(at, accuracy[:, middle]),
+            "all n symbols": Curve(at, whole[:, middle]),
             "variance kept": Curve(at, kept[:, middle]),
             "D / n (V − 1)": Curve(at, bound[:, middle], "dashes", "muted"),
-            "guessing": Curve(at, np.full(len(at), 1 / V), "dashes", "series-3"),
+            "guessing": Curve(at, np.full(len(at), 1 / V), "dashes", "series-4"),
         }
         longest = np.arange(1.0, 2 * int(BITS["float64"] / np.log2(V)) + 1)
         single = {
@@ -120,7 +131,10 @@ class LossyLab(Lab):
             title="One vector is a lossy summary for a linear read-out",
             see=f"With {V} kinds of symbols, a linear read-out of D = {D} numbers copies "
             f"{f'sequences of up to {last}' if last else 'none of these lengths'} without error; of sequences "
-            f"of {at[-1]} it returns {100 * accuracy[-1, middle]:.0f} % of the symbols. Where D ≥ n (V − 1), outlined, "
+            f"of {at[-1]} it returns {100 * accuracy[-1, middle]:.0f} % of the symbols, and "
+            f"{100 * whole[-1, middle]:.0f} % of the sequences without an error. From a state of the same "
+            f"size that forgets, R / 2, it returns "
+            f"{100 * last_symbol[-1, middle]:.0f} % of the last symbols. Where D ≥ n (V − 1), outlined, "
             f"nothing is lost. Other read-outs are not bound by that: one float64, written as h ← {V} h + x and read "
             f"by remainders, returns all of up to {int(BITS['float64'] / np.log2(V))} symbols.",
             blocks=[
@@ -145,6 +159,8 @@ class LossyLab(Lab):
                 "lengths": options.lengths,
                 "sizes": options.sizes,
                 "accuracy": accuracy,
+                "whole": whole,
+                "last_symbol": last_symbol,
                 "variance_kept": kept,
                 "bound": bound,
                 "digits": digits,
@@ -153,8 +169,11 @@ class LossyLab(Lab):
         )
 
 
-def copying(length: int, size: int, symbols: int, rows: int, seed: int) -> tuple[float, float]:
-    """The accuracy of a linear copy of random sequences, and the recovered share of their variance."""
+def copying(
+    length: int, size: int, symbols: int, rows: int, seed: int, keep: float = 1.0
+) -> tuple[Array, float]:
+    """Which symbols of random sequences a linear copy returns, (rows, length), and the recovered share of their
+    variance, where the recurrence is h_t = keep · R h_{t−1} + E x_t."""
     generator = np.random.default_rng(seed)
     rotation, _ = np.linalg.qr(generator.standard_normal((size, size)))
     embedding = generator.standard_normal((size, symbols))
@@ -162,7 +181,7 @@ def copying(length: int, size: int, symbols: int, rows: int, seed: int) -> tuple
     parts, part = [], embedding
     for _ in range(length):
         parts.append(part)
-        part = rotation @ part
+        part = keep * rotation @ part
     writing = np.concatenate(parts[::-1], 1)  # (D, n V)
     drawn = generator.integers(0, symbols, (rows, length))
     centered = (np.eye(symbols)[drawn] - 1 / symbols).reshape(rows, -1)  # (rows, n V)
@@ -171,7 +190,7 @@ def copying(length: int, size: int, symbols: int, rows: int, seed: int) -> tuple
     chosen = returned.reshape(rows, length, symbols).argmax(-1)
     # All n (V − 1) directions of the sequences have variance 1/V; a projection of rank k keeps k of them.
     kept = float(np.trace(reading @ writing)) / (length * (symbols - 1))
-    return float((chosen == drawn).mean()), kept
+    return chosen == drawn, kept
 
 
 def digits_copied(length: int, symbols: int, kind: str, rows: int, seed: int) -> float:

@@ -4,6 +4,9 @@
 
 Each component of h_0 along an eigenvector grows like its eigenvalue to the power t. In the end the
 eigenvector of the largest eigenvalue dominates, and h_t·W h_t / h_t·h_t converges to that eigenvalue.
+
+With `own`, layers with a matrix each are set beside it: W_t = r Q_t and Q_t / r in turn, Q_t orthogonal, so that
+what one grows by the next shrinks; and W_1, and W_2, at every layer.
 """
 
 from __future__ import annotations
@@ -40,6 +43,9 @@ class SpectrumLab(Lab):
         """Steps of the recurrence."""
         symmetric: bool = True
         """Whether W = Wᵀ, so that its eigenvalues are real and its eigenvectors orthogonal."""
+        own: bool = False
+        """Whether to compare layers with a matrix each, W_t = r Q_t and Q_t / r in turn (Q_t orthogonal, r the last of
+        `radii`), with one of these matrices at every layer."""
         seed: Seed = 0
         """Seed of W and h_0."""
 
@@ -54,6 +60,8 @@ class SpectrumLab(Lab):
         values = np.linalg.eigvals(unit)
         growth = {radius: norms(radius * unit, start, options.steps) for radius in options.radii}
         quotients = power_method(unit, start, options.steps)
+        r, t = options.radii[-1], options.steps
+        layers = layers_and_one(r, start, t, options.seed) if options.own else {}
         largest = float(np.abs(values).max())
         circle = np.linspace(0, 2 * np.pi, 121)
         top = options.radii[-1]
@@ -63,7 +71,25 @@ class SpectrumLab(Lab):
         }
         reach = max(1.15, 1.05 * top)
         rows = [(f"|λ| = {radius:g}", radius**options.steps, found[-1]) for radius, found in growth.items()]
+        fates = _fates([factor for _, factor, _ in rows])
+        factors = (r ** (t % 2), r**t, r**-t)
+        rows += [
+            (name, factor, found[-1]) for (name, found), factor in zip(layers.items(), factors, strict=False)
+        ]
         blocks = [
+            *(
+                [
+                    draw_plot(
+                        {name: Curve(steps, found) for name, found in layers.items()},
+                        title="Layers with a matrix each, and one of them repeated",
+                        x_name="t",
+                        y_name="‖h_t‖",
+                        log_y=True,
+                    )
+                ]
+                if layers
+                else []
+            ),
             draw_plot(
                 {f"|λ| = {radius:g}": Curve(steps, found) for radius, found in growth.items()},
                 x_name="t",
@@ -93,17 +119,24 @@ class SpectrumLab(Lab):
         return LabResult(
             title="Eigenvalues to the power t",
             see=f"The same W, scaled so that its largest eigenvalue is {_listed(options.radii)}: after {options.steps} "
-            f"steps the state and its gradient have {_fates([factor for _, factor, _ in rows])}, and "
+            f"steps the state and its gradient have {fates}, and "
             + (
                 "only the leading eigenvector is left."
                 if abs(abs(quotients[-1]) - largest) < CONVERGED
                 else "other eigenvectors than the leading one still contribute."
+            )
+            + (
+                f" Layers with a matrix each, r Q_t and Q_t / r in turn, end at {ends[0]}; the first of these matrices "
+                f"at every layer at {ends[1]}, the second at {ends[2]}."
+                if (ends := [written(float(one[-1])) for one in layers.values()])
+                else ""
             ),
             blocks=blocks,
             table=(("", "|λ|^t", "‖(W^t)ᵀ h_0‖"), rows),
             numbers={
                 "eigenvalues": {"real": values.real, "imaginary": values.imag},
                 "norms": {f"{radius:g}": found for radius, found in growth.items()},
+                "layers": layers,
                 "power_method": quotients,
                 "matrix": unit,
             },
@@ -112,7 +145,7 @@ class SpectrumLab(Lab):
                 *(["W = QΛQᵀ:  h(t) = QΛ^tQᵀ h(0)"] if options.symmetric else []),
                 *(
                     f"|λ| = {radius:g}:  |λ|^{options.steps} = {written(float(factor))}"
-                    for radius, (_, factor, _) in zip(options.radii, rows, strict=True)
+                    for radius, (_, factor, _) in zip(options.radii, rows, strict=False)
                 ),
             ),
         )
@@ -132,6 +165,25 @@ def norms(matrix: Array, start: Array, steps: int) -> Array:
         state = matrix.T @ state
         found.append(float(np.linalg.norm(state)))
     return np.array(found)
+
+
+def layers_and_one(radius: float, start: Array, steps: int, seed: int) -> dict[str, Array]:
+    """‖h_t‖ for layers with a matrix each, r Q_t and Q_t / r in turn, and for the first and second at every layer."""
+    generator = np.random.default_rng(seed + 2)
+    size = len(start)
+    each = [
+        radius ** (1 if t % 2 == 0 else -1) * np.linalg.qr(generator.standard_normal((size, size)))[0]
+        for t in range(steps)
+    ]
+    state, found = start, [float(np.linalg.norm(start))]
+    for matrix in each:
+        state = matrix @ state
+        found.append(float(np.linalg.norm(state)))
+    return {
+        "a matrix each": np.array(found),
+        "W_1 each time": norms(each[0].T, start, steps),
+        "W_2 each time": norms(each[1].T, start, steps),
+    }
 
 
 def power_method(matrix: Array, start: Array, steps: int) -> Array:

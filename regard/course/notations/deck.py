@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from regard.course.notations.applications import Application, application
-from regard.course.notations.letters import ONE, Letters
+from regard.course.notations.letters import TWO, Letters
 from regard.course.notations.lines import Lettering
 from regard.course.notations.weights import Weights
 from regard.describe import answers
@@ -63,6 +63,7 @@ def _remarks(lettering: Lettering, told: Application) -> list[str]:
             found.append("the slide's parameters lack W_attn, the matrix of the state in the score")
     if letters.condition and any(getattr(one, "bidirectional", False) for one in levels):
         found.append("the slide reads in one direction, as `bidirectional: false` does")
-    if any(cell is not None for cell in cells):
-        found.append(ONE)
+    types = {cell.type for cell in cells if cell is not None}
+    if types:
+        found.append(TWO + ("none" if types <= set(letters.unbiased) else "one, their sum"))
     return found

@@ -20,4 +20,5 @@ class Deck003(DeckNotation):
         context="C",
         bias="c",
         position="i",
+        unbiased=("gru", "lstm"),
     )

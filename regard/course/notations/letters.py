@@ -25,6 +25,7 @@ class Letters:
     encoders   the encoders that the lecture writes; `selections` the ways to attend
     condition  whether probabilities name what they are conditioned on: P(y_t|y_1^{t−1}, x)
     parameters the line *Parameters* of each application, as the slides print it: {(encoder, decoder): letters}
+    unbiased   the cells that the lecture writes without a bias
     remarks    where the lecture departs from our boards
     """
 
@@ -50,9 +51,10 @@ class Letters:
     selections: tuple[str, ...] = ("softmax",)
     condition: bool = False
     parameters: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    unbiased: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
 
 PLAIN = {"r": "r", "z": "z", "n": ""}
 LSTM = {"i": "i", "f": "f", "o": "o", "g": ""}
-ONE = "a cell here has two biases, b for the input and d for the state; the slide has one, their sum"
+TWO = "a cell here has two biases, b for the input and d for the state; the slide has "

@@ -170,6 +170,15 @@ def test_copying_keeps_what_its_rank_allows() -> None:
     assert (np.diff(found["accuracy"], axis=0) <= 0.05).all()  # longer is never easier
 
 
+def test_an_easier_question_is_answered_where_the_whole_is_not_recovered() -> None:
+    """Same size: all of 16 symbols, one of them, and the last one, of a state that forgets the others."""
+    found = run("lossy", symbols=5, lengths=[2, 16], sizes=[16], rows=200).numbers
+    assert found["whole"][:, 0].tolist() == [1, 0]
+    assert found["last_symbol"][:, 0].tolist() == [1, 1] and 0.2 < found["accuracy"][1, 0] < 0.9
+    small = run("lossy", symbols=5, lengths=[8], sizes=[2], rows=200).numbers
+    assert small["last_symbol"][0, 0] < 1  # V − 1 directions do not fit into two
+
+
 def test_digits_of_one_number_are_not_bound_by_its_rank() -> None:
     """Exact while V^n ≤ 2^53, by Python's integers; 5^22 < 2^53 < 5^23."""
     found = run("lossy", symbols=5, lengths=[10, 11, 16, 22, 40], sizes=[1], rows=50).numbers
@@ -332,6 +341,17 @@ def test_what_to_see_in_attractors_follows_what_was_computed() -> None:
 )
 def test_what_to_see_in_a_spectrum_follows_what_was_computed(settings: dict[str, Any], told: str) -> None:
     assert told in run("spectrum", **settings).see
+
+
+@pytest.mark.parametrize(("steps", "together"), [(40, 1.0), (41, 1.2)])
+def test_layers_with_a_matrix_each_keep_what_one_of_them_repeated_does_not(
+    steps: int, together: float
+) -> None:
+    found = run("spectrum", size=5, steps=steps, radii=[0.5, 1.2], own=True)
+    ends = [layers[-1] for layers in found.numbers["layers"].values()]
+    assert ends == pytest.approx([together, 1.2**steps, 1.2**-steps])
+    assert "W_2 each time" in [row[0] for row in found.table[1]]
+    assert not run("spectrum", size=5, steps=5).numbers["layers"]
 
 
 def test_a_character_model_reads_the_last_characters_alone() -> None:
