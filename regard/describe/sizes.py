@@ -151,7 +151,8 @@ class BoardSizes:
         if len(one.letters) > 1:
             return None  # pieces of different sizes
         alike = [other for other in self.board.weights if other.letters == one.letters]
-        if one.tensor.dim() == 3 or len({other.rows for other in alike if other.tensor.dim() > 1}) > 1:
+        layers = {other.rows for other in alike if other.tensor.dim() > 1 or one.tensor.dim() == 1}
+        if one.tensor.dim() == 3 or len(layers) > 1:
             return None  # sizes differ by layer
         if one.name in self.grown and self.units:
             return self.units
