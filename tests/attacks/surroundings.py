@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from tests.attacks.attack import Attack
 from tests.attacks.commands import SHORT
 
 TRAIN = f"regard train words.tsv -o x {SHORT}"
-LONG = (  # with job control: without, a shell starts what runs beside it deaf to INT
-    "set -m; regard train words.tsv -o x --set training.steps=100000 --set training.evaluate_every=5"
-    " --set training.epochs=null --set training.patience=null --set encoder.size=8"
+LONG = (  # with job control: without, a shell starts what runs beside it deaf to INT; not by the function `regard`,
+    # which is a shell with a child: the shell alone would receive the signal
+    f'set -m; "{sys.executable}" -m regard train words.tsv -o x --set training.steps=100000'
+    " --set training.evaluate_every=5 --set training.epochs=null --set training.patience=null --set encoder.size=8"
 )
 STARTED = (
     "for i in $(seq 600); do test -e x/log.csv && test $(wc -l < x/log.csv) -gt 2 && break; sleep 0.1; done"
