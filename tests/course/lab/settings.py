@@ -21,6 +21,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "residual": {"layers": 5, "size": 4},
     "spectrum": {"size": 6, "steps": 12},
     "timing": {"longest": 32, "repetitions": 1, "size": 8},
+    "turing": {"steps": 5},
     "word-order": {"updates": 2},
 }
 """Labs that are missing here are fast with their defaults."""

@@ -22,7 +22,7 @@ WANTED = {
     "bptt", "jacobian", "spectrum", "gradient-flow", "clipping", "error-surface", "attractors", "gates", "carousel",
     "ladder", "residual", "cells", "convolution", "lossy", "depth", "timing", "forward-backward", "inside-outside",
     "eisner", "tree-gradient", "unrolled", "hessian-free", "overfitting", "glimpses", "memory", "word-order",
-    "transition",
+    "transition", "turing",
 }  # fmt: skip
 DOCS = Path(__file__).parents[3] / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -243,6 +243,8 @@ CHECKED_ELSEWHERE = {
     "tree",
     "weights",
     "targets",
+    "rules",
+    "tape",
 }
 NEED = {("bptt", "size"): {"network": "rnn"}, ("bptt", "seed"): {"network": "rnn"}}
 """Other settings without which an option has no effect."""
