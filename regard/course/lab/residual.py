@@ -2,12 +2,14 @@
 
     x_{ℓ+1} = x_ℓ + F(x_ℓ),   F(x) = W₂ φ(W₁ x + b₁)        x̄_ℓ = (I + ∂F/∂x)ᵀ x̄_{ℓ+1}
 
-If W₂ = 0, every block is the identity, at any depth. The plain network x_{ℓ+1} = F(x_ℓ) lacks the I. In a
-convolutional block W₁ and W₂ are convolutions of 3 × 3 places, and x is a map of SIDE × SIDE places.
+If W₂ = 0, every block is the identity, at any depth. The plain network x_{ℓ+1} = F(x_ℓ) lacks the I, and
+∂x_L/∂x_0 is the product of L Jacobians W₂ diag(1 − φ²) W₁. In a convolutional block W₁ and W₂ are convolutions of
+3 × 3 places, and x is a map of SIDE × SIDE places.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -23,6 +25,8 @@ from regard.trace import Array
 
 SIDE = 6
 """Height and width of the maps of a convolutional stack."""
+LONGEST, DEEPEST = 512, 100
+"""Maximum length of an input, and maximum number of layers, whose Jacobians are multiplied."""
 
 
 @register("lab", "residual")
@@ -62,6 +66,7 @@ class ResidualLab(Lab):
         difference = block_difference(options.size, options.gain, options.seed)
         bends = {count: from_linear(options.size, options.seed, count) for count in (1, 2)}
         by_hand = backward(L, options.size, options.gain, options.seed) if options.layer == "dense" else None
+        product = plain_product(L, options.size, options.gain, options.seed, options.layer)
         rows = [(name, norms[-1], norms[0], norms[0] / norms[-1]) for name, norms in found.items()]
         return LabResult(
             title="Skip connections carry gradients",
@@ -85,8 +90,12 @@ class ResidualLab(Lab):
                 "from_linear": bends,
                 "jacobian_difference": difference,
                 "by_hand": by_hand if by_hand is not None else [],
+                "product": product,
             },
-            worked=_worked(options, found["x + F(x)"], moved, difference, by_hand, bends),
+            worked=[
+                *_worked(options, found["x + F(x)"], moved, difference, by_hand, bends),
+                *_multiplied(product),
+            ],
         )
 
 
@@ -113,6 +122,22 @@ def _worked(
         f"past one layer: x + W₁ x + b₁ = (I + W₁) x + b₁, a layer as without the shortcut "
         f"(distance from the nearest one: {written(bends[1])})",
         f"past two layers: x + W₂ φ(W₁ x + b₁) is no such layer (distance: {written(bends[2])})",
+    ]
+
+
+def _multiplied(product: Mapping[str, Any]) -> list[str]:
+    """The product of the Jacobians of the plain network, with its norms."""
+    norms = product.get("norms", [])
+    L = len(norms)
+    if L < 2:
+        return []
+    depths = [*(depth for depth in (1, 5, 10, 50) if depth < L), L]
+    return [
+        f"plain F(x): ∂x_{L}/∂x_0 = ∂x_{L}/∂x_{L - 1} ⋯ ∂x_1/∂x_0, a product of {L} Jacobians W₂ diag(1 − φ²) W₁",
+        f"norm of the product {written(norms[-1])}, of the Jacobian of all layers at once "
+        f"{written(product['whole'])}, largest difference {written(product['difference'])}",
+        f"norm of the product of {', '.join(map(str, depths))} Jacobians: "
+        f"{', '.join(written(norms[depth - 1]) for depth in depths)}",
     ]
 
 
@@ -188,6 +213,45 @@ def backward(layers: int, size: int, gain: float, seed: int) -> Array:
         gradient = gradient @ one
         found.append(float(gradient.norm()))
     return np.array(found[::-1])
+
+
+def as_matrix(layer: Tensor) -> Tensor:
+    """The matrix of a layer without its bias: W itself, or that of a convolution of whole maps."""
+    if layer.ndim == 2:
+        return layer
+    length = layer.shape[1] * SIDE**2
+    units = torch.eye(length, dtype=layer.dtype).reshape(length, layer.shape[1], SIDE, SIDE)
+    return conv2d(units, layer, padding=1).flatten(1).T
+
+
+def plain_product(layers: int, size: int, gain: float, seed: int, kind: str = "dense") -> dict[str, Any]:
+    """The product of the Jacobians W₂ diag(1 − φ²) W₁ of a plain network, from the first layer on: its norm after
+    each layer, that of autograd's Jacobian of all layers, and the largest difference of the two; empty if they are
+    many or large."""
+    generator = torch.Generator().manual_seed(seed)
+    x = start(size, generator, kind)
+    if x.numel() > LONGEST or layers > DEEPEST:
+        return {}
+    made = [weights(size, gain, generator, kind) for _ in range(layers)]
+    product, state, norms = torch.eye(x.numel(), dtype=x.dtype), x, []
+    for first, bias, second in made:
+        inner = conv2d(state, first, bias, padding=1) if first.ndim == 4 else first @ state + bias
+        slopes = 1 - torch.tanh(inner).flatten() ** 2
+        product = as_matrix(second) @ (slopes[:, None] * as_matrix(first)) @ product
+        state = block(state, first, bias, second, skip=False)
+        norms.append(float(product.norm()))
+
+    def stack(x: Tensor) -> Tensor:
+        for one in made:
+            x = block(x, *one, skip=False)
+        return x
+
+    whole = torch.autograd.functional.jacobian(stack, x, vectorize=True).reshape(product.shape)
+    return {
+        "norms": norms,
+        "whole": float(whole.norm()),
+        "difference": float((whole - product).abs().max()),
+    }
 
 
 def identity_error(layers: int, size: int, seed: int, kind: str = "dense") -> float:

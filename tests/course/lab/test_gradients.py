@@ -16,7 +16,7 @@ from regard.course.lab.by_hand import BY_HAND, GATES, random_parameters, scalar
 from regard.course.lab.carousel import passed
 from regard.course.lab.depth import leaf_gradients
 from regard.course.lab.gradient_flow import random_cell
-from regard.course.lab.residual import block, block_jacobian, weights
+from regard.course.lab.residual import block, block_jacobian, plain_product, start, weights
 from regard.course.lab.transition import gradients, shortest
 
 
@@ -200,6 +200,29 @@ def test_residual_blocks_are_the_identity_at_first() -> None:
     assert found["gradients"]["x + F(x), W₂ = 0"] == pytest.approx(np.ones(31), abs=1e-14)
     assert found["jacobian_difference"] < 1e-14
     assert found["gradients"]["plain F(x)"][0] < 1e-3 * found["gradients"]["x + F(x)"][0]
+
+
+@pytest.mark.parametrize(("layer", "size"), [("dense", 5), ("convolutional", 1)])
+def test_the_jacobians_of_plain_layers_multiply(layer: str, size: int) -> None:
+    found = run("residual", layers=3, size=size, layer=layer).numbers["product"]
+    generator = torch.Generator().manual_seed(0)
+    x = start(size, generator, layer)
+    made = [weights(size, 0.3, generator, layer) for _ in range(3)]
+
+    def last(x: torch.Tensor) -> torch.Tensor:
+        for one in made:
+            x = block(x, *one, skip=False)
+        return x.flatten()
+
+    units = 1e-5 * torch.eye(x.numel(), dtype=x.dtype).reshape(-1, *x.shape)
+    by_differences = torch.stack([(last(x + one) - last(x - one)) / 2e-5 for one in units])
+    assert found["norms"][-1] == pytest.approx(float(by_differences.norm()), rel=1e-6)
+    assert found["whole"] == pytest.approx(found["norms"][-1], rel=1e-9) and found["difference"] < 1e-14
+
+
+@pytest.mark.parametrize("settings", [{"layers": 101, "size": 2}, {"layers": 2, "size": 513}])
+def test_many_or_large_jacobians_are_not_multiplied(settings: dict[str, int]) -> None:
+    assert plain_product(gain=0.3, seed=0, **settings) == {}
 
 
 def test_a_residual_jacobian_is_the_identity_and_that_of_f() -> None:
