@@ -139,7 +139,7 @@ class BpttLab(Lab):
             },
             worked=_worked(options, found)
             if options.network == "scalar"
-            else (*EQUATIONS[options.network], *_outputs(found)),
+            else (*EQUATIONS[options.network], *_outputs(found), *_states(options, found)),
             steps=[whole.card(step) for step in range(1, 2 * T + 1)],
         )
 
@@ -269,6 +269,22 @@ def _outputs(found: Pass) -> list[str]:
         lines.append(f"∇o_{t} = ŷ_{t} − 1 = {_numbers(o_bar + one)} − {_numbers(one, 0)} = {_numbers(o_bar)}")
     by_hand = found.backward["o"].T @ found.forward["h"]
     return [*lines, *(f"∇V, class {row}: {_numbers(values)}" for row, values in enumerate(by_hand))]
+
+
+def _states(options: Any, found: Pass) -> list[str]:
+    """∇h_t of a plain network from the last step to the first, with x_t and h_t, and ∇W, ∇U and ∇b unit by unit."""
+    if options.network != "rnn":
+        return []
+    h, h_bar, x = found.forward["h"], found.backward["h"], found.given["inputs"]
+    last = len(h)
+    lines = [f"x_{t} = {_numbers(x[t - 1])},  h_{t} = {_numbers(h[t - 1])}" for t in range(1, last + 1)]
+    for t in range(last, 0, -1):
+        later = f" + Wᵀ diag(1 − h²_{t + 1}) ∇h_{t + 1}" if t < last else ""
+        lines.append(f"∇h_{t} = Vᵀ ∇o_{t}{later} = {_numbers(h_bar[t - 1])}")
+    for letter in "WU":
+        rows = enumerate(found.gradients[f"{letter}_h"])
+        lines += [f"∇{letter}, unit {unit}: {_numbers(values)}" for unit, values in rows]
+    return [*lines, f"∇b = {_numbers(found.gradients['b_h'])}", f"∇c = {_numbers(found.gradients['c'])}"]
 
 
 def _numbers(values: Array, digits: int = 3) -> str:
