@@ -41,13 +41,13 @@ class DepthLab(Lab):
     def run(cls, options: Any) -> LabResult:
         n = options.leaves
         given = (options.size, options.gain, options.seed)
-        chain, tree = leaf_gradients(n, "chain", *given), leaf_gradients(n, "tree", *given)
+        (chain, below_chain), (tree, below_tree) = (composed(n, shape, *given) for shape in ("chain", "tree"))
         lengths = sorted({2**k for k in range(1, int(math.log2(n)) + 1)} | {n})
         smallest = {
             shape: np.array([leaf_gradients(one, shape, *given).min() for one in lengths])
             for shape in ("chain", "tree")
         }
-        paths = {"chain": n - 1, "tree": math.ceil(math.log2(n))}
+        paths = {"chain": int(below_chain.max()), "tree": int(below_tree.max())}
         rows = [
             ("chain", paths["chain"], float(chain.min()), float(chain.max())),
             ("balanced tree", paths["tree"], float(tree.min()), float(tree.max())),
@@ -84,11 +84,18 @@ class DepthLab(Lab):
 
 def leaf_gradients(leaves: int, shape: str, size: int, gain: float, seed: int) -> Array:
     """(n,) Frobenius norms of ∂root/∂leaf, divided by √size so that the identity has 1."""
+    return composed(leaves, shape, size, gain, seed)[0]
+
+
+def composed(leaves: int, shape: str, size: int, gain: float, seed: int) -> tuple[Array, Array]:
+    """(n,) norms as in `leaf_gradients`, and (n,) compositions between each leaf and the root, counted."""
     generator = torch.Generator().manual_seed(seed)
     weight = gain * torch.randn(size, 2 * size, generator=generator, dtype=torch.float64) / size**0.5
     nodes = list(torch.randn(leaves, size, generator=generator, dtype=torch.float64))
-    # A node holds its vector, and ∂node/∂leaf for each leaf below it.
-    whole = [(node, {i: torch.eye(size, dtype=torch.float64)}) for i, node in enumerate(nodes)]
+    # A node holds its vector, and for each leaf below it ∂node/∂leaf and the compositions between them.
+    whole: list[_Node] = [
+        (node, {i: (torch.eye(size, dtype=torch.float64), 0)}) for i, node in enumerate(nodes)
+    ]
     while len(whole) > 1:
         if shape == "chain":
             whole = [_compose(weight, whole[0], whole[1]), *whole[2:]]
@@ -96,10 +103,11 @@ def leaf_gradients(leaves: int, shape: str, size: int, gain: float, seed: int) -
             pairs = [_compose(weight, *whole[i : i + 2]) for i in range(0, len(whole) - 1, 2)]
             whole = [*pairs, *whole[len(pairs) * 2 :]]
     _, found = whole[0]
-    return np.array([float(found[i].norm()) / size**0.5 for i in range(leaves)])
+    norms = np.array([float(found[i][0].norm()) / size**0.5 for i in range(leaves)])
+    return norms, np.array([found[i][1] for i in range(leaves)])
 
 
-_Node = tuple[Tensor, dict[int, Tensor]]
+_Node = tuple[Tensor, dict[int, tuple[Tensor, int]]]
 
 
 def _compose(weight: Tensor, left: _Node, right: _Node) -> _Node:
@@ -107,8 +115,8 @@ def _compose(weight: Tensor, left: _Node, right: _Node) -> _Node:
     value = torch.tanh(weight @ torch.cat([left[0], right[0]]))
     slopes = (1 - value**2)[:, None]
     below = {
-        leaf: (slopes * part) @ jacobian
+        leaf: ((slopes * part) @ jacobian, steps + 1)
         for part, node in ((weight[:, :size], left), (weight[:, size:], right))
-        for leaf, jacobian in node[1].items()
+        for leaf, (jacobian, steps) in node[1].items()
     }
     return value, below

@@ -3,11 +3,14 @@
     h_t = φ(w h_{t−1} + u x_t)        ∂h_T/∂h_1 = w^{T−1} φ'(z_2) ⋯ φ'(z_T)
 
 With a linear φ this is w^{T−1}: at T = 50, 106.7 for w = 1.1 and 0.00573 for w = 0.9 (w^50, which is often
-printed instead, is 117.4 and 0.00515).
+printed instead, is 117.4 and 0.00515). The toy example has a loss, which asks each w for another learning rate η:
+
+    y_T = w^{T−1},   L = ½ (y_T − 1)²,   ∂L/∂w = (y_T − 1) (T − 1) w^{T−2}        η = 0.01 / |∂L/∂w|
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -21,6 +24,8 @@ from regard.parts import register
 from regard.trace import Array
 
 Weight = Annotated[float, Field(ge=-10.0, le=10.0)]
+MOVED = 0.01
+"""The step in w whose learning rate is given."""
 
 
 @register("lab", "jacobian")
@@ -94,8 +99,12 @@ class JacobianLab(Lab):
                 "linear": {f"{w:g}": v for w, v in linear.items()},
                 "tanh": {f"{w:g}": v for w, v in squashed.items()},
                 "toy": {f"{w:g}": v for w, v in toy.items()},
+                "toy_log_slope": {f"{w:g}": log_slope(w, many) for w in toy},
             },
-            worked=[_product(w, options.steps, options.start) for w in options.weights],
+            worked=[
+                *(_product(w, options.steps, options.start) for w in options.weights),
+                *_rates(options.toy, many),
+            ],
         )
 
 
@@ -106,6 +115,35 @@ def _product(weight: float, steps: int, start: float) -> str:
         f"tanh, w = {weight:g}: ∂h_{steps}/∂h_1 = w^{steps - 1} · φ′(z_2) ⋯ φ′(z_{steps}) = "
         f"{written(power)} · {written(slopes)} = {written(power * slopes)}"
     )
+
+
+def _rates(weights: Sequence[float], steps: int) -> list[str]:
+    """∂L/∂w of the toy example for each w, and the learning rate that moves w by MOVED."""
+    if not weights:
+        return []
+    lines = [f"toy, L = ½ (y − 1)² with y = w^{steps - 1}: the learning rate η that moves w by {MOVED:g}"]
+    for w in weights:
+        slope = log_slope(w, steps)
+        needed = f"η = {_raised(math.log10(MOVED) - slope)}" if np.isfinite(slope) else "no η moves it"
+        lines.append(f"  w = {w:g}: |∂L/∂w| = |y − 1| |∂y/∂w| = {_raised(slope)}, {needed}")
+    return lines
+
+
+def log_slope(weight: float, steps: int) -> float:
+    """log₁₀ |∂L/∂w| of L = ½ (w^{T−1} − 1)², which may be too small or too large for a float; −∞ if it is 0."""
+    error = abs(_power(weight, steps - 1) - 1)
+    if error == 0 or (weight == 0 and steps > 2):
+        return -math.inf
+    size = math.log10(abs(weight)) if weight else 0.0
+    far = math.log10(error) if np.isfinite(error) else (steps - 1) * size
+    return far + math.log10(steps - 1) + (steps - 2) * size
+
+
+def _raised(exponent: float) -> str:
+    """Format 10^x, even if it is too small or too large for a float."""
+    if exponent == -math.inf or abs(exponent) < 300:
+        return written(10.0**exponent)
+    return f"1e{round(exponent)}".replace("-", "−")
 
 
 def slopes_of_tanh(weight: float, steps: int, start: float) -> Array:

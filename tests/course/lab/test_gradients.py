@@ -44,12 +44,34 @@ def test_jacobian_through_tanh_is_autograd(weight: float) -> None:
 
 
 def test_the_worked_line_of_the_jacobian_is_the_power_times_the_slopes() -> None:
-    (line,) = run("jacobian", weights=[1.1], steps=3, start=0.5).worked
+    (line,) = run("jacobian", weights=[1.1], steps=3, start=0.5, toy=[]).worked
     first = math.tanh(1.1 * 0.5)
     slopes = (1 - first**2) * (1 - math.tanh(1.1 * first) ** 2)
     *_, power, product = (float(part) for part in line.split("= ")[-2].split("·"))
     assert [power, product] == pytest.approx([1.21, slopes], rel=1e-3)
     assert float(line.split("= ")[-1]) == pytest.approx(1.21 * slopes, rel=1e-3)
+
+
+@pytest.mark.parametrize(("weight", "steps"), [(1.01, 1000), (0.99, 1000), (-0.9, 30), (0.0, 2), (2.0, 9)])
+def test_the_slope_of_the_toy_loss_is_that_of_differences(weight: float, steps: int) -> None:
+    def loss(w: float) -> float:
+        return 0.5 * (math.prod([w] * (steps - 1)) - 1) ** 2
+
+    wanted = abs(loss(weight + 1e-7) - loss(weight - 1e-7)) / 2e-7
+    found = run("jacobian", toy=[weight], toy_steps=steps)
+    assert 10 ** found.numbers["toy_log_slope"][f"{weight:g}"] == pytest.approx(wanted, rel=1e-6)
+    slope, rate = (
+        float(part.split(" = ")[-1].translate({ord("−"): "-", ord(","): None}))
+        for part in found.worked[-1].split(", ")
+    )
+    assert [slope, slope * rate] == pytest.approx([wanted, 0.01], rel=1e-3)
+
+
+def test_a_slope_of_the_toy_loss_beyond_the_floats_is_told_by_its_power() -> None:
+    small, large, none = run("jacobian", toy=[0.01, 10.0, 1.0]).worked[-3:]
+    assert small.endswith("= 1e−1993, η = 1e1991")  # 999 · 0.01^998
+    assert large.endswith("= 1e2000, η = 1e−2002")  # 10^999 · 999 · 10^998
+    assert none.endswith("= 0, no η moves it")
 
 
 def test_a_memory_that_is_output_gets_the_gradient_of_its_output() -> None:

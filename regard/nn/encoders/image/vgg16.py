@@ -39,7 +39,8 @@ class VGG16(ImageNetwork):
             f"{map_at('m', '0', at)} = {seen}",
             f"{map_at('M', 'l', at)} = relu(F_l * {before} + b_l)",
             *pooling_lines(ends[:-1], last, at),
-            f"{map_at('G', at)} = {map_at('m', str(last), at)}     — conv5_3: one position for every 16 × 16 pixels",
+            f"{map_at('G', at)} = {map_at('m', str(last), at)}     — conv5_3: one position for every 16 × 16 pixels, "
+            "14 × 14 × 512 for an image of 224 × 224",
             f"{pooled} = maxpool({map_at('G', at)})",
             f"{map_at('r', '6', at)} = relu(W_6 [{pooled}[1]; …; {pooled}[Q]] + b_f)     — Q positions",
             f"{summary} = relu(W_7 {map_at('r', '6', at)} + b_v)     — fc7, the summary",
