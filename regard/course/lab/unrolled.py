@@ -62,7 +62,7 @@ class UnrolledLab(Lab):
     def run(cls, options: Any) -> LabResult:
         x, u = _inputs(options)
         h, y = states(options, x, u)
-        T = len(x)
+        T, driven = len(x), bool(np.any(u))
         weights = {"W": options.w, "V": options.v, **dict(zip(_named("U", len(u)), u, strict=True))}
         frames = frames_of(
             x,
@@ -84,8 +84,8 @@ class UnrolledLab(Lab):
         return LabResult(
             title="A recurrence, unrolled",
             see=f"The network with a loop (frame 1) becomes a network without one: {T} copies of the same U, W and V, "
-            f"of which each h waits for the one before; h_{T} = {_nested(T)}, and "
-            f"ŷ_{T} = {written(float(y[-1]))} is a function of all inputs.",
+            f"of which each h waits for the one before; h_{T} = {_nested(T, driven)}, and "
+            f"ŷ_{T} = {written(float(y[-1]))} is a function of {'all inputs' if driven else 'h_0 alone'}.",
             blocks=[draw_network(frames[last - 1]), draw_film(frames)],
             table=(("", *_named("x", len(u)), "h", "ŷ"), rows),
             numbers={"x": squeezed, "h": h, "y": y, "frames": [one.told for one in frames]},
@@ -119,11 +119,12 @@ def _named(letter: str, count: int) -> tuple[str, ...]:
     return (letter,) if count == 1 else tuple(f"{letter}{sign}" for sign in "¹²")
 
 
-def _nested(T: int) -> str:
-    """f(f(h_1, x_2), x_3): the last state as one function of all inputs."""
-    found = "h_1" if T > 1 else "f(h_0, x_1)"
-    for t in range(2, T + 1):
-        found = f"f({found}, x_{t})"
+def _nested(T: int, driven: bool) -> str:
+    """f(f(h_1, x_2), x_3): the last state as one function of all inputs; f(f(h_1)) where no input has a weight."""
+    read = [f", x_{t}" if driven else "" for t in range(1, T + 1)]
+    found = "h_1" if T > 1 else f"f(h_0{read[0]})"
+    for one in read[1:]:
+        found = f"f({found}{one})"
     return found
 
 

@@ -70,3 +70,9 @@ def test_a_frame_in_the_middle_hides_what_comes_later() -> None:
     assert [mark.text for mark in run("unrolled", inputs=X).figure.walk() if hasattr(mark, "text")].count(
         "W"
     ) == 2
+
+
+def test_without_an_input_the_last_state_is_a_function_of_the_first() -> None:
+    assert "h_3 = f(f(h_1)), and ŷ_3" in run("unrolled", u=0, inputs=[0, 0, 0]).see
+    assert "h_3 = f(f(h_1, x_2), x_3), and ŷ_3" in run("unrolled", inputs=[0, 0, 0]).see
+    assert "h_1 = f(h_0), and" in run("unrolled", u=0, inputs=[0]).see
