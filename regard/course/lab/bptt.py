@@ -253,10 +253,18 @@ def _worked(options: Any, found: Pass) -> list[str]:
         if t + 1 == last:
             told = f"z̄_{last} = h̄_{last} φ′(z_{last}) = {h[t]:.3f} · {slopes[1]:.3f} = {z[t]:.3f}"
             lines.append(told.replace("-", "−"))
-    gradients = found.gradients
-    for name, formula in (("u", "Σ z̄_t x_t"), ("v", "Σ r̄_t h_t"), ("w", "Σ z̄_{t+1} h_t")):
-        lines.append(f"{name}̄ = {formula} = {float(gradients[name]):.6f}".replace("-", "−"))
-    return lines
+    x, state = np.array(options.inputs), found.forward["h"]
+    copies = {
+        "ū = Σ z̄_t x_t": (z * x, "u"),
+        "v̄ = Σ r̄_t h_t": (r * state, "v"),
+        "w̄ = Σ z̄_{t+1} h_t": (z[1:] * state[:-1], "w"),
+    }
+    for formula, (terms, name) in copies.items():
+        told = [f"{formula} ="] + (
+            [" + ".join(f"{term:.3f}" for term in terms), "="] if len(terms) > 1 else []
+        )
+        lines.append(" ".join([*told, f"{float(found.gradients[name]):.6f}"]).replace("-", "−"))
+    return [*lines, "each weight is shared by all steps: a sum has one term for each copy of it"]
 
 
 def _outputs(found: Pass) -> list[str]:

@@ -2,7 +2,8 @@
 
 A small LSTM learns to predict the next character of a text, in seconds. Then each of its memories, tanh(c),
 is compared with features of every character: its place in the line, its place in the word, whether it is
-inside quotes or brackets. For each feature the cell with the largest correlation is drawn over the text.
+inside quotes or brackets. For each feature the cell with the largest correlation is drawn over the text. The same
+cell is then compared with it on lines that were not in the training, and the best cell of the untrained LSTM beside it.
 
     r = cov(tanh(c), feature) / (σ σ)
 
@@ -87,12 +88,19 @@ class CellsLab(Lab):
     @classmethod
     def run(cls, options: Any) -> LabResult:
         text = read_text(options.text) if options.text else made_text(options.seed)
+        controls: dict[str, dict[str, float]] = {"new": {}, "untrained": {}}
         if options.run:
             seen, memories, loss = *states_of_run(Path(options.run), text[: options.characters]), float("nan")
+            found = best_cells(memories, features(seen))
         else:
             seen = list(text[: options.characters])
-            memories, loss = train_and_read(text, len(seen), options)
-        found = best_cells(memories, features(seen))
+            new = [] if options.text else list(made_text(options.seed + 1)[: options.characters])
+            read = train_and_read(text, [seen, new], options)
+            memories, loss = read.trained[0], read.loss
+            found = best_cells(memories, features(seen))
+            controls["untrained"] = strongest(read.untrained, features(seen))
+            if new:
+                controls["new"] = followed(read.trained[1], features(new), found)
         if not found:
             raise RegardError("no cell varies over this text.", fix="Train longer: --set updates=500")
         rows = [(match.feature, f"cell {match.cell}", match.correlation) for match in found]
@@ -115,7 +123,9 @@ class CellsLab(Lab):
                 "cells": {match.feature: match.cell for match in found},
                 "correlations": {match.feature: match.correlation for match in found},
                 "activations": {match.feature: memories[:, match.cell] for match in found},
+                **controls,
             },
+            worked=_worked(found, controls),
         )
 
 
@@ -127,6 +137,29 @@ class Match:
     cell: int
     correlation: float
     values: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """tanh(c) of an LSTM: `trained` over each of some texts, `untrained` over the first, (N, H) each; and its last
+    loss."""
+
+    trained: list[Array]
+    untrained: Array
+    loss: float
+
+
+def _worked(found: list[Match], controls: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """The correlations of each cell on new lines, and of the best cell before training."""
+    lines = []
+    for match in found:
+        told = [f"{match.feature}: cell {match.cell}, r = {match.correlation:.2f}"]
+        if match.feature in controls["new"]:
+            told.append(f"on new lines {controls['new'][match.feature]:.2f}")
+        if match.feature in controls["untrained"]:
+            told.append(f"before training, best of all cells {controls['untrained'][match.feature]:.2f}")
+        lines.append("; ".join(told).replace("-", "−"))
+    return lines if any(controls.values()) else []
 
 
 def made_text(seed: int, characters: int = 20_000) -> str:
@@ -185,8 +218,19 @@ def best_cells(memories: Array, known: Mapping[str, Array]) -> list[Match]:
     return found
 
 
-def train_and_read(text: str, characters: int, options: Any) -> tuple[Array, float]:
-    """Train an LSTM on a text; return tanh(c) over its beginning, (characters, H), and the last loss."""
+def followed(memories: Array, known: Mapping[str, Array], found: list[Match]) -> dict[str, float]:
+    """The correlation of each cell that was found with its feature, on another text."""
+    return {match.feature: float(correlations(memories, known[match.feature])[match.cell]) for match in found}
+
+
+def strongest(memories: Array, known: Mapping[str, Array]) -> dict[str, float]:
+    """For each feature the largest correlation of any cell, with its sign."""
+    every = {name: correlations(memories, values) for name, values in known.items()}
+    return {name: float(values[np.abs(values).argmax()]) for name, values in every.items()}
+
+
+def train_and_read(text: str, texts: list[list[str]], options: Any) -> Reading:
+    """Train an LSTM on a text; tanh(c) over some texts, and over the first of them before training."""
     letters = sorted(set(text))
     places = {letter: i for i, letter in enumerate(letters)}
     ids = torch.tensor([places[letter] for letter in text])
@@ -196,6 +240,13 @@ def train_and_read(text: str, characters: int, options: Any) -> tuple[Array, flo
         network, output = nn.LSTM(16, options.size, batch_first=True), nn.Linear(options.size, len(letters))
         with torch.no_grad():
             dict(network.named_parameters())["bias_ih_l0"][options.size : 2 * options.size] = 1.0
+
+    def over(characters: list[str]) -> Array:
+        with torch.no_grad():
+            read = embedding(torch.tensor([places[one] for one in characters], dtype=torch.long))
+            return _memories(network, read).numpy().astype(np.float64)
+
+    untrained = over(texts[0])
     parameters = [*embedding.parameters(), *network.parameters(), *output.parameters()]
     moments = [(torch.zeros_like(one), torch.zeros_like(one)) for one in parameters]
     generator = torch.Generator().manual_seed(options.seed)
@@ -207,9 +258,7 @@ def train_and_read(text: str, characters: int, options: Any) -> tuple[Array, flo
         loss = nn.functional.cross_entropy(scores.flatten(0, 1), rows[:, 1:].flatten())
         adam(parameters, torch.autograd.grad(loss, parameters), moments, update)
         losses.append(float(loss.detach()))
-    with torch.no_grad():
-        memories = _memories(network, embedding(ids[:characters]))
-    return memories.numpy().astype(np.float64), float(np.mean(losses[-10:]))
+    return Reading([over(one) for one in texts if one], untrained, float(np.mean(losses[-10:])))
 
 
 def adam(

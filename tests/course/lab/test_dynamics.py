@@ -12,7 +12,7 @@ import torch
 
 from regard.course.lab import run
 from regard.course.lab.attractors import follow
-from regard.course.lab.cells import best_cells, correlations, features, made_text
+from regard.course.lab.cells import Match, best_cells, correlations, features, followed, made_text, strongest
 from regard.course.lab.clipping import DESCENT, NORM, RATE, clipped, descend, train
 from regard.course.lab.convolution import convolve, pool
 from regard.course.lab.ladder import Rungs, sequences
@@ -297,6 +297,18 @@ def test_cells_find_brackets_in_seconds() -> None:
     assert abs(found["correlations"]["inside brackets"]) > 0.6
     assert found["text"].count("\n") > 20 and len(set(found["cells"].values())) == len(found["cells"])
     assert len(made_text(0)) >= 20_000
+    assert abs(found["new"]["inside brackets"]) > 0.6
+    assert abs(found["untrained"]["inside brackets"]) < abs(found["correlations"]["inside brackets"])
+
+
+def test_cells_are_compared_with_new_lines_and_with_an_untrained_network() -> None:
+    generator = np.random.default_rng(0)
+    memories = generator.standard_normal((50, 3))
+    values = -memories[:, 2] + generator.standard_normal(50)
+    wanted = [np.corrcoef(memories[:, cell], values)[0, 1] for cell in range(3)]
+    assert strongest(memories, {"one": values})["one"] == pytest.approx(wanted[2]) and wanted[2] < -0.5
+    found = followed(memories, {"one": values}, [Match("one", 1, 0.9, values)])
+    assert found == {"one": pytest.approx(wanted[1])}
 
 
 def test_cells_of_a_run(tmp_path: Path) -> None:

@@ -87,8 +87,25 @@ def test_the_worked_lines_of_bptt_are_its_equations() -> None:
     y = math.tanh(2 * h)
     wanted = {"ȳ_1": y - 0.25, "r̄_1": (y - 0.25) * (1 - y**2), "h̄_1": 2 * (y - 0.25) * (1 - y**2)}
     wanted["z̄_1"] = wanted["h̄_1"] * (1 - h**2)
-    told = {line.split(" = ")[0]: float(line.split(" = ")[-1].replace("−", "-")) for line in lines}
+    told = {
+        line.split(" = ")[0]: float(line.split(" = ")[-1].replace("−", "-"))
+        for line in lines
+        if " = " in line
+    }
     assert {name: told[name] for name in wanted} == pytest.approx(wanted, abs=6e-4)
+
+
+def test_the_gradient_of_a_shared_weight_is_a_sum_over_its_copies() -> None:
+    found = run("bptt", inputs=[0.4, -1.0, 0.5], targets=[0.25, 0.5, 0.0])
+    for line in found.worked[-4:-1]:
+        _, terms, total = line.replace("−", "-").split(" = ", 1)[1].split(" = ")
+        values = [float(one) for one in terms.split(" + ")]
+        name = line[0]  # ū, v̄ or w̄
+        assert len(values) == (2 if name == "w" else 3)
+        assert sum(values) == pytest.approx(float(total), abs=2e-3)
+        assert float(total) == pytest.approx(
+            float(found.numbers["autograd"]["u" if name == "ū" else name]), abs=1e-6
+        )
 
 
 def test_the_carousel_is_exact() -> None:
