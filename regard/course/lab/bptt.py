@@ -260,10 +260,8 @@ def _worked(options: Any, found: Pass) -> list[str]:
         "w̄ = Σ z̄_{t+1} h_t": (z[1:] * state[:-1], "w"),
     }
     for formula, (terms, name) in copies.items():
-        told = [f"{formula} ="] + (
-            [" + ".join(f"{term:.3f}" for term in terms), "="] if len(terms) > 1 else []
-        )
-        lines.append(" ".join([*told, f"{float(found.gradients[name]):.6f}"]).replace("-", "−"))
+        summed = [" + ".join(f"{term:.3f}" for term in terms), "="] if len(terms) > 1 else []
+        lines.append(" ".join([f"{formula} =", *summed, f"{float(found.gradients[name]):.6f}"]).replace("-", "−"))
     return [*lines, "each weight is shared by all steps: a sum has one term for each copy of it"]
 
 
@@ -290,8 +288,8 @@ def _states(options: Any, found: Pass) -> list[str]:
         later = f" + Wᵀ diag(1 − h²_{t + 1}) ∇h_{t + 1}" if t < last else ""
         lines.append(f"∇h_{t} = Vᵀ ∇o_{t}{later} = {_numbers(h_bar[t - 1])}")
     for letter in "WU":
-        rows = enumerate(found.gradients[f"{letter}_h"])
-        lines += [f"∇{letter}, unit {unit}: {_numbers(values)}" for unit, values in rows]
+        gradient = found.gradients[f"{letter}_h"]
+        lines += [f"∇{letter}, unit {unit}: {_numbers(gradient[unit])}" for unit in range(len(gradient))]
     return [*lines, f"∇b = {_numbers(found.gradients['b_h'])}", f"∇c = {_numbers(found.gradients['c'])}"]
 
 

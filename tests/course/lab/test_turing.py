@@ -28,7 +28,7 @@ def simulated(rules: str, tape: tuple[int, ...], steps: int) -> list[tuple[str, 
         if state == "H":
             break
         symbol = cells.get(head, 0)
-        write, move, state = rules.split("_")[ord(state) - ord("A")][3 * symbol : 3 * symbol + 3]
+        write, move, state = tuple(rules.split("_")[ord(state) - ord("A")][3 * symbol : 3 * symbol + 3])
         cells[head] = int(write)
         head += {"R": 1, "L": -1}[move]
     return found
