@@ -261,7 +261,9 @@ def _worked(options: Any, found: Pass) -> list[str]:
     }
     for formula, (terms, name) in copies.items():
         summed = [" + ".join(f"{term:.3f}" for term in terms), "="] if len(terms) > 1 else []
-        lines.append(" ".join([f"{formula} =", *summed, f"{float(found.gradients[name]):.6f}"]).replace("-", "−"))
+        lines.append(
+            " ".join([f"{formula} =", *summed, f"{float(found.gradients[name]):.6f}"]).replace("-", "−")
+        )
     return [*lines, "each weight is shared by all steps: a sum has one term for each copy of it"]
 
 
