@@ -28,23 +28,34 @@ class RememberedWeights:
     """Weights as they were: where their numbers lie, their versions, and a digest of the numbers."""
 
     def __init__(self, weights: Sequence[Tensor]) -> None:
-        from regard.fast.cpu.layout import digest
+        self._remember(weights, _where(weights))
+
+    def _remember(self, weights: Sequence[Tensor], where: list[tuple[Any, ...]]) -> None:
+        from regard.fast.cpu.digest import digest, places_of
 
         # the tensors keep their memory, so that no others can lie in the same place
-        self._weights, self._where = [one.detach() for one in weights], _where(weights)
-        self._digest = digest(weights)
+        self._weights, self._where = [one.detach() for one in weights], where
+        self._digest, self._places = digest(self._weights), places_of(self._weights)
 
     def still(self, weights: Sequence[Tensor]) -> bool:
         """Whether the weights are the same as then. Inside `meanwhile`, the numbers are compared later."""
-        from regard.fast.cpu.layout import digest
+        from regard.fast.cpu.digest import digest
 
         where = _where(weights)
         if self._where == where:
-            return _later(lambda: self._digest == digest(weights))
+            return _later(self._unchanged)
         if self._digest != digest(weights):
             return False
-        self._weights, self._where = [one.detach() for one in weights], where
+        self._remember(weights, where)
         return True
+
+    def _unchanged(self) -> bool:
+        """Whether the numbers where the weights lay are the same as then."""
+        from regard.fast.cpu.digest import digest, sums_at
+
+        if self._places is None:
+            return self._digest == digest(self._weights)
+        return bool([total for _, total in self._digest] == sums_at(self._places).tolist())
 
 
 def _where(weights: Sequence[Tensor]) -> list[tuple[Any, ...]]:

@@ -91,10 +91,11 @@ def run_on_cpu(
 
 
 def run_on_words(
-    layer: RecurrentLayer, embedding: Tensor, ids: Tensor, packing: Packing
+    layer: RecurrentLayer, embedding: Tensor, ids: Tensor, packing: Packing, *, unpacked: bool = False
 ) -> tuple[Tensor, Tensor] | None:
-    """Run a layer of `run_on_cpu` on packed words (N), with a table of what they add to the gates: packed outputs, and
-    last states (B, directions, state) in the order of the rows; None while the table is not worth its price."""
+    """Run a layer of `run_on_cpu` on packed words (N), with a table of what they add to the gates: packed outputs, or
+    `unpacked` ones, and last states (B, directions, state) in the order of the rows; None while the table is not worth
+    its price."""
     from regard.fast.cpu.layout import KINDS
     from regard.fast.cpu.recurrence import run_forward
 
@@ -111,9 +112,12 @@ def run_on_words(
         return None
     first = layer.first.flatten().expand(len(packing.longest), -1)
     kind = KINDS[str(kernel_of(cells))]
+    padded = packing if unpacked else None
     outputs, last = run_forward(
-        table, first, kept.panels, kept.recurrent_bias, packing, kind, words=ids, back=False
+        table, first, kept.panels, kept.recurrent_bias, packing, kind, words=ids, padded=padded, back=False
     ).result()
+    if unpacked:
+        outputs = outputs.view(len(packing.longest), packing.width, -1)
     return outputs, last.unflatten(1, (len(cells), -1)).index_select(0, packing.back)
 
 

@@ -6,11 +6,12 @@ Next to the weights in panels there may be weights as bytes, for searches in int
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.fast.kept import RememberedWeights, WordTable
 from regard.fast.recurrence import StackWeights, attended, kernel_of, read_weight, score_weights
@@ -28,6 +29,7 @@ class SearchWeights:
         self.layers = _lay_out(decoder)
         self.bias: Tensor = decoder.stack.cell(0).torch_weights()[2].detach()
         self._bytes: Any = None
+        self._folded: dict[bool, Any] = {}
         self._screen: Any = None
         self._words = WordTable()
 
@@ -40,6 +42,13 @@ class SearchWeights:
         if self._bytes is None:
             self._bytes = _lay_out(decoder, in_bytes=True)
         return self._bytes
+
+    def folded(self, decoder: RecurrentSteps, layers: Any, *, in_bytes: bool) -> Any:
+        """The layers with the state's share of `combine` alone, for values that were multiplied by the rest of it."""
+        if in_bytes not in self._folded:
+            combine: Any = decoder.combine
+            self._folded[in_bytes] = _packed(combine.weight[:, : decoder.stack.size], in_bytes=in_bytes)
+        return layers._replace(combine=self._folded[in_bytes])
 
     def screen(self, decoder: Any, rows: int) -> Any:
         """The output layer as bytes, for searches of few rows; None if this CPU does not multiply bytes."""
@@ -93,19 +102,28 @@ def search_weights(decoder: RecurrentSteps) -> SearchWeights:
     return kept
 
 
+def _packed(weight: Tensor, *, in_bytes: bool) -> Any:
+    """A copy of a weight, as the kernels multiply by it."""
+    from regard.fast.cpu.bytes import byte_panels
+    from regard.fast.cpu.layout import panels
+
+    return byte_panels(weight) if in_bytes else panels(weight).copy()
+
+
 def _lay_out(decoder: RecurrentSteps, *, in_bytes: bool = False) -> Any:
     """Copies of the weights, which do not change with them."""
-    from regard.fast.cpu.bytes import byte_panels, stacked_bytes
-    from regard.fast.cpu.layout import KINDS, panels, stacked_panels
+    from regard.fast.cpu.bytes import stacked_bytes
+    from regard.fast.cpu.layout import KINDS, stacked_panels
     from regard.fast.cpu.step import Layers
+    from regard.fast.cpu.tile import WIDTH
 
-    one: Callable[[Tensor], Any] = byte_panels if in_bytes else lambda weight: panels(weight).copy()
+    one = partial(_packed, in_bytes=in_bytes)
     stacked: Callable[[Tensor], Any] = stacked_bytes if in_bytes else stacked_panels
     query, _ = score_weights(attended(decoder)[1])
     stack, cells = decoder.stack, StackWeights(decoder)
     weight_ih, _, bias_ih, _ = cells.first
     said = decoder.combine if decoder.combine is not None else decoder.narrow
-    nothing = bias_ih.new_empty(0, 1)
+    nothing, bias = bias_ih.new_empty(0, 1), decoder.output.bias.detach()
     said_bias = None if said is None else said.bias
     return Layers(
         KINDS[str(kernel_of(stack.each()))],
@@ -121,5 +139,6 @@ def _lay_out(decoder: RecurrentSteps, *, in_bytes: bool = False) -> Any:
         one(nothing if said is None else said.weight),
         (bias_ih.new_zeros(decoder.readout_size) if said_bias is None else said_bias).detach().numpy().copy(),
         one(decoder.output.weight),
-        decoder.output.bias.detach().numpy().copy(),
+        bias.numpy().copy(),
+        nn.functional.pad(bias, (0, -len(bias) % WIDTH))[None].numpy().copy(),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -14,6 +15,7 @@ from regard.fast.recurrence import decoder_lacks, knows_decoder
 from regard.nn.decoders.recurrent_steps import RecurrentSteps, State
 from regard.nn.path import Replaces
 from regard.nn.search.stepper import Bounds, Stepper
+from regard.structures.kernels.cpu.parallel import one_thread_for, shares
 
 if TYPE_CHECKING:
     from regard.fast.cpu.step import Layers
@@ -23,6 +25,9 @@ STEPPERS = Replaces(Stepper)
 """What a search asks for its steps; not an ensemble."""
 LARGEST = 2**26
 """Attention weights of all steps together, for which memory is reserved before the search."""
+
+CHEAPER = 4
+"""How many times as many products in int8 take as long as one in fp32."""
 
 
 def takes(stepper: Stepper, bounds: Bounds, hypotheses: int) -> bool:
@@ -80,7 +85,6 @@ def started(
 ) -> tuple[Prepared, Layers, How, SearchStart, Allowed] | None:
     """What the kernels are given, see `regard.fast.cpu.whole_search`; None if the decoder was not prepared for them."""
     from regard.fast.cpu.whole_search import How, SearchStart
-    from regard.structures.kernels.cpu.parallel import one_thread_for
 
     allowed = _allowed(stepper, bounds)
     stepper = stepper if STEPPERS(stepper) else unconstrained(stepper)
@@ -113,8 +117,33 @@ def started(
         decoder.readout_size,
         decoder.readout_size if decoder.looks_after else 0,
     )
-    how = How(decoder.looks_after, decoder.combine is not None, prepared.alone, state.feed is not None)
+    combines = decoder.combine is not None
+    folded = combines and _folds(
+        decoder, prepared.memories.values.shape, hypotheses * bounds.steps, precision
+    )
+    if folded:
+        layers = weights.folded(decoder, layers, in_bytes=precision == "int8")
+        prepared = replace(prepared, memories=_projected(decoder, prepared.memories))
+    how = How(decoder.looks_after, combines, prepared.alone, folded, state.feed is not None)
     return prepared, layers, how, start, allowed
+
+
+def _folds(decoder: Any, values: tuple[int, ...], words: int, precision: str) -> bool:
+    """Whether the values of the memory (B, S, D) are multiplied by their share of the readout's weight before a search
+    for so many words of each source. The readout is W_h h + Σ_s α_s (W_c v_s) then: a product for each position
+    instead of each word, and shorter rows to sum."""
+    _, positions, width = values
+    fits = decoder.combine.weight.shape[1] == decoder.stack.size + width
+    worth = positions * (CHEAPER if precision == "int8" else 1) <= words
+    return bool(decoder.looks_after and fits and worth)
+
+
+def _projected(decoder: Any, memories: Any) -> Any:
+    """The memories with W_c v instead of their values v."""
+    values, weight = torch.from_numpy(memories.values), decoder.combine.weight.detach()
+    with one_thread_for(values.shape[0] * values.shape[1]):
+        share = torch.nn.functional.linear(values, weight[:, decoder.stack.size :])
+    return memories._replace(values=share.numpy())
 
 
 def _without_panels(weight: Any, precision: str) -> Any:
@@ -156,6 +185,4 @@ def _allowed(stepper: Stepper, bounds: Bounds) -> Allowed:
 
 def parts_for(sources: int, hypotheses: int) -> int:
     """Number of threads."""
-    from regard.structures.kernels.cpu.parallel import shares
-
     return min(sources, shares(sources * hypotheses))

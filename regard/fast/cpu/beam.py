@@ -159,7 +159,7 @@ def beam_part(
         read_word(i, allowed.begin, start, rows)
     count = active
     for t in range(allowed.steps):
-        said = advance_rows(0, count, how.current, how.bent, how.alone, layers, memories, rows)
+        said = advance_rows(0, count, how.current, how.bent, how.alone, how.folded, layers, memories, rows)
         for i in range(count):
             only[i] = only_word(rows.source[i], t, allowed)
             left[i] = allowed.last[rows.source[i]] - t - 1

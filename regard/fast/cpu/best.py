@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from regard.fast.cpu.lanes import LANES, above_bits, lowest_bit
 from regard.structures.kernels.cpu.compilation import kernel, part, reduction
 from regard.structures.kernels.cpu.exponential import exponential
 from regard.structures.kernels.cpu.mathematics import larger
 
 Array = Any
-BLOCK = 32
 
 
 @reduction
@@ -59,14 +59,18 @@ def insert(value: Any, word: int, values: Array, words: Array) -> None:
 
 @part
 def gather_best(row: Array, low: int, best: Array, words: Array) -> None:
-    """Add the numbers of a row, of the words from `low` on, to the sorted best so far. A block whose maximum is not
-    among them is skipped."""
-    for first in range(0, len(row), BLOCK):
-        block = row[first : min(first + BLOCK, len(row))]
-        if above(highest_of(block), best[-1]):
-            for j in range(len(block)):
-                if above(block[j], best[-1]):
-                    insert(block[j], low + first + j, best, words)
+    """Add the numbers of a row, of the words from `low` on, to the sorted best so far."""
+    whole = len(row) - len(row) % LANES
+    for first in range(0, whole, LANES):
+        bits = above_bits(row, first, best[-1])
+        while bits != 0:
+            j = first + lowest_bit(bits)
+            bits &= bits - 1
+            if above(row[j], best[-1]):
+                insert(row[j], low + j, best, words)
+    for j in range(whole, len(row)):
+        if above(row[j], best[-1]):
+            insert(row[j], low + j, best, words)
 
 
 @kernel

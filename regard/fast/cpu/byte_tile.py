@@ -53,7 +53,7 @@ class _ByteWriter(TileWriter):
         written = self.builder.store(value, self.builder.inttoptr(place, value.type.as_pointer()))
         written.align = 4
 
-    def repeated(self, address: Any, kind: Any) -> Any:
+    def read_repeated(self, address: Any, kind: Any) -> Any:
         """A number at an address, in all lanes of a vector."""
         single = self.read(address, ir.VectorType(kind, 1))
         lanes = ir.Constant(_SUMS, [0] * _LANES)
@@ -77,7 +77,7 @@ class _ByteWriter(TileWriter):
         columns = [self.read(place, _SUMS, piece * TOGETHER * _LANES) for piece in range(_PIECES)]
         grown = []
         for row, phis in zip(rows, running, strict=True):
-            four = self.repeated(self.moved(row, k, TOGETHER), _SUM)
+            four = self.read_repeated(self.moved(row, k, TOGETHER), _SUM)
             grown.append(
                 [
                     builder.call(self.instruction, [phi, four, one])
@@ -92,8 +92,8 @@ class _ByteWriter(TileWriter):
         builder.position_at_end(done)
         return running
 
-    def write(self, sums: list[Any], scale: Any, scales: Any, target: Any, add: Any) -> None:
-        """Multiply by the scales of the row and of the columns, and write or add to the target."""
+    def write(self, sums: list[Any], scale: Any, scales: Any, begin: Any, add: Any, target: Any) -> None:
+        """Multiply by the scales of the row and of the columns, add what the sums begin with, and write."""
         builder = self.builder
         for piece, total in enumerate(sums):
             offset = piece * TOGETHER * _LANES
@@ -101,7 +101,7 @@ class _ByteWriter(TileWriter):
             value = builder.fmul(builder.sitofp(total, _NUMBERS), factor)
             with builder.if_else(add) as (there, nothing):
                 with there:
-                    grown = builder.fadd(value, self.read(target, _NUMBERS, offset))
+                    grown = builder.fadd(value, self.read(begin, _NUMBERS, offset))
                     there_block = builder.block
                 with nothing:
                     nothing_block = builder.block
@@ -114,7 +114,8 @@ class _ByteWriter(TileWriter):
 def _make(count: int) -> Any:
     def tile(
         typing: Any, rows: Any, scales: Any, place: Any, values: Any, columns: Any, starts: Any, panel: Any,
-        out: Any, out_place: Any, out_step: Any, out_column: Any, add: Any,
+        begin: Any, begin_place: Any, begin_step: Any, begin_column: Any, add: Any,
+        out: Any, out_place: Any, out_step: Any, out_column: Any,
     ) -> Any:  # fmt: skip
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             writer = _ByteWriter(builder)
@@ -131,27 +132,28 @@ def _make(count: int) -> Any:
 
             one = ir.Constant(_INDEX, 1)
             sources, factors = [element(0, arguments[2])], [element(1, arguments[2])]
-            targets = [writer.moved(element(7, arguments[8]), arguments[10], 4)]
-            _, length, _ = array(0)
-            _, out_length, _ = array(7)
+            begun = [writer.moved(element(7, arguments[8]), arguments[10], 4)]
+            targets = [writer.moved(element(12, arguments[13]), arguments[15], 4)]
+            (_, length, _), (_, begin_length, _), (_, out_length, _) = array(0), array(7), array(12)
             for _ in range(count - 1):
                 sources.append(builder.add(sources[-1], builder.mul(one, length)))
                 factors.append(builder.add(factors[-1], ir.Constant(_INDEX, 4)))
-                targets.append(builder.add(targets[-1], builder.mul(arguments[9], out_length)))
+                begun.append(builder.add(begun[-1], builder.mul(arguments[9], begin_length)))
+                targets.append(builder.add(targets[-1], builder.mul(arguments[14], out_length)))
             source, begins = element(3, arguments[6]), element(5, arguments[6])
             depth = builder.extract_value(array(3)[2], 1)
             first = [writer.read(begins, _SUMS, piece * TOGETHER * _LANES) for piece in range(_PIECES)]
             sums = writer.add_products([list(first) for _ in range(count)], sources, source, depth)
-            for total, factor, target in zip(sums, factors, targets, strict=True):
-                writer.write(
-                    total, writer.repeated(factor, _NUMBER), element(4, arguments[6]), target, arguments[11]
-                )
+            for total, factor, start, target in zip(sums, factors, begun, targets, strict=True):
+                scale = writer.read_repeated(factor, _NUMBER)
+                writer.write(total, scale, element(4, arguments[6]), start, arguments[11], target)
             return context.get_dummy_value()
 
         index = types.intp
         result = types.void(
-            rows, scales, index, values, columns, starts, index, out, index, index, index, types.boolean
-        )
+            rows, scales, index, values, columns, starts, index, begin, index, index, index, types.boolean,
+            out, index, index, index,
+        )  # fmt: skip
         return result, generate
 
     tile.__name__ = f"byte_tile_{count}"
@@ -159,6 +161,6 @@ def _make(count: int) -> Any:
 
 
 first_byte_tile, second_byte_tile, third_byte_tile, fourth_byte_tile = (_make(count) for count in HEIGHTS)
-"""tile(rows, scales, place, values, columns, starts, panel, out, out_place, out_step, out_column, add): multiply the
-rows place, place + 1, … of bytes (n, K) with their scales (n) by one of the panels (P, K / 4, 4 · WIDTH), with the
-scales and starts (P, WIDTH) of its columns. Targets are those of `tile`. Bounds are not checked."""
+"""tile(rows, scales, place, values, columns, starts, panel, begin, …, add, out, …): multiply the rows place, place + 1,
+… of bytes (n, K) with their scales (n) by one of the panels (P, K / 4, 4 · WIDTH), with the scales and starts (P,
+WIDTH) of its columns. The rest is as in `tile`. Bounds are not checked."""

@@ -15,7 +15,7 @@ from numba.extending import overload
 
 from regard.fast.cpu.byte_tile import first_byte_tile, fourth_byte_tile, second_byte_tile, third_byte_tile
 from regard.fast.cpu.bytes import ByteRows, ByteWeight, as_bytes
-from regard.fast.cpu.product import FIRST, SECOND, THIRD, Target, Window, multiply
+from regard.fast.cpu.product import FIRST, SECOND, THIRD, Target, Window, multiply, multiply_from
 from regard.fast.cpu.tile import WIDTH
 from regard.structures.kernels.cpu.compilation import part
 
@@ -54,6 +54,11 @@ def read_rows(count: int, source: Window, weight: Any) -> Any:
 
 def multiply_rows(count: int, rows: Any, weight: Any, target: Target) -> None:
     """Write or add the product of rows, as `read_rows` gives them, and a weight to the target."""
+    raise NotImplementedError
+
+
+def multiply_rows_from(count: int, rows: Any, weight: Any, begin: Window, out: Window) -> None:
+    """Write begin + the product of rows and a weight, as `multiply_from`."""
     raise NotImplementedError
 
 
@@ -109,31 +114,41 @@ def _multiply_rows(count: Any, rows: Any, weight: Any, target: Any) -> Any:
     return lambda count, rows, weight, target: multiply(count, rows, weight, target)
 
 
+@overload(multiply_rows_from, jit_options=_OPTIONS, strict=False)
+def _multiply_rows_from(count: Any, rows: Any, weight: Any, begin: Any, out: Any) -> Any:
+    if _in_bytes(weight):
+        return lambda count, rows, weight, begin, out: _multiply_bytes_from(count, rows, weight, begin, out)
+    return lambda count, rows, weight, begin, out: multiply_from(count, rows, weight, begin, out)
+
+
 @part
-def _byte_tiles(count: int, rows: ByteRows, weight: ByteWeight, panel: int, target: Target) -> None:
+def _byte_tiles(
+    count: int, rows: ByteRows, weight: ByteWeight, panel: int, begin: Window, target: Target
+) -> None:
     values, scales = rows
     _, panels, columns, starts = weight
+    start, start_place, start_step, start_column = begin
     out, place, step, column, add = target
     i = 0
     while i + FIRST <= count:
-        first_byte_tile(
-            values, scales, i, panels, columns, starts, panel, out, place + i * step, step, column, add
-        )
+        first_byte_tile(values, scales, i, panels, columns, starts, panel,
+                        start, start_place + i * start_step, start_step, start_column, add,
+                        out, place + i * step, step, column)  # fmt: skip
         i += FIRST
     while i + SECOND <= count:
-        second_byte_tile(
-            values, scales, i, panels, columns, starts, panel, out, place + i * step, step, column, add
-        )
+        second_byte_tile(values, scales, i, panels, columns, starts, panel,
+                         start, start_place + i * start_step, start_step, start_column, add,
+                         out, place + i * step, step, column)  # fmt: skip
         i += SECOND
     while i + THIRD <= count:
-        third_byte_tile(
-            values, scales, i, panels, columns, starts, panel, out, place + i * step, step, column, add
-        )
+        third_byte_tile(values, scales, i, panels, columns, starts, panel,
+                        start, start_place + i * start_step, start_step, start_column, add,
+                        out, place + i * step, step, column)  # fmt: skip
         i += THIRD
     if i < count:
-        fourth_byte_tile(
-            values, scales, i, panels, columns, starts, panel, out, place + i * step, step, column, add
-        )
+        fourth_byte_tile(values, scales, i, panels, columns, starts, panel,
+                         start, start_place + i * start_step, start_step, start_column, add,
+                         out, place + i * step, step, column)  # fmt: skip
 
 
 @part
@@ -142,11 +157,20 @@ def _multiply_bytes(count: int, rows: ByteRows, weight: ByteWeight, target: Targ
     for panel in range(len(weight.values)):
         low = out_column + panel * WIDTH
         if low + WIDTH <= out.shape[1]:
-            _byte_tiles(count, rows, weight, panel, Target(out, out_place, out_step, low, add))
+            begin = Window(out, out_place, out_step, low)
+            _byte_tiles(count, rows, weight, panel, begin, Target(out, out_place, out_step, low, add))
         else:
             part = np.empty((count, WIDTH), out.dtype)
-            _byte_tiles(count, rows, weight, panel, Target(part, 0, 1, 0, False))
+            _byte_tiles(count, rows, weight, panel, Window(part, 0, 1, 0), Target(part, 0, 1, 0, False))
             for i in range(count):
                 for j in range(out.shape[1] - low):
                     before = out[out_place + i * out_step, low + j] if add else out.dtype.type(0)
                     out[out_place + i * out_step, low + j] = before + part[i, j]
+
+
+@part
+def _multiply_bytes_from(count: int, rows: ByteRows, weight: ByteWeight, begin: Window, out: Window) -> None:
+    for panel in range(len(weight.values)):
+        more = panel * WIDTH
+        _byte_tiles(count, rows, weight, panel, Window(begin.array, begin.row, begin.step, begin.column + more),
+                    Target(out.array, out.row, out.step, out.column + more, True))  # fmt: skip

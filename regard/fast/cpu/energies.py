@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from regard.fast.cpu.layout import DOT, LARGEST, LINEAR, SOFTMAX, Choice, Memories
 from regard.fast.cpu.location import Nearby, gather_near, look_near
-from regard.structures.kernels.cpu.compilation import reduction
+from regard.structures.kernels.cpu.compilation import inlined, reduction
 from regard.structures.kernels.cpu.exponential import exponential
 from regard.structures.kernels.cpu.mathematics import hyperbolic, larger
 from regard.structures.kernels.cpu.rows import add, dot
@@ -98,7 +98,7 @@ def _spread_two(
         d_other[a] += four * vector[a] * change_of_other
 
 
-@reduction
+@inlined
 def compare(
     query: Array, memories: Memories, row: int, looks: Array, before: int, scratch: Array, nearby: Nearby,
     found: Array,
@@ -125,7 +125,7 @@ def compare(
             found[places[j]] = dot(memories.vector, scratch[1])
 
 
-@reduction
+@inlined
 def _compare_additive(query: Array, memories: Memories, row: int, scratch: Array, found: Array) -> None:
     places, count, vector = memories.places[row], memories.counts[row], memories.vector
     grown, shares = scratch[0], scratch[1]

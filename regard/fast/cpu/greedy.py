@@ -108,7 +108,7 @@ def write_part(
         place(i, first + i, start, rows)
         read_word(i, allowed.begin, start, rows)
     for t in range(allowed.steps):
-        said = advance_rows(0, count, how.current, how.bent, how.alone, layers, memories, rows)
+        said = advance_rows(0, count, how.current, how.bent, how.alone, how.folded, layers, memories, rows)
         for i in range(count):
             only[i] = only_word(rows.source[i], t, allowed)
             left[i] = allowed.last[rows.source[i]] - t - 1

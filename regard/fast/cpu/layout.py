@@ -1,10 +1,10 @@
+# mypy: disable-error-code="call-arg, var-annotated"
 """What Python lays out for the kernels: weights in panels, memories, buffers, and codes of cells, scores and
 selections."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,10 @@ import torch
 from torch import Tensor
 
 from regard.fast.cpu.tile import WIDTH
-from regard.structures.kernels.cpu.compilation import kernel
+from regard.structures.kernels.cpu.compilation import kernel, reduction
+from regard.structures.kernels.cpu.exponential import exponential
+from regard.structures.kernels.cpu.mathematics import larger, smaller
+from regard.structures.kernels.cpu.parallel import over_batch
 
 Array = Any
 GRU, LSTM, TANH, LOGISTIC, RELU, IDENTITY = range(6)
@@ -123,6 +126,26 @@ class Memories(NamedTuple):
 BY_ROW = ("keys", "grown", "extreme", "values", "places", "counts", "exists")
 
 
+@reduction
+def _grow_row(row: Array, out: Array) -> Any:
+    """Write e^{2k} of a row of keys; return the largest |k|."""
+    largest, limit = row.dtype.type(0), row.dtype.type(LARGEST)
+    for a in range(len(row)):
+        largest = larger(largest, abs(row[a]))
+        near = smaller(larger(row[a], -limit), limit)
+        out[a] = exponential(near + near)
+    return largest
+
+
+@kernel
+def _grow_keys(keys: Array, grown: Array, extreme: Array, first: int, last: int) -> None:
+    """Write e^{2k} of the keys (B, S, A) of some rows, and whether one of a row is too large for that."""
+    for b in range(first, last):
+        for s in range(keys.shape[1]):
+            if _grow_row(keys[b, s], grown[b, s]) > LARGEST:
+                extreme[b] = True
+
+
 def memories(
     keys: Tensor,
     values: Tensor,
@@ -134,17 +157,17 @@ def memories(
     scale: float = 1.0,
     location: LocationPanels,
 ) -> Memories:
-    keys = keys.detach().contiguous()
-    extreme = (keys.abs() > LARGEST).flatten(1).any(1)
-    grown = keys
+    kept = keys.detach().contiguous().numpy()
+    grown, extreme = kept, np.zeros(len(kept), np.bool_)
     if score == ADDITIVE and len(location.filters) == 0:
-        grown = torch.exp(2 * keys.clamp(-LARGEST, LARGEST))
+        grown = np.empty_like(kept)
+        over_batch(_grow_keys, len(kept), kept[0].size if len(kept) else 0, kept, grown, extreme)
     return Memories(
         score,
         scale,
-        keys.numpy(),
-        grown.numpy(),
-        extreme.numpy(),
+        kept,
+        grown,
+        extreme,
         values.detach().contiguous().numpy(),
         vector.detach().contiguous().numpy(),
         (~mask).to(torch.uint8).sort(dim=1, stable=True).indices.contiguous().numpy(),
@@ -153,25 +176,3 @@ def memories(
         choice,
         location,
     )
-
-
-@kernel
-def _weighted_sum(numbers: Array) -> Any:
-    """Σ_i (2i + 1) x_i modulo 2^64: no change of a single number goes unnoticed."""
-    total, factor = np.uint64(0), np.uint64(1)
-    for i in range(len(numbers)):
-        total += np.uint64(numbers[i]) * factor
-        factor += np.uint64(2)
-    return total
-
-
-def digest(weights: Sequence[Tensor]) -> tuple[Any, ...]:
-    """Shapes, precisions and numbers of the weights, in short: whether their layout must be made again. The version
-    counter of a tensor does not count changes through `data` or numpy, so the numbers are read."""
-    return tuple((tuple(one.shape), one.dtype, int(_weighted_sum(_words(one)))) for one in weights)
-
-
-def _words(weight: Tensor) -> Array:
-    """The bits of a weight in words of 64 bits, or of 32 if their number is odd."""
-    bits = weight.detach().contiguous().numpy().reshape(-1)
-    return bits.view(np.uint32 if bits.nbytes % 8 else np.uint64)

@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 
 from regard.fast.cpu.choices import SMALLEST, choose, choose_back, factor_of
 from regard.fast.cpu.energies import FeatureGradients, compare, compare_back
+from regard.fast.cpu.lanes import MANY, add_few, add_many
 from regard.fast.cpu.layout import SOFTMAX, Memories
 from regard.fast.cpu.location import Nearby
-from regard.structures.kernels.cpu.compilation import kernel, part, reduction
+from regard.fast.cpu.tile import WIDTH
+from regard.structures.kernels.cpu.compilation import inlined, kernel, part, reduction
 from regard.structures.kernels.cpu.exponential import exponential
 from regard.structures.kernels.cpu.mathematics import larger, smaller
-from regard.structures.kernels.cpu.rows import add, add_two, dot
+from regard.structures.kernels.cpu.rows import add, dot
 from regard.structures.kernels.cpu.segments import RoomBack, SegmentRoom
 
 Array = Any
@@ -52,7 +54,7 @@ def _settle(vector: Array, compared: Array, energies: Array) -> None:
         energies[s] = total - two * compared[s]
 
 
-@reduction
+@inlined
 def look(
     query: Array, memories: Memories, row: int, looks: Array, before: int, alone: bool, waits: Array,
     scratch: Array, energies: Array, nearby: Nearby, room: SegmentRoom, context: Array, all_weights: Array,
@@ -67,24 +69,36 @@ def look(
     places, count, weights = memories.places[row], memories.counts[row], all_weights[place]
     compare(query, memories, row, looks, before, scratch, nearby, weights)
     factor = _weigh(memories, row, energies, room, pairs, all_weights, place)
-    context[:] = 0
     if alone and count > 0:
         chosen: int = _first(places, count, weights, waits)
+        context[:] = 0
         # factor 1, or NaN if the weight is NaN
         add(context, weights[chosen] * 0 + 1, memories.values[row, chosen])
         return chosen
-    for j in range(0, count - 1, 2):
-        one, other = places[j], places[j + 1]
-        add_two(context, weights[one], memories.values[row, one], weights[other], memories.values[row, other])
-    if count % 2:
-        one = places[count - 1]
-        add(context, weights[one], memories.values[row, one])
+    _read(memories.values, row, places, count, weights, context)
     if factor != 1.0:
         _scale(context, factor)
     return -1
 
 
-@part
+@inlined
+def _read(values: Array, row: int, places: Array, count: int, weights: Array, context: Array) -> None:
+    """context = Σ_s α_s h_s, a few columns of all positions at a time."""
+    column = 0
+    while column + MANY <= len(context):
+        add_many(values, row, places, count, weights, column, context)
+        column += MANY
+    while column + WIDTH <= len(context):
+        add_few(values, row, places, count, weights, column, context)
+        column += WIDTH
+    if column < len(context):
+        rest = context[column:]
+        rest[:] = 0
+        for j in range(count):
+            add(rest, weights[places[j]], values[row, places[j], column:])
+
+
+@inlined
 def _weigh(
     memories: Memories, row: int, energies: Array, room: SegmentRoom, pairs: Array, all_weights: Array, place: int
 ) -> float:  # fmt: skip

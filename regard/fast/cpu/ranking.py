@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from regard.fast.cpu.best import above, gather_best, highest_of, insert, summed
-from regard.fast.cpu.either import multiply_rows, panels_in, read_rows, some_panels
-from regard.fast.cpu.product import Target, Window
+from regard.fast.cpu.either import multiply_rows_from, panels_in, read_rows, some_panels
+from regard.fast.cpu.product import Window
 from regard.fast.cpu.step import Layers
 from regard.fast.cpu.tile import WIDTH
 from regard.structures.kernels.cpu.compilation import part
 from regard.structures.kernels.cpu.exponential import exponential
-from regard.structures.kernels.cpu.rows import copy
 
 Array = Any
 PANELS = 256 // WIDTH
@@ -121,10 +120,9 @@ def rank(
     for first in range(0, panels_in(layers.output), PANELS):
         low = first * WIDTH
         wide = min(PANELS * WIDTH, vocabulary - low)
-        for i in range(count):
-            copy(layers.output_bias[low : low + wide], ranked.logits[i, :wide])
         weights = some_panels(layers.output, first, min(first + PANELS, panels_in(layers.output)))
-        multiply_rows(count, given, weights, Target(ranked.logits, 0, 1, 0, True))
+        bias, logits = Window(layers.output_start, 0, 0, low), Window(ranked.logits, 0, 1, 0)
+        multiply_rows_from(count, given, weights, bias, logits)
         for i in range(count):
             row = ranked.logits[i, :wide]
             highest = _add(row, i, ranked)

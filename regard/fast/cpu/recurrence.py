@@ -18,12 +18,14 @@ from torch import Tensor
 from regard.fast.cpu.gates import advance, retreat
 from regard.fast.cpu.layout import GRU, kept_gates, room, stacked_panels
 from regard.fast.cpu.product import Target, Window, multiply
+from regard.nn.packing import Packing
 from regard.structures.kernels.availability import once
 from regard.structures.kernels.cpu.compilation import kernel
 from regard.structures.kernels.cpu.parallel import shares, side_by_side
 from regard.structures.kernels.cpu.rows import copy
 
 Array = Any
+_NONE = np.empty(0, np.int64)
 
 
 class Packed(Protocol):
@@ -51,6 +53,7 @@ def _run_forward(
     weight: Array,
     bias: Array,
     starts: Array,
+    places: Array,
     outputs: Array,
     last: Array,
     previous: Array,
@@ -58,7 +61,8 @@ def _run_forward(
 ) -> None:
     """projected (N, D·G), or (V, D·G) and the words (N) that choose its rows, first (B, D·Z), weight (D, P, H, W) in
     panels, bias (D, G) → outputs (N, D·H), last (B, D·Z), and for the backward pass previous (D, N, H) and kept (D, N,
-    …). If there will be none, they are scratch with one row for each part of a direction.
+    …). If there will be none, they are scratch with one row for each part of a direction. With places (N), outputs are
+    written into these rows instead.
 
     D directions, of which number 1 reads from the end; G inputs of a cell's gates; Z numbers of its state,
     [h; m] or h. A part takes one direction and the rows c, c + parts, …, so that all parts have similar
@@ -77,7 +81,7 @@ def _run_forward(
         multiply(alive, Window(mine, 0, 1, 0), weight[g], Target(recurrent, 0, 1, 0, False))
         for i in range(alive):
             place = low + i * parts
-            spot = place if previous.shape[1] == len(outputs) else c
+            spot = place if previous.shape[1] == starts[steps] else c
             advance(
                 kind,
                 projected[words[place] if len(words) > 0 else place, g * gates : (g + 1) * gates],
@@ -87,7 +91,7 @@ def _run_forward(
                 carry[i],
                 previous[g, spot],
                 kept[g, spot],
-                outputs[place, g * size : (g + 1) * size],
+                outputs[places[place] if len(places) > 0 else place, g * size : (g + 1) * size],
             )
     for i in range(len(mine)):
         copy(mine[i], last[c + i * parts, g * wide : g * wide + size])
@@ -165,19 +169,22 @@ def run_forward(
     kind: int,
     *,
     words: Tensor | None = None,
+    padded: Packing | None = None,
     back: bool = True,
 ) -> ForwardRun:
     """See `PackedRecurrence`; panels (D, P, H, W) and bias (D, G) in the kernel's layout.
 
     words   (N) the row of `projected` at each position; default: the row of the same number
+    padded  outputs are (B · width, D·H) with zeros as padding, as this packing says; default: packed
     back    whether a backward pass follows; if not, `previous` and `kept` have no use
     """
     directions, size, rows = len(panels), panels.shape[2], len(first)
     count, new = packing.starts[-1], partial(room, projected)
     parts = directions * -(-shares(directions * rows) // directions)
     kept = count if back else parts // directions
+    shape = (count, directions * size)
     run = ForwardRun(
-        new(count, directions * size),
+        new(*shape) if padded is None else projected.new_zeros(rows * padded.width, shape[1]),
         new(rows, first.shape[1]),
         new(directions, kept, size),
         new(directions, kept, kept_gates(kind) * size),
@@ -189,11 +196,12 @@ def run_forward(
         parts,
         kind,
         projected.detach().numpy(),
-        np.empty(0, np.int64) if words is None else words.contiguous().numpy(),
+        _NONE if words is None else words.contiguous().numpy(),
         first.detach().contiguous().numpy(),
         panels,
         bias,
         run.starts,
+        _NONE if padded is None else padded.places.numpy(),
         run.outputs.numpy(),
         run.last.numpy(),
         run.previous.numpy(),

@@ -29,7 +29,7 @@ class Layers(NamedTuple):
     recurrent  (L, …, G, H) and its bias of all layers; below (L − 1, …, G, H) and its bias of the layers above
                the first; the score's query weight (A, H)
     combine    (O, …) from [h; c; e(y)], or its first parts, to the readout; empty if the readout is h
-    output     (V, O)
+    output     (V, O), its bias (V), and `output_start` (1, P · WIDTH) the same with zeros behind
     """
 
     kind: int
@@ -46,6 +46,7 @@ class Layers(NamedTuple):
     combine_bias: Array
     output: Array
     output_bias: Array
+    output_start: Array
 
 
 class Rows(NamedTuple):
@@ -74,9 +75,10 @@ class Rows(NamedTuple):
 
 @part
 def _look_all(
-    first: int, end: int, alone: bool, asked: Array, layers: Layers, memories: Memories, rows: Rows
-) -> None:
-    """Attend. Queries come from asked (n, H or more)."""
+    first: int, end: int, alone: bool, asked: Array, layers: Layers, memories: Memories, rows: Rows,
+    contexts: Array, column: int,
+) -> None:  # fmt: skip
+    """Attend. Queries come from asked (n, H or more); contexts go to the columns of an array from `column` on."""
     size, width = layers.size, memories.values.shape[2]
     queries = np.empty((end - first, memories.keys.shape[2]), asked.dtype)
     scratch = np.empty((2, queries.shape[1]), asked.dtype)
@@ -92,7 +94,7 @@ def _look_all(
     for i in range(first, end):
         if memories.score == DOT:
             scaled(asked[i, :size], memories.scale, queries[i - first])
-        context = rows.seen[i, size : size + width]
+        context = contexts[i, column : column + width]
         look(
             queries[i - first],
             memories,
@@ -143,38 +145,42 @@ def _advance_all(first: int, end: int, read: Window, layers: Layers, rows: Rows)
 
 
 @part
-def _read_out(first: int, end: int, bent: bool, layers: Layers, rows: Rows) -> None:
-    """The inputs of the output layer, in `said`; without `combine` they are the first columns of `seen`."""
-    for i in range(first, end):
-        copy(layers.combine_bias, rows.said[i])
+def _read_out(first: int, end: int, bent: bool, folded: bool, layers: Layers, rows: Rows) -> None:
+    """The inputs of the output layer, in `said`, which holds the context if it is folded; without `combine` they are
+    the first columns of `seen`."""
     given = read_rows(end - first, Window(rows.seen, first, 1, 0), layers.combine)
-    multiply_rows(end - first, given, layers.combine, Target(rows.said, first, 1, 0, True))
-    if bent:
-        for i in range(first, end):
+    multiply_rows(end - first, given, layers.combine, Target(rows.said, first, 1, 0, folded))
+    for i in range(first, end):
+        gather(layers.combine_bias, rows.said[i])
+        if bent:
             bend(rows.said[i])
 
 
 @part
 def advance_rows(
-    first: int, end: int, current: bool, bent: bool, alone: bool, layers: Layers, memories: Memories, rows: Rows
+    first: int, end: int, current: bool, bent: bool, alone: bool, folded: bool, layers: Layers, memories: Memories,
+    rows: Rows,
 ) -> Window:  # fmt: skip
     """All of a step up to the output layer, whose inputs are returned, for some of the rows.
 
     Queries come from the current or the previous state. With `alone`, only the most probable position is read. With
-    `bent`, the readout goes through tanh.
+    `bent`, the readout goes through tanh. With `folded`, which needs queries from the current state, the values of the
+    memory are already multiplied by their share of `combine`, which multiplies the state alone.
     """
     size, width, embedded = layers.size, memories.values.shape[2], rows.embedded.shape[1]
     if current:
         _advance_all(first, end, Window(rows.fed, first, 1, 0), layers, rows)
-        _look_all(first, end, alone, rows.seen, layers, memories, rows)
+        contexts, column = (rows.said, 0) if folded else (rows.seen, size)
+        _look_all(first, end, alone, rows.seen, layers, memories, rows, contexts, column)
     else:
-        _look_all(first, end, alone, rows.state[len(rows.state) - 1], layers, memories, rows)
+        _look_all(first, end, alone, rows.state[len(rows.state) - 1], layers, memories, rows, rows.seen, size)
         _advance_all(first, end, Window(rows.seen, first, 1, size), layers, rows)
-    for i in range(first, end):
-        copy(rows.embedded[i], rows.seen[i, size + width : size + width + embedded])
     if panels_in(layers.combine) == 0:
         return Window(rows.seen, first, 1, 0)
-    _read_out(first, end, bent, layers, rows)
+    if not folded:
+        for i in range(first, end):
+            copy(rows.embedded[i], rows.seen[i, size + width : size + width + embedded])
+    _read_out(first, end, bent, folded, layers, rows)
     return Window(rows.said, first, 1, 0)
 
 
@@ -200,7 +206,7 @@ def step_part(
     """One step of one part of the rows, with its logits. See `advance_rows`."""
     count = rows.state.shape[1]
     first, end = part * count // parts, (part + 1) * count // parts
-    said = advance_rows(first, end, current, bent, alone, layers, memories, rows)
+    said = advance_rows(first, end, current, bent, alone, False, layers, memories, rows)
     for i in range(first, end):
         copy(layers.output_bias, rows.logits[i])
     given = read_rows(end - first, said, layers.output)

@@ -74,10 +74,16 @@ class TileWriter:
         written = self.builder.store(value, self.builder.inttoptr(address, self.wide.as_pointer()))
         written.align = self.size
 
-    def _repeated(self, vector: Any, lane: int) -> Any:
+    def _repeated(self, vector: Any, lane: int, count: int = WIDTH) -> Any:
         """One number of a short vector, repeated in all lanes of a wide one."""
-        lanes = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [lane] * WIDTH)
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), count), [lane] * count)
         return self.builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), lanes)
+
+    def repeated(self, value: Any, lanes: int) -> Any:
+        """A number in all lanes of a vector."""
+        first = ir.Constant(ir.IntType(32), 0)
+        single = ir.Constant(ir.VectorType(self.number, 1), ir.Undefined)
+        return self._repeated(self.builder.insert_element(single, value, first), 0, lanes)
 
     def _factors(self, row: Any, step: int) -> list[Any]:
         """`step` numbers at an address, each in all lanes of a wide vector."""
@@ -153,11 +159,15 @@ def _make(count: int) -> Any:
         column: Any,
         panels: Any,
         panel: Any,
+        begin: Any,
+        begin_place: Any,
+        begin_step: Any,
+        begin_column: Any,
+        add: Any,
         out: Any,
         out_place: Any,
         out_step: Any,
         out_column: Any,
-        add: Any,
     ) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             number = context.get_value_type(rows.dtype)
@@ -175,13 +185,13 @@ def _make(count: int) -> Any:
                     found.append(builder.add(found[-1], builder.mul(arguments[step], length)))
                 return found
 
-            starts, targets = window(0, 1, 2, 3), window(6, 7, 8, 9)
+            starts, begins, targets = window(0, 1, 2, 3), window(6, 7, 8, 9), window(11, 12, 13, 14)
             packed = context.make_array(signature.args[4])(context, builder, arguments[4])
             depth = builder.extract_value(packed.shape, 1)
             whole = builder.and_(depth, ir.Constant(_INDEX, -UNROLLED))
             offset = builder.mul(arguments[5], builder.extract_value(packed.strides, 0))
             source = builder.add(builder.ptrtoint(packed.data, _INDEX), offset)
-            sums = writer.choose(arguments[10], targets)
+            sums = writer.choose(arguments[10], begins)
             sums, k = writer.accumulate(sums, starts, source, ir.Constant(_INDEX, 0), whole, UNROLLED, depth)
             sums, _ = writer.accumulate(sums, starts, source, k, depth, 1, depth)
             for value, target in zip(sums, targets, strict=True):
@@ -189,7 +199,10 @@ def _make(count: int) -> Any:
             return context.get_dummy_value()
 
         index = types.intp
-        result = types.void(rows, index, index, index, panels, index, out, index, index, index, types.boolean)
+        result = types.void(
+            rows, index, index, index, panels, index, begin, index, index, index, types.boolean,
+            out, index, index, index,
+        )  # fmt: skip
         return result, generate
 
     tile.__name__ = f"tile_{count}"
@@ -197,6 +210,7 @@ def _make(count: int) -> Any:
 
 
 first_tile, second_tile, third_tile, fourth_tile = (_make(count) for count in HEIGHTS)
-"""tile(rows, place, step, column, panels, panel, out, out_place, out_step, out_column, add): multiply the
-rows place, place + step, … of an array, from `column` on, by one of the panels (P, K, WIDTH). The result
-is written, or with `add` added, to WIDTH columns of as many rows of another array. Bounds are not checked."""
+"""tile(rows, place, step, column, panels, panel, begin, begin_place, begin_step, begin_column, add, out, out_place,
+out_step, out_column): multiply the rows place, place + step, … of an array, from `column` on, by one of the panels (P,
+K, WIDTH), and write the result to WIDTH columns of as many rows of another array. With `add` the sums start with the
+numbers of a third one, which may be the target. Bounds are not checked."""

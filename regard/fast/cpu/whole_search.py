@@ -24,6 +24,7 @@ class How(NamedTuple):
     current: bool
     bent: bool
     alone: bool
+    folded: bool
     feeds: bool
 
 

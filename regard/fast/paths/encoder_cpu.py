@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import Tokens
+from regard.fast.kept import meanwhile
 from regard.fast.recurrence import NO_KERNEL, kernel_of, knows_on_cpu, run_on_cpu, run_on_words
 from regard.nn.embedding import EMBEDDINGS
 from regard.nn.encoders.recurrent import RecurrentEncoder
@@ -67,7 +68,7 @@ class WordsOnCPU(Path):
         return lacks(encoder, tokens)
 
     def run(self, encoder: RecurrentEncoder, tokens: Tokens) -> Memory | None:
-        return read(encoder, tokens)
+        return meanwhile(lambda: read(encoder, tokens))
 
 
 def lacks(encoder: RecurrentEncoder, tokens: Tokens) -> str:
@@ -92,16 +93,17 @@ def read(encoder: RecurrentEncoder, tokens: Tokens) -> Memory | None:
     first: Any = encoder.layers[0]
     weight: Tensor = embedding.weight  # type: ignore[attr-defined]
     packing = Packing.of(tokens.lengths, mask.shape[1], tokens.counts)
-    found = run_on_words(first, weight, packing.pack(tokens.ids), packing)
+    others = list(encoder.layers)[1:]
+    found = run_on_words(first, weight, packing.pack(tokens.ids), packing, unpacked=not others)
     if found is None:
         return None
     values, states = found
     last = [first.last_states(states, encoder.hands_on)]
-    for layer in list(encoder.layers)[1:]:
+    for layer in others:
         inputs = encoder.dropout(values)
         values, summary = layer(inputs, packing, whole=encoder.hands_on)
         last.append(summary)
         if encoder.residual:
             values = values + inputs
-    memory = Memory(packing.unpack(values), mask, last[-1][:, : encoder.summary_size])
+    memory = Memory(packing.unpack(values) if others else values, mask, last[-1][:, : encoder.summary_size])
     return replace(memory, last=tuple(last)) if encoder.hands_on else memory

@@ -30,9 +30,3 @@ def dot(first: Array, second: Array) -> Any:
 def add(total: Array, factor: Any, other: Array) -> None:
     for a in range(len(total)):
         total[a] += factor * other[a]
-
-
-@reduction
-def add_two(total: Array, factor: Any, one: Array, second: Any, other: Array) -> None:
-    for a in range(len(total)):
-        total[a] += factor * one[a] + second * other[a]
