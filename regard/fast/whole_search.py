@@ -118,9 +118,7 @@ def started(
         decoder.readout_size if decoder.looks_after else 0,
     )
     combines = decoder.combine is not None
-    folded = combines and _folds(
-        decoder, prepared.memories.values.shape, hypotheses * bounds.steps, precision
-    )
+    folded = combines and _folds(decoder, prepared.memories.values.shape[2], hypotheses, precision)
     if folded:
         layers = weights.folded(decoder, layers, in_bytes=precision == "int8")
         prepared = replace(prepared, memories=_projected(decoder, prepared.memories))
@@ -128,14 +126,12 @@ def started(
     return prepared, layers, how, start, allowed
 
 
-def _folds(decoder: Any, values: tuple[int, ...], words: int, precision: str) -> bool:
-    """Whether the values of the memory (B, S, D) are multiplied by their share of the readout's weight before a search
-    for so many words of each source. The readout is W_h h + Σ_s α_s (W_c v_s) then: a product for each position
-    instead of each word, and shorter rows to sum."""
-    _, positions, width = values
+def _folds(decoder: Any, width: int, hypotheses: int, precision: str) -> bool:
+    """Whether the values of the memory (B, S, width) are multiplied by their share of the readout's weight before the
+    search. The readout is W_h h + Σ_s α_s (W_c v_s) then: a product for each position instead of each word, and shorter
+    rows to sum. Lengths do not decide it: a source has the same result in every batch."""
     fits = decoder.combine.weight.shape[1] == decoder.stack.size + width
-    worth = positions * (CHEAPER if precision == "int8" else 1) <= words
-    return bool(decoder.looks_after and fits and worth)
+    return bool(decoder.looks_after and fits and (precision != "int8" or hypotheses >= CHEAPER))
 
 
 def _projected(decoder: Any, memories: Any) -> Any:

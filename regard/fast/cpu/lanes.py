@@ -10,7 +10,6 @@ from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
-from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from regard.fast.cpu.tile import WIDTH, TileWriter
@@ -26,7 +25,7 @@ _INDEX = ir.IntType(64)
 def _contiguous(*arrays: Any) -> None:
     for array in arrays:
         if array.layout != "C":
-            raise TypingError("the rows must be contiguous")
+            raise TypeError("the rows must be contiguous")
 
 
 @intrinsic
@@ -62,7 +61,7 @@ def _make(groups: int) -> Any:
     ) -> Any:
         _contiguous(values, places, weights, out)
         if places.dtype != types.int64 or not values.dtype == weights.dtype == out.dtype:
-            raise TypingError("places are int64, and all numbers of one precision")
+            raise TypeError("places are int64, and all numbers of one precision")
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             number = context.get_value_type(values.dtype)
