@@ -140,7 +140,7 @@ class Match:
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class CellReading:
     """tanh(c) of an LSTM: `trained` over each of some texts, `untrained` over the first, (N, H) each; and its last
     loss."""
 
@@ -229,7 +229,7 @@ def strongest(memories: Array, known: Mapping[str, Array]) -> dict[str, float]:
     return {name: float(values[np.abs(values).argmax()]) for name, values in every.items()}
 
 
-def train_and_read(text: str, texts: list[list[str]], options: Any) -> Reading:
+def train_and_read(text: str, texts: list[list[str]], options: Any) -> CellReading:
     """Train an LSTM on a text; tanh(c) over some texts, and over the first of them before training."""
     letters = sorted(set(text))
     places = {letter: i for i, letter in enumerate(letters)}
@@ -258,7 +258,7 @@ def train_and_read(text: str, texts: list[list[str]], options: Any) -> Reading:
         loss = nn.functional.cross_entropy(scores.flatten(0, 1), rows[:, 1:].flatten())
         adam(parameters, torch.autograd.grad(loss, parameters), moments, update)
         losses.append(float(loss.detach()))
-    return Reading([over(one) for one in texts if one], untrained, float(np.mean(losses[-10:])))
+    return CellReading([over(one) for one in texts if one], untrained, float(np.mean(losses[-10:])))
 
 
 def adam(

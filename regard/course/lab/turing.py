@@ -43,7 +43,7 @@ SHOWN = 22
 """Steps that are printed and drawn; of a longer run, the first and last half of them."""
 
 
-class Rule(NamedTuple):
+class MachineRule(NamedTuple):
     """What a machine does in a state with a symbol under the head; no move is a halt."""
 
     write: int
@@ -51,7 +51,7 @@ class Rule(NamedTuple):
     following: str
 
 
-Rules = Mapping[tuple[str, int], Rule]
+Rules = Mapping[tuple[str, int], MachineRule]
 
 
 @register("lab", "turing")
@@ -127,14 +127,14 @@ def rules_of(text: str) -> Rules:
             fix="Write as in 1RB1LB_1LA1RH: in state A with 0 under the head write 1, move right, go to B.",
         )
     return {
-        (state, symbol): Rule(int(part[3 * symbol]), part[3 * symbol + 1], part[3 * symbol + 2])
+        (state, symbol): MachineRule(int(part[3 * symbol]), part[3 * symbol + 1], part[3 * symbol + 2])
         for state, part in zip(states, parts, strict=True)
         for symbol in (0, 1)
     }
 
 
 @dataclass(frozen=True)
-class Network:
+class MachineNetwork:
     """h = clip(W h + b): names of the units, (N, N) and (N,)."""
 
     names: tuple[str, ...]
@@ -163,7 +163,7 @@ class Network:
         return found
 
 
-def network_of(rules: Rules) -> Network:
+def network_of(rules: Rules) -> MachineNetwork:
     """The weights that run a machine."""
     states = [*dict.fromkeys(state for state, _ in rules), HALT]
     pairs = [(state, symbol) for state in states for symbol in (0, 1)]
@@ -188,10 +188,12 @@ def network_of(rules: Rules) -> Network:
         rows[stack.lower()] = {f"{stack}_{state}{symbol}": 4 for state, symbol in pairs}, -1
     names = tuple(sorted(rows, key=lambda name: "_" in name or "→" in name))
     weights = np.array([[rows[name][0].get(other, 0.0) for other in names] for name in names])
-    return Network(names, weights, np.array([float(rows[name][1]) for name in names]))
+    return MachineNetwork(names, weights, np.array([float(rows[name][1]) for name in names]))
 
 
-def _stacks(rule: Rule | None) -> tuple[tuple[dict[str, float], float], tuple[dict[str, float], float]]:
+def _stacks(
+    rule: MachineRule | None,
+) -> tuple[tuple[dict[str, float], float], tuple[dict[str, float], float]]:
     """The weights and the bias of the new stacks L and R; a halt leaves them as they are."""
     if rule is None:
         return ({"L": 1}, 0), ({"R": 1}, 0)
@@ -201,7 +203,7 @@ def _stacks(rule: Rule | None) -> tuple[tuple[dict[str, float], float], tuple[di
 
 
 @dataclass(frozen=True)
-class Tape:
+class MachineTape:
     """What the units stand for at an even time: the ones of the tape, by place, and where the head is."""
 
     state: str
@@ -210,16 +212,16 @@ class Tape:
     stacks: tuple[Fraction, Fraction]
 
 
-def tapes_of(rules: Rules, times: Iterable[Mapping[str, Fraction]]) -> list[Tape]:
+def tapes_of(rules: Rules, times: Iterable[Mapping[str, Fraction]]) -> list[MachineTape]:
     """The tapes that the units stand for; the head begins at 0."""
-    found: list[Tape] = []
+    found: list[MachineTape] = []
     head = 0
     for h in times:
         (unit,) = (name for name, value in h.items() if len(name) == 2 and value == 1)
         ones = {head} if unit[1] == "1" else set()
         ones |= {head - place for place, one in enumerate(_digits(h["L"]), 1) if one}
         ones |= {head + place for place, one in enumerate(_digits(h["R"]), 1) if one}
-        found.append(Tape(unit[0], head, frozenset(ones), (h["L"], h["R"])))
+        found.append(MachineTape(unit[0], head, frozenset(ones), (h["L"], h["R"])))
         rule = rules.get((unit[0], int(unit[1])))
         head += 0 if rule is None else 1 if rule.move == "R" else -1
     return found
@@ -240,7 +242,7 @@ def _some(count: int) -> list[int]:
     return list(range(count)) if count <= SHOWN else [*range(half), *range(count - half, count)]
 
 
-def _line(tape: Tape, low: int, high: int) -> str:
+def _line(tape: MachineTape, low: int, high: int) -> str:
     """The tape from `low` to `high`; the head is at the sign."""
     cells = (
         ("▸" if place == tape.head else " ") + str(int(place in tape.ones)) for place in range(low, high + 1)
@@ -248,13 +250,13 @@ def _line(tape: Tape, low: int, high: int) -> str:
     return "".join(cells)
 
 
-def _ends(tapes: Sequence[Tape]) -> tuple[int, int]:
+def _ends(tapes: Sequence[MachineTape]) -> tuple[int, int]:
     """The first and the last place with a one or the head."""
     places = {place for one in tapes for place in (one.head, *one.ones)}
     return min(places), max(places)
 
 
-def _tape_matrix(tapes: Sequence[Tape], steps: Sequence[int]) -> Matrix:
+def _tape_matrix(tapes: Sequence[MachineTape], steps: Sequence[int]) -> Matrix:
     low, high = _ends(tapes)
     places = range(low, high + 1)
     return Matrix(
@@ -270,7 +272,7 @@ def _tape_matrix(tapes: Sequence[Tape], steps: Sequence[int]) -> Matrix:
     )
 
 
-def _worked(network: Network) -> list[str]:
+def _worked(network: MachineNetwork) -> list[str]:
     """The equation of each unit."""
     lines = ["h ← clip(W h + b), all units at once:"]
     for name, row, bias in zip(network.names, network.weights, network.bias, strict=True):

@@ -18,7 +18,7 @@ from regard.structures.kernels.cpu.compilation import kernel, part
 Array = Any
 
 
-class Places(NamedTuple):
+class WeightPlaces(NamedTuple):
     """Where the numbers of some weights lie: addresses (n) and bytes (n). They must be contiguous."""
 
     addresses: Array
@@ -46,7 +46,7 @@ def _weighted_sum(words: Array) -> Any:
 
 
 @kernel
-def _sums(places: Places, sums: Array) -> None:
+def _sums(places: WeightPlaces, sums: Array) -> None:
     """The weighted sum of each weight, in words of 64 bits, or of 32 where its bytes make none."""
     for i in range(len(sums)):
         address, size = places.addresses[i], places.sizes[i]
@@ -56,18 +56,18 @@ def _sums(places: Places, sums: Array) -> None:
             sums[i] = _weighted_sum(carray(_pointer(address, np.uint32(0)), size // 4))
 
 
-def sums_at(places: Places) -> Array:
+def sums_at(places: WeightPlaces) -> Array:
     """The sums of the weights that lie at these places, in one call that other threads need not wait for."""
     sums = np.empty(len(places.addresses), np.uint64)
     _sums(places, sums)
     return sums
 
 
-def places_of(weights: Sequence[Tensor]) -> Places | None:
+def places_of(weights: Sequence[Tensor]) -> WeightPlaces | None:
     """Where these weights lie; None if one is not contiguous."""
     if not all(one.is_contiguous() for one in weights):
         return None
-    return Places(
+    return WeightPlaces(
         np.array([one.data_ptr() for one in weights], np.int64),
         np.array([one.numel() * one.element_size() for one in weights], np.int64),
     )
