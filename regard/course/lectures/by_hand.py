@@ -14,12 +14,14 @@ from regard.data.batch import BEGIN, END
 
 __all__ = [
     "gru_step",
+    "lenet",
     "log_probabilities",
     "log_softmax",
     "lstm_step",
     "rnn_step",
     "sigma",
     "softmax",
+    "squash",
     "weights",
 ]
 
@@ -72,6 +74,52 @@ def lstm_step(of: Weights, inputs: Any, states: tuple[Array, Array]) -> tuple[Ar
     i, f, g, o = np.split(gates, 4)
     memory = sigma(f) * c + sigma(i) * np.tanh(g)
     return sigma(o) * np.tanh(memory), memory
+
+
+TABLE = (
+    *((0, 1, 2), (1, 2, 3), (2, 3, 4), (3, 4, 5), (0, 4, 5), (0, 1, 5)),
+    *((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5), (0, 3, 4, 5), (0, 1, 4, 5), (0, 1, 2, 5)),
+    *((0, 1, 3, 4), (1, 2, 4, 5), (0, 2, 3, 5)),
+    (0, 1, 2, 3, 4, 5),
+)
+"""Table I of LeCun, Bottou, Bengio and Haffner (1998): the maps of S2 that each of the 16 maps of C3 sees."""
+
+
+def squash(values: Any) -> Any:
+    """1.7159 tanh(2x / 3)."""
+    return 1.7159 * np.tanh(2 * values / 3)
+
+
+def lenet(
+    of: Weights, pixels: Any, *, pool: Callable[..., Any] = np.mean, bend: Callable[[Any], Any] = squash
+) -> Array:
+    """F6 of LeNet-5, of a gray image (32, 32) with values from 0 to 255; by way of C1, S2, C3, S4 and C5.
+
+    pool   what is kept of 2 × 2 places
+    bend   the nonlinearity
+    """
+    x = 1.175 - 1.275 * np.asarray(pixels, float) / 255
+    c1 = bend(np.array([_slid(x, F[0]) + b for F, b in zip(of["c1.weight"], of["c1.bias"], strict=True)]))
+    s2 = bend(_halved(c1, of["s2.weight"], of["s2.bias"], pool))  # (6, 14, 14)
+    kernels = iter(of["c3.kernels"])
+    seen = [sum(_slid(s2[k], next(kernels)) for k in maps) for maps in TABLE]
+    c3 = bend(np.array([one + b for one, b in zip(seen, of["c3.bias"], strict=True)]))
+    s4 = bend(_halved(c3, of["s4.weight"], of["s4.bias"], pool))  # (16, 5, 5)
+    c5 = bend(of["c5.weight"] @ s4.flatten() + of["c5.bias"])
+    return np.asarray(bend(of["f6.weight"] @ c5 + of["f6.bias"]))
+
+
+def _slid(x: Array, kernel: Array) -> Array:
+    """A kernel of 5 × 5 at each of its places in a map."""
+    rows, columns = (side - 4 for side in x.shape)
+    found = [[(x[i : i + 5, j : j + 5] * kernel).sum() for j in range(columns)] for i in range(rows)]
+    return np.array(found)
+
+
+def _halved(maps: Array, gains: Array, biases: Array, pool: Callable[..., Any]) -> Array:
+    """g · pool of each 2 × 2 places + b, with one g and one b for each map."""
+    kept = [pool(one.reshape(len(one) // 2, 2, -1, 2), axis=(1, 3)) for one in maps]
+    return np.array([g * one + b for one, g, b in zip(kept, gains, biases, strict=True)])
 
 
 def log_probabilities(
