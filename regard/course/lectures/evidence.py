@@ -2,7 +2,8 @@
 
 One JSON file for each training lies in `regard/course/results`, written by `bench/evidence.py`. A file counts as
 evidence only if nobody has changed it since (its seal), and if the spec that its command names today is the one that
-was trained. What has no evidence is unknown.
+was trained: a system of the zoo, or a recipe. A wheel has no recipes; there the results of recipes count by their seal
+alone. What has no evidence is unknown.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from regard import zoo
 from regard.errors import RegardError
 
 FOLDER = Path(__file__).parents[1] / "results"
+ROOT = Path(__file__).parents[3]
+"""The folder of a clone, with pyproject.toml and the recipes."""
 SEAL = "seal"
 
 
@@ -89,10 +92,15 @@ def sealed(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def spec_digest(words: Sequence[str]) -> str:
-    """The digest of the spec that a command trains today; empty for what is no system of the zoo."""
+def spec_digest(words: Sequence[str]) -> str | None:
+    """The digest of the spec that a command trains today, with its settings; empty for what is no system of the zoo and
+    no recipe, None for a recipe outside a clone."""
     name, *rest = words
-    if name not in zoo.names():
+    if name.startswith("recipes/"):
+        if not (ROOT / "pyproject.toml").is_file():
+            return None
+        name = str(ROOT / name)
+    elif name not in zoo.names():
         return ""
     changes = [value for option, value in pairwise(rest) if option == "--set"]
     text = json.dumps(zoo.find(name, changes).written(), sort_keys=True, ensure_ascii=False)
@@ -106,16 +114,17 @@ def evidence_for(words: str, folder: Path | None = None) -> list[StoredResult]:
     found = [one for one in stored.get(wanted, []) if seed is None or one.seed == seed]
     if not found:
         raise NoEvidence("no stored result")
+    today = _today(wanted)
     for one in found:
         if one.content.get(SEAL) != sealed(one.content):
             raise NoEvidence("the stored result was changed after it was written")
-        if one.content.get("spec") != _today(wanted):
+        if today is not None and one.content.get("spec") != today:
             raise NoEvidence("the stored result is of another spec")
     return found
 
 
 @cache
-def _today(words: tuple[str, ...]) -> str:
+def _today(words: tuple[str, ...]) -> str | None:
     try:
         return spec_digest(words)
     except RegardError:

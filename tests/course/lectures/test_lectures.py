@@ -152,6 +152,34 @@ def test_stored_results_are_evidence_and_nothing_else_is(
     evidence._stored.cache_clear()
 
 
+def test_a_result_of_a_changed_recipe_is_no_evidence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Comments may change; settings may not. A wheel has no recipes to compare."""
+    words = "recipes/enja-word.yaml --set attention.select=softmax --seed 1"
+    recipe = tmp_path / "recipes" / "enja-word.yaml"
+    recipe.parent.mkdir()
+    text = (RECIPES / recipe.name).read_text(encoding="utf-8")
+    (tmp_path / "pyproject.toml").touch()
+    monkeypatch.setattr(evidence, "ROOT", tmp_path)
+
+    def counts() -> bool:
+        evidence._today.cache_clear()
+        try:
+            return bool(evidence.evidence_for(words))
+        except evidence.NoEvidence as error:
+            assert "another spec" in str(error)
+            return False
+
+    for written, same in ((f"# a remark\n{text}", True), (text.replace("lr: 1.0e-3", "lr: 2.0e-3"), False)):
+        assert written != text
+        recipe.write_text(written, encoding="utf-8")
+        assert counts() == same
+    recipe.unlink()
+    assert not counts()
+    (tmp_path / "pyproject.toml").unlink()
+    assert counts()
+    evidence._today.cache_clear()
+
+
 def test_stored_answers_are_evidence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = {
         "command": "regard train no-zoo.yaml",
@@ -237,6 +265,7 @@ def test_every_stored_result_is_sound() -> None:
         content = json.loads(path.read_text(encoding="utf-8"))
         assert content["seal"] == evidence.sealed(content), path.name
         assert content["machine"]["processor"] and len(content["commit"]) == 40, path.name
+        assert len(content["spec"]) == 64, path.name
         assert evidence.evidence_for(content["command"].removeprefix("regard train ")), path.name
 
 
