@@ -92,12 +92,12 @@ def run_on_cpu(
 
 def run_on_words(
     layer: RecurrentLayer, embedding: Tensor, ids: Tensor, packing: Packing, *, unpacked: bool = False
-) -> tuple[Tensor, Tensor] | None:
-    """Run a layer of `run_on_cpu` on packed words (N), with a table of what they add to the gates: packed outputs, or
-    `unpacked` ones, and last states (B, directions, state) in the order of the rows; None while the table is not worth
-    its price."""
+) -> tuple[Tensor, Tensor]:
+    """Run a layer of `run_on_cpu` on packed words (N), with a table of what they add to the gates, if it is worth its
+    price: packed outputs, or `unpacked` ones, and last states (B, directions, state) in the order of the rows."""
     from regard.fast.cpu.layout import KINDS
     from regard.fast.cpu.recurrence import run_forward
+    from regard.structures.kernels.cpu.parallel import one_thread_for
 
     cells = layer.each()
     kept = _laid_out(cells)
@@ -108,13 +108,15 @@ def run_on_words(
         len(ids),
         ids,
     )
+    words = None if table is None else ids
     if table is None:
-        return None
+        with one_thread_for(len(ids)):
+            table = nn.functional.linear(embedding.index_select(0, ids), kept.weight, kept.bias)
     first = layer.first.flatten().expand(len(packing.longest), -1)
     kind = KINDS[str(kernel_of(cells))]
     padded = packing if unpacked else None
     outputs, last = run_forward(
-        table, first, kept.panels, kept.recurrent_bias, packing, kind, words=ids, padded=padded, back=False
+        table, first, kept.panels, kept.recurrent_bias, packing, kind, words=words, padded=padded, back=False
     ).result()
     if unpacked:
         outputs = outputs.view(len(packing.longest), packing.width, -1)

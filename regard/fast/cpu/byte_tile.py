@@ -18,7 +18,7 @@ from llvmlite import binding, ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
-from regard.fast.cpu.tile import HEIGHTS, LINE, WIDTH, TileWriter
+from regard.fast.cpu.tile import FETCHES, HEIGHTS, LINE, WIDTH, TileWriter
 
 TOGETHER = 4
 """Bytes that one instruction multiplies and adds for each sum."""
@@ -73,7 +73,8 @@ class _ByteWriter(TileWriter):
         builder.cbranch(builder.icmp_signed("<", k, depth), body, done)
         builder.position_at_end(body)
         place = self.moved(panel, k, TOGETHER * WIDTH)
-        self.prefetch(self.moved(place, depth, TOGETHER * WIDTH), TOGETHER * WIDTH // LINE)
+        if len(rows) == FETCHES:
+            self.prefetch(self.moved(place, depth, TOGETHER * WIDTH), TOGETHER * WIDTH // LINE)
         columns = [self.read(place, _SUMS, piece * TOGETHER * _LANES) for piece in range(_PIECES)]
         grown = []
         for row, phis in zip(rows, running, strict=True):

@@ -25,7 +25,8 @@ from numba.extending import intrinsic
 UNROLLED = 4
 """Steps of the inner loop."""
 LINE = 64
-"""Bytes of a line of the cache. While a panel is multiplied, the next one is fetched from the third-level cache."""
+"""Bytes of a line of the cache. While a panel is multiplied by many rows, the next one is fetched from the third-level
+cache."""
 
 
 def _shape() -> tuple[int, tuple[int, int, int, int], bool]:
@@ -40,6 +41,8 @@ def _shape() -> tuple[int, tuple[int, int, int, int], bool]:
 WIDTH, HEIGHTS, REPEATS = _shape()
 """Columns of a panel; rows of the four tiles, the highest first; whether a number is repeated while it is loaded."""
 
+FETCHES = HEIGHTS[0] if REPEATS else 0
+"""Height of the tiles that fetch the next panel meanwhile: lower ones are done before it comes, and only lose time."""
 _INDEX = ir.IntType(64)
 
 
@@ -135,7 +138,7 @@ class TileWriter:
         place, grown = self.moved(panel, k, self.size * WIDTH), list(running)
         for lane in range(step):
             columns = self.load(self.moved(place, ir.Constant(_INDEX, lane), self.size * WIDTH), WIDTH)
-            if REPEATS:
+            if len(rows) == FETCHES:
                 ahead = builder.add(place, builder.mul(length, ir.Constant(_INDEX, self.size * WIDTH)))
                 offset = ir.Constant(_INDEX, lane * self.size * WIDTH)
                 self.prefetch(builder.add(ahead, offset), self.size * WIDTH // LINE)

@@ -67,7 +67,7 @@ class WordsOnCPU(Path):
     def why_not(self, encoder: RecurrentEncoder, tokens: Tokens) -> str:
         return lacks(encoder, tokens)
 
-    def run(self, encoder: RecurrentEncoder, tokens: Tokens) -> Memory | None:
+    def run(self, encoder: RecurrentEncoder, tokens: Tokens) -> Memory:
         return meanwhile(lambda: read(encoder, tokens))
 
 
@@ -87,17 +87,15 @@ def lacks(encoder: RecurrentEncoder, tokens: Tokens) -> str:
     return NO_KERNEL if kernel_of(first.each()) is None else ""
 
 
-def read(encoder: RecurrentEncoder, tokens: Tokens) -> Memory | None:
-    """`RecurrentEncoder.forward` for a supported encoder; None while the table is not worth its price."""
+def read(encoder: RecurrentEncoder, tokens: Tokens) -> Memory:
+    """`RecurrentEncoder.forward` for a supported encoder."""
     mask, embedding = tokens.mask, encoder.embedding
     first: Any = encoder.layers[0]
     weight: Tensor = embedding.weight  # type: ignore[attr-defined]
     packing = Packing.of(tokens.lengths, mask.shape[1], tokens.counts)
     others = list(encoder.layers)[1:]
-    found = run_on_words(first, weight, packing.pack(tokens.ids), packing, unpacked=not others)
-    if found is None:
-        return None
-    values, states = found
+    words = packing.pack(tokens.ids)
+    values, states = run_on_words(first, weight, words, packing, unpacked=not others)
     last = [first.last_states(states, encoder.hands_on)]
     for layer in others:
         inputs = encoder.dropout(values)
