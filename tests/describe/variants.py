@@ -179,6 +179,8 @@ lm-word decoder.layers=2 decoder.activity=2 decoder.change=1
 lm-word decoder.layers=3 decoder.cell=gru decoder.tie=none decoder.output=adaptive
     decoder.cutoffs=[2,5] decoder.size=16
 lm-word decoder.cell=rnn decoder.embedding=12
+lm-word decoder.first=learned decoder.cell=gru
+lm-word decoder.first=random decoder.layers=2
 lm-self decoder.reach=3 decoder.distances=1 decoder.embedding=6 decoder.word_dropout=0.1
 lm-self decoder.norm=post decoder.tie=none decoder.layers=1 decoder.heads=1
 lm-window decoder.order=2 decoder.tie=none decoder.output=adaptive decoder.cutoffs=[3]

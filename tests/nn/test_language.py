@@ -158,6 +158,30 @@ def test_a_cell_that_torch_does_not_know_is_run_step_by_step(cell: dict[str, Any
     torch.testing.assert_close(last, state)
 
 
+@pytest.mark.parametrize("first", ["learned", "random"])
+def test_a_learned_first_state_begins_a_text_and_gets_its_gradient(first: str) -> None:
+    """s_0 is what torch's LSTM is given before the first span; later spans do not depend on it."""
+    decoder, column = made(LanguageDecoder, first=first)
+    (s_0,), model = decoder.firsts, torch_model(decoder, nn.LSTM)
+    assert bool((s_0 == 0).all()) is (first == "learned")
+    with torch.no_grad():
+        s_0.copy_(torch.randn(12, dtype=torch.double))
+    decoder.train()
+    begun, second, _ = spans(column)
+    given = s_0.detach().clone().requires_grad_()
+    state = tuple(part.expand(1, 2, -1).contiguous() for part in given.split(6))
+    expected, state = by_torch(decoder, model, begun, state)
+    loss = decoder.loss({}, begun).total
+    torch.testing.assert_close(loss, expected, rtol=1e-9, atol=1e-9)
+    loss.backward()
+    torch.testing.assert_close(s_0.grad, *torch.autograd.grad(expected, [given]), rtol=1e-8, atol=1e-9)
+    decoder.zero_grad()
+    later = decoder.loss({}, second).total
+    torch.testing.assert_close(later, by_torch(decoder, model, second, state)[0], rtol=1e-9, atol=1e-9)
+    later.backward()
+    assert s_0.grad is None
+
+
 def test_recurrent_dropout_drops_weights_from_state_to_state() -> None:
     """One mask for the whole span, on U alone: the loss equals that of torch's LSTM with the masked U."""
     decoder, column = made(LanguageDecoder, recurrent_dropout=0.5)

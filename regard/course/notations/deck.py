@@ -48,8 +48,10 @@ def _remarks(lettering: Lettering, told: Application) -> list[str]:
     found = list(letters.remarks)
     if any(cell is not None and cell.type == "gru" and cell.reset == "after" for cell in cells):
         found.append("the slide resets before the product W h, as `cell: {type: gru, reset: before}` does")
-    if told.kind == "language":
-        found.append("the slide learns s_0; here it is zero at the beginning of a text")
+    if told.kind == "language" and getattr(decoder, "first", "zero") == "zero":
+        found.append(
+            "the slide learns s_0, as `first: random` does; here it is zero at the beginning of a text"
+        )
     if told.kind == "language" or (letters.condition and not told.at_once):
         found.append("the slide sums −log P over the words; here it is their mean")
     if letters.condition and decoder.type == "recurrent":

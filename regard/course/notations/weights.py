@@ -132,6 +132,9 @@ class Weights:
         elif options.type == "language":
             yield self._weight("e", decoder.embedding.weight, words=target)
             yield from self._cell(decoder.cells[0], options.cell.type, "", "s")
+            carried = ["s", *options.cell.part.carried_letters("n")]
+            for letter, part in zip(carried, _pieces(decoder, len(carried)), strict=False):
+                yield self._weight(placed(f"{letter}_0", self.letters), decoder.firsts[0], (part,))
         elif self.lettering.attends:
             yield self._weight("q", decoder.query)
             attention = decoder.reading.attention(self.lettering.application.source)
@@ -161,3 +164,9 @@ class Weights:
         for parameter in attention.parameters():
             if id(parameter) not in mine:
                 yield self._weight("θ_a", parameter)
+
+
+def _pieces(decoder: Any, count: int) -> list[slice]:
+    """The equal pieces of the first state that a language model learned; none if it is zero."""
+    size = decoder.cells[0].state_size // count
+    return [slice(number * size, (number + 1) * size) for number in range(count if decoder.firsts else 0)]

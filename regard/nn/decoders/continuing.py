@@ -199,8 +199,8 @@ class ContinuingDecoder(Decoder):
         """−log p of every token of the span. In training, the state is carried from span to span."""
         state = self._begun(target.before, self.carried if self.training and not target.fresh else None)
         given = (target.before, target.ids, *state)
-        # an adaptive output asks the device for the sizes of its classes
-        alone = isinstance(self.output, Output)
+        # an adaptive output asks the device for the sizes of its classes; a learned first state needs its gradient
+        alone = isinstance(self.output, Output) and not any(part.requires_grad for part in state)
         total, likelihood, *reached = computed(self, self._span, *given) if alone else self._span(*given)
         if self.training:
             self.carried = tuple(reached)

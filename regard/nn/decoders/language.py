@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,8 @@ from regard.parts import Depth, Dropout, Mistakes, NotNegative, Plan, Size, regi
 
 CARRIED = "n"
 """The letter for what a cell carries beside the state s."""
+RANDOM = 0.1
+"""Standard deviation of a first state that is random at first."""
 
 
 @register("decoder", "language")
@@ -32,7 +34,7 @@ class LanguageDecoder(ContinuingDecoder):
     span, drops weights of the recurrence, and runs all layers in one call.
 
     torch runs the recurrence over a span, with cuDNN on CUDA. A cell that it does not have is run step by step. The
-    first state is zero.
+    state before a text is zero, or s_0 is learned with the other parameters.
 
     `recurrent_dropout` drops weights of U, from state to state, with one mask for each span (Merity 2018).
     `variational` uses one mask for all positions of a span in all other dropouts (Gal 2016).
@@ -45,6 +47,9 @@ class LanguageDecoder(ContinuingDecoder):
         """The recurrent cell."""
         layers: Depth = 1
         """Number of stacked recurrent layers."""
+        first: Literal["zero", "learned", "random"] = "zero"
+        """The state before a text: zero; learned, and zero at first; or learned, and random at first, from a
+        normal distribution with standard deviation 0.1."""
         last: Size | None = None
         """Units of the last layer; default: `size`.
         If equal to `embedding`, tied weights need no extra projection."""
@@ -106,6 +111,10 @@ class LanguageDecoder(ContinuingDecoder):
         sizes = [size for size in cls.sizes(options) for _ in range(len(firsts) // options.layers)]
         zero = [f"{first} = 0_{size}" for first, size in zip(firsts, sizes, strict=True)]
         note = "     — at the beginning of the text; later the state after the previous span"
+        if options.first != "zero":
+            random = ", random at first" if options.first == "random" else ""
+            zero = [f"— {', '.join(firsts)}: learned{random};"]
+            note = note.replace("     —", "")
         return [
             "t = 1 … T     — y_0: the previous token; at the beginning of the text the begin token",
             *zero[:-1],
@@ -128,6 +137,9 @@ class LanguageDecoder(ContinuingDecoder):
         for number in range(options.layers):
             mark = f"s{number + 1}" if options.layers > 1 else "s"
             found |= under(f"cells.{number}", options.cell.part.letters(options.cell, mark))
+            state = f"s_{{{number + 1},0}}" if options.layers > 1 else "s_0"
+            carried = options.cell.part.carried_letters(CARRIED)
+            found[f"firsts.{number}"] = (state, *(carried_by(state, letter) for letter in carried))
         return found
 
     @classmethod
@@ -156,6 +168,10 @@ class LanguageDecoder(ContinuingDecoder):
             make_cell(options.cell, below, size)
             for below, size in zip([embedding.size, *sizes], sizes, strict=False)
         )
+        self.firsts = nn.ParameterList()
+        if options.first != "zero":
+            deviation = RANDOM if options.first == "random" else 0.0
+            self.firsts.extend(deviation * torch.randn(cell.state_size) for cell in self.each())
         self.between = options.dropout if options.hidden_dropout is None else options.hidden_dropout
         self.recurrent_dropout, self.variational = options.recurrent_dropout, options.variational
         self.embedding_dropout = embedding.dropout.p
@@ -175,6 +191,8 @@ class LanguageDecoder(ContinuingDecoder):
         return cast(Cell, self.cells[layer])
 
     def start(self, rows: int) -> Carried:
+        if len(self.firsts):
+            return tuple(one.expand(rows, -1) for one in self.firsts)
         like = self.cell(0).weight_hh
         return tuple(like.new_zeros(rows, self.cell(n).state_size) for n in range(len(self.cells)))
 
