@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, TypeVar
 
@@ -66,9 +66,11 @@ def _where(weights: Sequence[Tensor]) -> list[tuple[Any, ...]]:
 
 
 class _Open(threading.local):
-    """The comparisons that this thread has put off; None: it puts off none."""
+    """The comparisons that this thread has put off, and what waits for those that another thread has begun; None: it
+    puts off none."""
 
-    checks: list[Future[bool]] | None = None
+    checks: list[Callable[[], bool]] | None = None
+    begun: list[Callable[[], bool]]
 
 
 _open = _Open()
@@ -86,24 +88,33 @@ if hasattr(os, "register_at_fork"):
 def _later(check: Callable[[], bool]) -> bool:
     if _open.checks is None:
         return check()
-    try:
-        _open.checks.append(_pool().submit(check))
-    except RuntimeError:  # the interpreter is shutting down and starts no more threads
-        return check()
+    _open.checks.append(check)
     return True
 
 
+def begin_comparing() -> None:
+    """Compare in another thread what was put off. To be called just before a kernel: it runs without the interpreter
+    lock. Before that, two threads would only wait for each other."""
+    if not _open.checks:
+        return
+    checks, _open.checks = _open.checks, []
+    try:
+        _open.begun.append(_pool().submit(lambda: all(check() for check in checks)).result)
+    except RuntimeError:  # the interpreter is shutting down and starts no more threads
+        _open.checks = checks
+
+
 def meanwhile(call: Callable[[], Result]) -> Result:
-    """The result of a call. Weights that lie where they lay are compared while it runs; if they have changed, it is
-    repeated."""
+    """The result of a call. Weights that lie where they lay are compared while its kernel runs; if they have changed,
+    it is repeated."""
     if _open.checks is not None or torch.get_num_threads() < 2:
         return call()
-    _open.checks = []
+    _open.checks, _open.begun = [], []
     try:
         result = call()
     finally:
-        checks, _open.checks = _open.checks, None
-        same = [check.result() for check in checks]
+        checks, _open.checks = [*_open.checks, *_open.begun], None
+        same = [check() for check in checks]
     return result if all(same) else call()
 
 

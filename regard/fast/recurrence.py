@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
-from regard.fast.kept import RememberedWeights, WordTable
+from regard.fast.kept import RememberedWeights, WordTable, begin_comparing
 from regard.nn.attention import Attention, Reading
 from regard.nn.cells import Cell, GRUCell, LSTMCell, RNNCell
 from regard.nn.decoders.conditioning import Readout
@@ -115,6 +115,7 @@ def run_on_words(
     first = layer.first.flatten().expand(len(packing.longest), -1)
     kind = KINDS[str(kernel_of(cells))]
     padded = packing if unpacked else None
+    begin_comparing()
     outputs, last = run_forward(
         table, first, kept.panels, kept.recurrent_bias, packing, kind, words=words, padded=padded, back=False
     ).result()

@@ -7,7 +7,7 @@ import torch
 
 from regard.data.batch import PAD
 from regard.fast import whole_search
-from regard.fast.kept import meanwhile
+from regard.fast.kept import begin_comparing, meanwhile
 from regard.nn.path import Path, Replaces
 from regard.nn.search.beam import Beam
 from regard.nn.search.hypotheses import Hypotheses
@@ -70,6 +70,7 @@ def searched(beam: Beam, stepper: Stepper, bounds: Bounds, precision: str = "fp3
         torch.zeros(parts, dtype=torch.bool),
     )
     found = Found(*(tensor.numpy() for tensor in tensors))
+    begin_comparing()
     side_by_side(beam_part, parts, how, layers, prepared.memories, start, allowed, record, ended, found)
     if bool(tensors.unsound.any()):
         return None

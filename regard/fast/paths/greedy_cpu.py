@@ -9,7 +9,7 @@ import torch
 from regard.data.batch import PAD
 from regard.fast import whole_search
 from regard.fast.allowed import unconstrained
-from regard.fast.kept import meanwhile
+from regard.fast.kept import begin_comparing, meanwhile
 from regard.nn.path import Path, Replaces
 from regard.nn.search.greedy import MostProbable
 from regard.nn.search.hypotheses import Hypotheses
@@ -65,6 +65,7 @@ def written(stepper: Stepper, bounds: Bounds, precision: str = "fp32") -> Hypoth
     arrays = Written(*(tensor.numpy() for tensor in tensors))
     decoder: Any = unconstrained(stepper).decoder
     screen = None if precision == "int8" else prepared.weights.screen(decoder, rows // parts)
+    begin_comparing()
     side_by_side(write_part, parts, how, layers, screen, prepared.memories, start, allowed, arrays)
     if bool(tensors.unsound.any()):
         return None
