@@ -7,6 +7,8 @@
 
 The target of each image is known here; it glows, weaker with distance. R tells how far the looks were, not where
 the target is.
+
+A second fovea counts the symbols of an image, which takes several glimpses and a state that is kept (`gathering`).
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
+from regard.course.lab.gathering import Gathered, gathered
 from regard.course.lab.lab import Lab, LabResult
 from regard.inspect.image_plot import draw_raster
 from regard.inspect.layout import Block, beside
@@ -46,6 +49,8 @@ class GlimpsesLab(Lab):
         """Looks at each image, after the first, whose place is random."""
         updates: Annotated[int, Field(ge=1, le=1000)] = 160
         """Updates of W."""
+        readings: Annotated[int, Field(ge=1, le=1000)] = 200
+        """Updates of each network that counts symbols."""
         batch: Annotated[int, Field(ge=2, le=500)] = 60
         """Images of each update."""
         rate: Annotated[float, Field(gt=0, le=10)] = 2.0
@@ -74,18 +79,27 @@ class GlimpsesLab(Lab):
         )
         found = {"before": _at_target(before), "after": _at_target(after)}
         start = int(np.abs(tested.starts - tested.targets).sum(1)[:50].argmax())  # a long way to go
+        counted = gathered(options.readings, options.seed)
         rows = [
             ("looks end at the target, untrained, %", 100 * found["before"]),
             ("looks end at the target, trained, %", 100 * found["after"]),
             ("a random cell is the target, %", 100 / options.size**2),
             ("mean distance of the last look, untrained", _mean_distance(before)),
             ("mean distance of the last look, trained", _mean_distance(after)),
+            ("crosses counted right after one glimpse, %", 100 * counted.kept[0]),
+            ("after two", 100 * counted.kept[1]),
+            ("after three", 100 * counted.kept[2]),
+            ("after four", 100 * counted.kept[3]),
+            ("after four, the state reset before each", 100 * counted.reset),
+            ("after four blurred ones", 100 * counted.blurred),
         ]
         return LabResult(
             title="Glimpses",
             see=f"The fovea sees nine cells of {options.size**2} and chooses its next place. Told only how far its "
             f"looks were, it ends at the target in {100 * found['after']:.0f} % of {TESTED} new images, "
-            f"untrained in {100 * found['before']:.0f} %.",
+            f"untrained in {100 * found['before']:.0f} %. A network counts the crosses among four symbols, seen one "
+            f"by one: right in {100 * counted.kept[-1]:.0f} %, with its state reset before each glimpse in "
+            f"{100 * counted.reset:.0f} %.",
             blocks=[
                 beside(
                     [_picture("untrained", tested, before, start), _picture("trained", tested, after, start)],
@@ -97,6 +111,7 @@ class GlimpsesLab(Lab):
                     x_name="updates",
                     height=100,
                 ),
+                _curve(counted),
             ],
             table=(("", "value"), rows),
             numbers={
@@ -105,6 +120,7 @@ class GlimpsesLab(Lab):
                 "at_target": found,
                 "targets": tested.targets,
                 "places": after.places,
+                "counted": {"kept": counted.kept, "reset": counted.reset, "blurred": counted.blurred},
             },
         )
 
@@ -190,6 +206,20 @@ def _mean_distance(seen: Looks) -> float:
 
 def _at_target(seen: Looks) -> float:
     return float((seen.distances[-1] == 0).mean())
+
+
+def _curve(counted: Gathered) -> Block:
+    glimpses = np.arange(1, len(counted.kept) + 1, dtype=float)
+    return draw_plot(
+        {
+            "state kept": Curve(glimpses, 100 * np.array(counted.kept)),
+            "reset": Curve(glimpses[-1:], np.array([100 * counted.reset]), "dots"),
+        },
+        title="Crosses among four symbols counted right, %",
+        x_name="glimpses",
+        height=100,
+        y_range=(0, 100),
+    )
 
 
 def _picture(title: str, given: Scenes, seen: Looks, place: int) -> Block:

@@ -11,7 +11,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "convolution": {"window": 3},
     "depth": {"leaves": 8, "size": 4},
     "error-surface": {"grid": 20, "steps": 20},
-    "glimpses": {"updates": 3, "batch": 8, "size": 5, "glimpses": 4},
+    "glimpses": {"updates": 3, "readings": 2, "batch": 8, "size": 5, "glimpses": 4},
     "gradient-flow": {"steps": 6, "size": 4},
     "hessian-free": {"updates": 4, "units": 3, "products": 3},
     "ladder": {"updates": 3, "steps": 6, "size": 4, "rates": [0.01]},

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from regard.course.lab import run
+from regard.course.lab.gathering import KINDS, gathered, glimpsed, symbol_scenes
 from regard.course.lab.glimpses import MOVES, Scenes, features_at, look, scenes, score_function
 
 T = 2
@@ -53,8 +54,25 @@ def test_the_fovea_sees_nine_cells_and_stays_on_the_image() -> None:
 
 
 def test_it_learns_to_end_at_the_target() -> None:
-    found = run("glimpses", size=7, glimpses=12, seed=2)
+    found = run("glimpses", size=7, glimpses=12, readings=1, seed=2)
     after, before = found.numbers["at_target"]["after"], found.numbers["at_target"]["before"]
     assert after > 0.8 and before < 0.1
     last = found.numbers["places"][-1]
     assert (last == found.numbers["targets"]).all(-1).mean() == after
+
+
+def test_the_fovea_sees_one_symbol_at_a_time() -> None:
+    given = symbol_scenes(50, np.random.default_rng(3))
+    seen = glimpsed(given.images)  # (B, 4, 9)
+    is_cross = seen[..., 0] > 0.5  # a plus has nothing in its corner
+    assert (is_cross.sum(1) == given.crosses).all()
+    patterns = KINDS.reshape(2, 9)[is_cross.astype(int)]
+    assert np.abs(seen - patterns).max() < 0.4
+    assert KINDS[0].sum() == KINDS[1].sum()  # the blurred image does not tell which it is
+
+
+def test_counting_takes_all_glimpses_and_a_state_that_is_kept() -> None:
+    found = gathered(150, 0)
+    best = (3 / 8, 1 / 2, 1 / 2, 1)  # who has seen k of four
+    assert found.kept == pytest.approx(best, abs=0.05)
+    assert found.reset < 0.43 and found.blurred < 0.43
