@@ -59,7 +59,9 @@ def _scores_times(factor: float) -> Change:
 def _empty(original: Callable[..., Any]) -> Callable[..., Any]:
     def forward(*given: Any, **more: Any) -> Any:
         memory = original(*given, **more)
-        return replace(memory, values=memory.values * 0, summary=memory.summary * 0)
+        keys = None if memory.keys is None else memory.keys * 0
+        last = None if memory.last is None else tuple(one * 0 for one in memory.last)
+        return replace(memory, values=memory.values * 0, summary=memory.summary * 0, keys=keys, last=last)
 
     return forward
 
@@ -74,6 +76,7 @@ def faults() -> dict[str, list[tuple[Any, str, Change]]]:
     from regard.nn.cells import GRUCell, LSTMCell, RNNCell
     from regard.parts import registry
 
+    registry.load_own("encoder")  # a row would load its own too late
     encoders = {one for one in registry.PARTS["encoder"].values() if "forward" in vars(one)}
     return {
         "attention severed": [(attention, "_read", _severed)],
