@@ -14,6 +14,7 @@ from regard.data.batch import BEGIN, END
 
 __all__ = [
     "gru_step",
+    "layer_states",
     "lenet",
     "log_probabilities",
     "log_softmax",
@@ -22,6 +23,7 @@ __all__ = [
     "sigma",
     "softmax",
     "squash",
+    "states_of",
     "weights",
 ]
 
@@ -74,6 +76,34 @@ def lstm_step(of: Weights, inputs: Any, states: tuple[Array, Array]) -> tuple[Ar
     i, f, g, o = np.split(gates, 4)
     memory = sigma(f) * c + sigma(i) * np.tanh(g)
     return sigma(o) * np.tanh(memory), memory
+
+
+STEPS: dict[int, Callable[..., Any]] = {1: rnn_step, 3: gru_step, 4: lstm_step}
+"""The step of a cell, by how often its rows hold its size."""
+
+
+def layer_states(of: Weights, inputs: Array) -> tuple[Array, Array]:
+    """The states (S, H) of a recurrent layer after each of its inputs (S, D), and the last state (H); of two
+    directions side by side."""
+    found, last = [], []
+    for direction, first in enumerate(of["first"]):
+        under = f"cells.{direction}."
+        cell = {name.removeprefix(under): value for name, value in of.items() if name.startswith(under)}
+        size, states = cell["weight_hh"].shape[1], []
+        step = STEPS[len(cell["weight_hh"]) // size]
+        state: Any = tuple(np.split(first, 2)) if step is lstm_step else first
+        for one in inputs[::-1] if direction else inputs:
+            state = step(cell, one, state)
+            states.append(state[0] if step is lstm_step else state)
+        last.append(states[-1])
+        found.append(states[::-1] if direction else states)
+    return np.hstack(found), np.concatenate(last)
+
+
+def states_of(model: Any, name: str, text: str) -> tuple[Array, Array]:
+    """`layer_states` of a recurrent encoder of one layer that reads a text."""
+    x = weights(model, f"encoders.{name}.embedding.")["weight"][model.columns[name].encode(text)]
+    return layer_states(weights(model, f"encoders.{name}.layers.0."), x)
 
 
 TABLE = (
