@@ -23,7 +23,7 @@ from mutations import computed, outcome
 from written import parse, write_json
 
 LONGEST = 60.0
-"""Seconds of the processor after which a check is stopped."""
+"""CPU seconds after which a check is stopped."""
 Change = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 

@@ -1,0 +1,42 @@
+"""Faults in every model: a check that compares with a hand computation notices them, an empty one does not."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from regard.course.lectures import entry
+from regard.course.lectures.checks import PythonCheck
+from regard.nn import attention
+
+BENCH = Path(__file__).parents[2] / "bench"
+
+
+@pytest.fixture(scope="module")
+def faults() -> Any:
+    sys.path.insert(0, str(BENCH))
+    try:
+        import faults
+    finally:
+        sys.path.remove(str(BENCH))
+    return faults
+
+
+def test_an_attention_computed_by_hand_notices_each_fault_of_it(faults: Any) -> None:
+    read, look = attention._read, attention.Attention.look
+    checks = [one for one in entry("002.21").checks if isinstance(one, PythonCheck)]
+    for fault in ("attention severed", "attention uniform", "score negated"):
+        found = [faults.told(check, faults.faults()[fault]) for check in checks]
+        assert "failed" in found, fault
+    assert attention._read is read and attention.Attention.look is look
+
+
+def test_an_empty_check_survives_and_one_that_computes_without_the_part_is_left_out(faults: Any) -> None:
+    severed = faults.faults()["attention severed"]
+    empty = PythonCheck(python="len(attend(random(4), random(3, 4))[0])", expected=3, within=0)
+    other = PythonCheck(python="1 + 1", expected=2, within=0)
+    assert faults.told(empty, severed) == "passed"
+    assert faults.told(other, severed) == ""
