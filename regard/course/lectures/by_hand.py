@@ -8,17 +8,21 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from regard.data.batch import BEGIN, END
 
 __all__ = [
+    "attending",
     "gru_step",
+    "image_map",
     "layer_states",
     "lenet",
     "log_probabilities",
     "log_softmax",
     "lstm_step",
+    "pyramid_states",
     "rnn_step",
     "sigma",
     "softmax",
@@ -106,6 +110,37 @@ def states_of(model: Any, name: str, text: str) -> tuple[Array, Array]:
     return layer_states(weights(model, f"encoders.{name}.layers.0."), x)
 
 
+def pyramid_states(model: Any, name: str, frames: Any) -> Array:
+    """The annotations of a pyramidal encoder: each layer above the first reads two states of the layer below side by
+    side, beside the last one zeros where their number is odd."""
+    of, x = weights(model, f"encoders.{name}."), np.asarray(frames, float)
+    for layer in range(len({key.split(".")[1] for key in of})):
+        if layer:
+            x = np.vstack([x, np.zeros((len(x) % 2, x.shape[1]))]).reshape(-1, 2 * x.shape[1])
+        x, _ = layer_states(weights(model, f"encoders.{name}.layers.{layer}."), x)
+    return x
+
+
+def image_map(model: Any, name: str, pixels: Any, *, halvings: int) -> Array:
+    """The map (R, C, F) that a small VGG makes of an image: relu(norm(F * x)) for each of its convolutions of 3 × 3,
+    and the largest of each 2 × 2 places after the first `halvings` of them."""
+    of, network = weights(model, f"encoders.{name}."), model.network.encoders[name]
+    kept = {key: value.numpy() for key, value in network.named_buffers()}
+    x = np.moveaxis((np.asarray(pixels, float) / 255 - 0.5) / 0.25, -1, 0)
+    for number, F in enumerate(key for key, value in of.items() if value.ndim == 4):
+        norm = F.replace(".0.weight", ".1.")
+        g, b, mean, var = (
+            found[norm + key][:, None, None]
+            for found, key in ((of, "weight"), (of, "bias"), (kept, "running_mean"), (kept, "running_var"))
+        )
+        seen = sliding_window_view(np.pad(x, ((0, 0), (1, 1), (1, 1))), (3, 3), (1, 2))  # type: ignore[call-overload]
+        x = np.tensordot(of[F], seen, ((1, 2, 3), (0, 3, 4)))
+        x = np.maximum(g * (x - mean) / np.sqrt(var + 1e-5) + b, 0)
+        if number < halvings:
+            x = x.reshape(len(x), x.shape[1] // 2, 2, -1, 2).max((2, 4))
+    return np.moveaxis(x, 0, -1)
+
+
 TABLE = (
     *((0, 1, 2), (1, 2, 3), (2, 3, 4), (3, 4, 5), (0, 4, 5), (0, 1, 5)),
     *((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5), (0, 3, 4, 5), (0, 1, 4, 5), (0, 1, 2, 5)),
@@ -150,6 +185,22 @@ def _halved(maps: Array, gains: Array, biases: Array, pool: Callable[..., Any]) 
     """g · pool of each 2 × 2 places + b, with one g and one b for each map."""
     kept = [pool(one.reshape(len(one) // 2, 2, -1, 2), axis=(1, 3)) for one in maps]
     return np.array([g * one + b for one, g, b in zip(kept, gains, biases, strict=True)])
+
+
+def attending(
+    of: Weights, name: str, h: Array, looks: list[Array]
+) -> Callable[[Array, Array], Array]:
+    """A step of a decoder of GRUs for `log_probabilities`: s′ = GRU(s, [word; c]), where c = Σ_j α_j h_j and
+    α = softmax_j(v·tanh(U s + W h_j)); each α is added to `looks`."""
+    score = f"reading.attentions.{name}.score."
+    U, W, v = (of[score + key] for key in ("query.weight", "key.weight", "vector"))
+    gru = {key.split(".")[-1]: value for key, value in of.items() if key.startswith("stack.cells.0.")}
+
+    def step(word: Array, s: Array) -> Array:
+        looks.append(softmax(np.tanh(U @ s + h @ W.T) @ v))
+        return gru_step(gru, [*word, *(looks[-1] @ h)], s)
+
+    return step
 
 
 def log_probabilities(
