@@ -187,9 +187,7 @@ def _halved(maps: Array, gains: Array, biases: Array, pool: Callable[..., Any]) 
     return np.array([g * one + b for one, g, b in zip(kept, gains, biases, strict=True)])
 
 
-def attending(
-    of: Weights, name: str, h: Array, looks: list[Array]
-) -> Callable[[Array, Array], Array]:
+def attending(of: Weights, name: str, h: Array, looks: list[Array]) -> Callable[[Array, Array], Array]:
     """A step of a decoder of GRUs for `log_probabilities`: s′ = GRU(s, [word; c]), where c = Σ_j α_j h_j and
     α = softmax_j(v·tanh(U s + W h_j)); each α is added to `looks`."""
     score = f"reading.attentions.{name}.score."
