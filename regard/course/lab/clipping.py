@@ -8,6 +8,7 @@ gradient descent.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -137,7 +138,7 @@ class ClippingLab(Lab):
                 "final_loss": {name: end for name, end, *_ in rows},
                 "largest_loss": {name: largest for name, _, largest, *_ in rows},
             },
-            worked=_worked(paths["not clipped"]),
+            worked=[*_worked(paths["not clipped"]), _spikes(runs)],
         )
 
 
@@ -154,6 +155,12 @@ def _worked(path: Array) -> list[str]:
         f"biased: {_pair(one)} and {_pair(other)} have the mean {_pair(mean)}, "
         f"clipped at η = 1 the mean {_pair(biased)}: another direction",
     ]
+
+
+def _spikes(runs: Mapping[str, tuple[Array, Array]]) -> str:
+    """How many updates raise the loss by more than 1."""
+    counts = (f"{name} {int((np.diff(losses) > 1).sum())}" for name, (losses, _) in runs.items())
+    return f"updates that raise the loss by more than 1: {', '.join(counts)}"
 
 
 def _pair(vector: Array) -> str:

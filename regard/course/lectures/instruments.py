@@ -43,6 +43,7 @@ __all__ = [
     "parameters",
     "printed_by",
     "random",
+    "read_off",
     "some_rows",
     "teacher_forced",
     "trained",
@@ -143,6 +144,12 @@ def looked_up(queries: Any, annotations: Any, title: str, **how: Any) -> Scene:
 
 def _vector(values: Any) -> str:
     return f"({', '.join(f'{one:g}' for one in values)})".replace("-", "−")
+
+
+def read_off(lines: Sequence[str], *begins: str) -> Array:
+    """The vectors that lines of a lab print, (N, D): the numbers in the last brackets of each that begins so."""
+    found = [line.rpartition("(")[2].rstrip(")") for one in begins for line in lines if line.startswith(one)]
+    return np.array([[float(value.replace("−", "-")) for value in line.split(", ")] for line in found])
 
 
 def some_rows(name: str, count: int = FEW, *settings: str) -> list[dict[str, Any]]:
