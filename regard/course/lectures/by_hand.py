@@ -141,31 +141,6 @@ def image_map(model: Any, name: str, pixels: Any, *, halvings: int) -> Array:
     return np.moveaxis(x, 0, -1)
 
 
-class Attending:
-    """A step of a GRU with additive attention: s′ = gru(s, [word; C]), C = Σ_i α_i h_i, α = softmax(a(s, h_i))."""
-
-    def __init__(self, of: Weights, gru: Weights, h: Array) -> None:
-        self.of, self.gru, self.h = of, gru, h
-
-    def context(self, state: Array) -> Array:
-        """C of the state before."""
-        keys = self.h @ self.of["key.weight"].T + self.of["query.weight"] @ state
-        return np.asarray(softmax(np.tanh(keys) @ self.of["vector"]) @ self.h)
-
-    def __call__(self, word: Array, state: Array, context: Array | None = None) -> Array:
-        return gru_step(self.gru, [*word, *(self.context(state) if context is None else context)], state)
-
-
-def attending(model: Any, name: str, output: str, text: str) -> tuple[Array, Attending]:
-    """The first state of a decoder with additive attention that writes `output`, and its step, after the encoder `name`
-    has read a text."""
-    h, last = states_of(model, name, text)
-    under = f"decoders.{output}."
-    of, score = weights(model, under), weights(model, f"{under}reading.attentions.{name}.score.")
-    first = np.tanh(of["bridge.weight"] @ last + of["bridge.bias"])
-    return first, Attending(score, weights(model, f"{under}stack.cells.0."), h)
-
-
 TABLE = (
     *((0, 1, 2), (1, 2, 3), (2, 3, 4), (3, 4, 5), (0, 4, 5), (0, 1, 5)),
     *((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5), (0, 3, 4, 5), (0, 1, 4, 5), (0, 1, 2, 5)),
