@@ -21,7 +21,9 @@ __all__ = [
     "lenet",
     "log_probabilities",
     "log_softmax",
+    "looking",
     "lstm_step",
+    "luong_step",
     "pyramid_states",
     "rnn_step",
     "sigma",
@@ -187,18 +189,51 @@ def _halved(maps: Array, gains: Array, biases: Array, pool: Callable[..., Any]) 
     return np.array([g * one + b for one, g, b in zip(kept, gains, biases, strict=True)])
 
 
-def attending(of: Weights, name: str, h: Array, looks: list[Array]) -> Callable[[Array, Array], Array]:
-    """A step of a decoder of GRUs for `log_probabilities`: s′ = GRU(s, [word; c]), where c = Σ_j α_j h_j and
-    α = softmax_j(v·tanh(U s + W h_j)); each α is added to `looks`."""
+def looking(of: Weights, name: str, h: Array) -> Callable[[Array], Array]:
+    """The weights of additive attention from a state: α = softmax_j(v·tanh(U s + W h_j))."""
     score = f"reading.attentions.{name}.score."
     U, W, v = (of[score + key] for key in ("query.weight", "key.weight", "vector"))
-    gru = {key.split(".")[-1]: value for key, value in of.items() if key.startswith("stack.cells.0.")}
+    return lambda s: softmax(np.tanh(U @ s + h @ W.T) @ v)
+
+
+def attending(
+    of: Weights,
+    name: str,
+    h: Array,
+    looks: list[Array] | None = None,
+    look: Callable[[Array], Array] | None = None,
+) -> Callable[[Array, Array], Array]:
+    """A step of a decoder of GRUs for `log_probabilities`: s′ = GRU(s, [word; c]), where c = Σ_j α_j h_j.
+
+    looks   each α is added to it
+    look    makes α of s; default: `looking`
+    """
+    gru, look, found = _cell(of), look or looking(of, name, h), [] if looks is None else looks
 
     def step(word: Array, s: Array) -> Array:
-        looks.append(softmax(np.tanh(U @ s + h @ W.T) @ v))
-        return gru_step(gru, [*word, *(looks[-1] @ h)], s)
+        found.append(look(s))
+        return gru_step(gru, [*word, *(found[-1] @ h)], s)
 
     return step
+
+
+def luong_step(of: Weights, name: str, h: Array) -> Callable[[Array, tuple[Array, Array]], Any]:
+    """The same of a decoder that looks from the new state, of (ŝ, s): s′ = GRU(s, [word; ŝ]) and
+    ŝ′ = tanh(W [s′; c] + b)."""
+    gru, look = _cell(of), looking(of, name, h)
+
+    def step(word: Array, states: tuple[Array, Array]) -> tuple[Array, Array]:
+        s = gru_step(gru, [*word, *states[0]], states[1])
+        seen = np.concatenate([s, look(s) @ h])
+        return np.tanh(of["combine.weight"] @ seen + of["combine.bias"]), s
+
+    return step
+
+
+def _cell(of: Weights) -> Weights:
+    """The weights of a decoder's cell."""
+    under = "stack.cells.0."
+    return {key.removeprefix(under): value for key, value in of.items() if key.startswith(under)}
 
 
 def log_probabilities(
