@@ -1,6 +1,7 @@
 """Functions that other packages do not promise, in one place: their use, their trial and their replacement."""
 
 from regard.private.ahead import OPENED, compile_ahead, open_compiled
+from regard.private.compiler import postpone_compiler, take_step
 from regard.private.feature import Feature, FeatureState, feature_states
 from regard.private.functions import (
     add_to_all,
@@ -65,9 +66,11 @@ __all__ = [
     "move_all",
     "norm_of_all",
     "open_compiled",
+    "postpone_compiler",
     "recorded",
     "scanned",
     "step_hooks",
+    "take_step",
     "tensor_node",
     "traced",
     "transforms_active",

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.autograd import forward_ad
+from torch.optim import optimizer as of_all
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from regard.private.feature import Feature, expect
@@ -116,7 +117,16 @@ def _try_step_hooks() -> Any:
     optimizer.register_step_post_hook(lambda *given: None)
     names = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks")
     expect(all(len(vars(optimizer)[name]) == 1 for name in names), "the hooks of an optimizer")
-    return names
+    everywhere = (of_all._global_optimizer_pre_hooks, of_all._global_optimizer_post_hooks)
+    before = [len(hooks) for hooks in everywhere]
+    handles = [
+        of_all.register_optimizer_step_pre_hook(lambda *given: None),
+        of_all.register_optimizer_step_post_hook(lambda *given: None),
+    ]
+    expect([len(hooks) for hooks in everywhere] == [count + 1 for count in before], "hooks of all optimizers")
+    for handle in handles:
+        handle.remove()
+    return names, everywhere
 
 
 _WITHOUT_HOOKS = (
@@ -147,6 +157,9 @@ def global_hooks() -> Sequence[Mapping[Any, Any]]:
 
 
 def step_hooks(optimizer: torch.optim.Optimizer) -> bool:
-    """Whether hooks watch the steps of an optimizer; True if that is unknown."""
-    names = _step_hooks.get()
-    return True if names is None else any(vars(optimizer).get(name) for name in names)
+    """Whether hooks, its own or those of all optimizers, watch the steps of an optimizer; True if that is unknown."""
+    found = _step_hooks.get()
+    if found is None:
+        return True
+    names, everywhere = found
+    return any(vars(optimizer).get(name) for name in names) or any(everywhere)

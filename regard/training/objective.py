@@ -23,6 +23,7 @@ from torch.optim import Optimizer
 
 from regard.data.batch import Batch
 from regard.nn.path import faster
+from regard.private import take_step
 from regard.training.ema import MovingAverage
 
 
@@ -51,7 +52,7 @@ class Descent:
         if self.quick is not None and self.quick.ready():
             return self.quick(self.clip, step)
         norm = nn.utils.clip_grad_norm_(self.parameters, self.clip)
-        self.optimizer.step()
+        take_step(self.optimizer)
         self.keep_average(step)
         return norm
 
@@ -139,9 +140,11 @@ class Updater:
         self.optimizer = optimizer
         self.clip = float("inf") if clip is None else clip
         self.objective = Objective(network)
-        self.model: Any = accelerator.prepare(self.objective)
-        self.descent = Descent(optimizer, self.clip, average)
         self.several = accelerator.num_processes > 1
+        # alone, the network is in its place; to look for where it must go, Accelerate loads torch's sharded tensors
+        placed = None if self.several else [False]
+        self.model: Any = accelerator.prepare(self.objective, device_placement=placed)
+        self.descent = Descent(optimizer, self.clip, average)
 
     def __call__(self, pieces: Sequence[Batch], rate: float, step: int) -> Tensor:
         """step: the number of the update, from 1"""

@@ -37,6 +37,8 @@ ANYWHERE = {
     "the reset of Accelerate",
     "torch's hooks of modules",
     "torch's hooks of optimizers",
+    "torch's functions that its compiler leaves alone",
+    "the steps of torch's optimizers without their wrappers",
     "torch's registration of dataclasses",
     "torch's scan",
     "numba's cache, wherever regard is installed",

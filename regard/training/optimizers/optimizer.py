@@ -65,9 +65,12 @@ def make_optimizer(network: nn.Module, options: Any, lr: float) -> Optimizer:
     """The optimizer of a network's parameters, from the options of an optimizer."""
     from torch.optim import Optimizer
 
+    from regard.private import postpone_compiler
+
     parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
     if not parameters:
         raise RegardError("the network has no parameters to train: all are frozen.", where="training")
+    postpone_compiler()
     made = options.part.make(options, parameters, lr)
     _without_decay(made)
     if not isinstance(made, Optimizer):
