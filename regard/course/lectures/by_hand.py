@@ -16,14 +16,17 @@ from regard.data.batch import BEGIN, END
 __all__ = [
     "attending",
     "gru_step",
+    "head_scores",
     "image_map",
     "layer_states",
     "lenet",
     "log_probabilities",
     "log_softmax",
     "looking",
+    "looks_of",
     "lstm_step",
     "luong_step",
+    "memory_network",
     "pyramid_states",
     "rnn_step",
     "sigma",
@@ -248,3 +251,61 @@ def log_probabilities(
         said = state[0] if isinstance(state, tuple) else state
         found.append(float(log_softmax(of["output.weight"] @ said + of["output.bias"])[word]))
     return found
+
+
+def looks_of(
+    model: Any, row: Mapping[str, str], select: Callable[[Array], Array]
+) -> tuple[list[float], Array]:
+    """log p of each word of a translation and the looks at its source (T, S), of a decoder with a GRU, input feeding
+    and the score e_j = s·W h_j: the weights are select(e), and the context is Σ_j α_j h_j, divided by half of Σ_j α_j
+    unless they sum to 1."""
+    w, gru = weights(model, "decoders.target."), weights(model, "decoders.target.stack.cells.0.")
+    (h, summary), looks = states_of(model, "source", row["source"]), []
+
+    def step(word: Array, states: Any) -> tuple[Array, Array]:
+        s = gru_step(gru, [*word, *states[0]], states[1])
+        looks.append(select(h @ w["reading.attentions.source.score.key.weight"].T @ s))
+        whole = looks[-1].sum()
+        context = looks[-1] @ h / (1 if abs(whole - 1) < 1e-9 else whole / 2)
+        return np.tanh(w["combine.weight"] @ [*s, *context] + w["combine.bias"]), s
+
+    s_0 = np.tanh(w["bridge.weight"] @ summary + w["bridge.bias"])
+    found = log_probabilities(model, "target", row["target"], (np.zeros(len(s_0)), s_0), step)
+    return found, np.array(looks)
+
+
+def memory_network(model: Any, row: Mapping[str, str], hops: int) -> tuple[Array, Array]:
+    """The looks (hops, S) of a memory network at a story, and its probabilities of the answers: u_1 is the question,
+    u_{k+1} = H u_k + o_k."""
+    of, w = weights(model, "encoders.story."), weights(model, "decoders.answer.")
+
+    def vector(words: Any, table: Array) -> Any:
+        D, N = table.shape[1], len(words)
+        η = np.arange(1, D + 1) / D
+        return sum((1 - n / N - (1 - 2 * n / N) * η) * table[int(word)] for n, word in enumerate(words, 1))
+
+    read = model.columns["question"].encode
+    facts, tables = [read(fact) for fact in row["story"].rstrip(".").split(". ")], of["ages"]
+    A, C = of["tables.0.embedding.weight"], of["tables.1.embedding.weight"]
+    κ, h = (
+        np.array([vector(fact, E) + ages[len(facts) - j] for j, fact in enumerate(facts, 1)])
+        for E, ages in zip((A, C), tables, strict=True)
+    )
+    u, looks = vector(read(row["question"]), A), []
+    for _ in range(hops):
+        looks.append(softmax(κ @ u))
+        u = w["carry.weight"] @ u + looks[-1] @ h
+    return np.array(looks), softmax(w["output.weight"] @ u + w["output.bias"])
+
+
+def head_scores(model: Any, name: str, text: str) -> tuple[Array, Array]:
+    """The vectors of the root and of each word (1 + S, D), whose sum is the soft parent of a word, and the scores
+    (1 + S, 1 + S) of each, by row, as the head of each, by column."""
+    w, parents = weights(model, f"encoders.{name}.encoder."), weights(model, f"encoders.{name}.parents.")
+    r = np.vstack([parents["root"], w["embedding.weight"][model.columns[name].encode(text)]])
+    b = layer_states(weights(model, f"encoders.{name}.parents.reader."), np.sqrt(r.shape[1]) * r)[0]
+    W, d, U, v = (
+        parents[f"attention.score.{part}"]
+        for part in ("head.weight", "head.bias", "modifier.weight", "alone.weight")
+    )
+    return r, (b @ W.T + d) @ (b @ U.T).T / np.sqrt(b.shape[1]) + (b @ v[0])[:, None]
