@@ -220,14 +220,17 @@ def attending(
     return step
 
 
-def luong_step(of: Weights, name: str, h: Array) -> Callable[[Array, tuple[Array, Array]], Any]:
+def luong_step(
+    of: Weights, name: str, h: Array, looks: list[Array] | None = None
+) -> Callable[[Array, tuple[Array, Array]], Any]:
     """The same of a decoder that looks from the new state, of (ŝ, s): s′ = GRU(s, [word; ŝ]) and
     ŝ′ = tanh(W [s′; c] + b)."""
-    gru, look = _cell(of), looking(of, name, h)
+    gru, look, found = _cell(of), looking(of, name, h), [] if looks is None else looks
 
     def step(word: Array, states: tuple[Array, Array]) -> tuple[Array, Array]:
         s = gru_step(gru, [*word, *states[0]], states[1])
-        seen = np.concatenate([s, look(s) @ h])
+        found.append(look(s))
+        seen = np.concatenate([s, found[-1] @ h])
         return np.tanh(of["combine.weight"] @ seen + of["combine.bias"]), s
 
     return step
