@@ -159,8 +159,8 @@ def _worked(path: Array) -> list[str]:
 
 def _spikes(runs: Mapping[str, tuple[Array, Array]]) -> str:
     """How many updates raise the loss by more than 1."""
-    counts = (f"{name} {int((np.diff(losses) > 1).sum())}" for name, (losses, _) in runs.items())
-    return f"updates that raise the loss by more than 1: {', '.join(counts)}"
+    counts = (f"{name}: {int((np.diff(losses) > 1).sum())}" for name, (losses, _) in runs.items())
+    return f"updates that raise the loss by more than 1 — {'; '.join(counts)}"
 
 
 def _pair(vector: Array) -> str:
