@@ -4,9 +4,9 @@
     python bench/faults.py --only 003.13 004  one row, one deck
 
 `mutations.py` breaks any function that a check calls. Here a fault is one that a lecturer would name: the attention is
-severed, looks everywhere alike or has the wrong sign, encoders return zeros, or cells forget their state. A row that
-computes with the part and passes is printed. That is no mistake if its claim is about something else. Exit status 1 if
-a row passes with every fault that reaches it.
+severed, looks everywhere alike or has the wrong sign, encoders or networks for images return zeros, all words are
+alike, or cells forget their state. A row that computes with the part and passes is printed. That is no mistake if its
+claim is about something else. Exit status 1 if a row passes with every fault that reaches it.
 """
 
 from __future__ import annotations
@@ -66,6 +66,14 @@ def _empty(original: Callable[..., Any]) -> Callable[..., Any]:
     return forward
 
 
+def _zero(original: Callable[..., Any]) -> Callable[..., Any]:
+    def forward(*given: Any, **more: Any) -> Any:
+        found = original(*given, **more)
+        return tuple(one * 0 for one in found) if isinstance(found, tuple) else found * 0
+
+    return forward
+
+
 def _forgetting(original: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self, inputs, state, *given, **more: original(self, inputs, state * 0, *given, **more)
 
@@ -74,15 +82,20 @@ def faults() -> dict[str, list[tuple[Any, str, Change]]]:
     """{name: what is replaced, and how}."""
     from regard.nn import attention
     from regard.nn.cells import GRUCell, LSTMCell, RNNCell
+    from regard.nn.embedding import Embedding
     from regard.parts import registry
 
-    registry.load_own("encoder")  # a row would load its own too late
+    for kind in ("encoder", "network"):
+        registry.load_own(kind)  # a row would load its own too late
+    networks = {one for one in registry.PARTS["network"].values() if "forward" in vars(one)}
     encoders = {one for one in registry.PARTS["encoder"].values() if "forward" in vars(one)}
     return {
         "attention severed": [(attention, "_read", _severed)],
         "attention uniform": [(attention.Attention, "look", _scores_times(0.0))],
         "score negated": [(attention.Attention, "look", _scores_times(-1.0))],
         "encoder zero": [(one, "forward", _empty) for one in encoders],
+        "images alike": [(one, "forward", _zero) for one in networks],
+        "words alike": [(Embedding, "forward", _zero)],
         "state forgotten": [(one, "advance", _forgetting) for one in (RNNCell, GRUCell, LSTMCell)],
     }
 
