@@ -161,12 +161,11 @@ def flow(name: str, *, steps: int, size: int, gain: float, bias: float, seed: in
             state = cell(one, state)
         states.append(state)
     found = np.full((steps, steps), np.nan)
-    for t in range(steps):
-        gradient = torch.zeros(cell.state_size, dtype=torch.float64)
-        gradient[:size] = cell.output(states[t]) - targets[t]
-        for s in range(t, -1, -1):
-            found[t, s] = float(gradient.norm())
-            gradient = jacobians[s].T @ gradient
+    gradients = torch.zeros(steps, cell.state_size, dtype=torch.float64)  # row t: ∂loss_t/∂s_s
+    gradients[:, :size] = torch.stack([cell.output(one) for one in states]) - targets
+    for s in range(steps - 1, -1, -1):
+        found[s:, s] = gradients[s:].norm(dim=1)
+        gradients[s:] = gradients[s:] @ jacobians[s]
     return found, np.array([float(cell.output(one).norm()) for one in states])
 
 
