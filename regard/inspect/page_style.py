@@ -54,7 +54,7 @@ linear-gradient(270deg,var(--muted),transparent) 100% 0/.75rem 100% no-repeat}}
 .live .slider{{display:flex}}.slider input{{flex:1;max-width:24rem;accent-color:var(--accent)}}
 .slider output{{font-variant-numeric:tabular-nums}}
 table{{border-collapse:collapse;font-size:.9375rem;margin:1rem 0;font-variant-numeric:tabular-nums}}
-th,td{{text-align:left;padding:.4rem .9rem .4rem 0;border-bottom:1px solid var(--faint)}}
+th,td{{text-align:left;padding:.4rem .9rem .4rem 0;border-bottom:1px solid var(--faint);overflow-wrap:break-word}}
 th{{color:var(--muted);font-weight:500;font-size:.8125rem}}
 .number{{text-align:right}}
 pre{{background:var(--paper);border:1px solid var(--faint);border-radius:.75rem;padding:1rem 1.25rem;overflow-x:auto;

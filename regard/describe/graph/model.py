@@ -177,4 +177,4 @@ def _plain(value: Any) -> str:
         return f"{kind} ({inside})" if kind and inside else str(kind or inside)
     if isinstance(value, list):
         return " + ".join(map(_plain, value))
-    return str(value)
+    return str(value).lower() if isinstance(value, bool) or value is None else str(value)
