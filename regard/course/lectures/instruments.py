@@ -178,15 +178,17 @@ def built(
     rows: Sequence[Mapping[str, Any]] | None = None,
     count: int = FEW,
     seed: int = 0,
+    drawn: bool = True,
 ) -> Model | Any:
     """An untrained system of the zoo, with vocabularies fitted to a few rows. Parameters that begin as a constant, such
-    as the zeros of a bias, are drawn: at zero, a term of an equation could be left out unnoticed."""
+    as the zeros of a bias, are drawn, unless `drawn` is false: at zero, a term of an equation could be left out
+    unnoticed."""
     torch.manual_seed(seed)
     made = build(zoo.find(name, settings), rows=rows or some_rows(name, count, *settings))
     made.network.double().eval().requires_grad_(False)
     draws = torch.Generator().manual_seed(seed)
     for part in made.network.parameters():
-        if part.numel() and bool((part == part.flatten()[0]).all()):
+        if drawn and part.numel() and bool((part == part.flatten()[0]).all()):
             part += DRAWN * torch.randn(part.shape, generator=draws, dtype=part.dtype)
     return made
 
