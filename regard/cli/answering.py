@@ -152,7 +152,7 @@ def lines_of(found: Prediction, output: str, model: Model, *, named: bool) -> It
     if found.alternatives and model.spec.search.n_best > 1:
         for alternative in found.alternatives:
             figure = math.exp(alternative.score) if found.probabilities else alternative.score
-            yield f"{figure:.4f}\t{alternative.text}"
+            yield f"{figure:z.4f}\t{alternative.text}"
         yield ""
     elif named:
         yield f"{output}\t{found.text}"

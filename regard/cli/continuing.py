@@ -77,7 +77,7 @@ def score_text(model: LanguageModel, texts: Sequence[str], file: Path | None, ou
     with written(output) as stream:
         for one in model.surprises(given):
             shown = max(one.nats, 0.0)  # −log p of a sure token can be rounded to below 0
-            print(f"{shown:.4f}\t{one.token}", file=stream)
+            print(f"{shown:z.4f}\t{one.token}", file=stream)
             total, tokens = total + one.nats, tokens + 1
             unknown.add([] if one.known else [one.token])
         if not tokens:

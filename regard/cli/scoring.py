@@ -67,13 +67,13 @@ def score_pairs(
                 count = len(found.trace.output) if stepwise and found.trace else 1
                 total, units = total + found.score, units + count
                 perplexity = f"\t{math.exp(-found.score / count):.4f}" if stepwise else ""
-                print(f"{found.score:.4f}{perplexity}\t{source}\t{target}", file=stream)
+                print(f"{found.score:z.4f}{perplexity}\t{source}\t{target}", file=stream)
     if not units:
         raise RegardError(
             "there are no pairs to score.", where=str(file), fix="Check the file and its format."
         )
     mean = total / units
-    told = f"perplexity {math.exp(-mean):.4f}" if stepwise else f"mean log p {mean:.4f}"
+    told = f"perplexity {math.exp(-mean):.4f}" if stepwise else f"mean log p {mean:z.4f}"
     print(f"{told} over {units:,} {'units' if stepwise else 'rows'}", file=sys.stderr)
     unknown.tell()
 
