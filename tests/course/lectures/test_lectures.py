@@ -444,17 +444,6 @@ def test_the_command_lists_walks_and_checks(regard: Command, tmp_path: Path) -> 
     ]
 
 
-def test_the_python_of_an_entry_runs_as_it_is_printed(regard: Command) -> None:
-    code, out, _ = regard("lecture", "000.58", "--code")
-    assert code == 0
-    printed = out[out.index("import itertools") :].rstrip().splitlines()
-    names: dict[str, Any] = {}
-    exec("\n".join([*printed[:-1], f"found = {printed[-1]}"]), names)
-    assert names["found"] < 1e-12
-    code, out, _ = regard("lecture", "000.49", "--code")
-    assert code == 0 and "No Python code" in out
-
-
 def test_a_failure_exits_with_1(regard: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = entry(checks=[{"python": "2 + 2", "expected": 5}], claim="Two and two are five.")
     monkeypatch.setattr(lectures, "entry", lambda name: wrong)
