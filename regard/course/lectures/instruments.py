@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -41,6 +41,7 @@ __all__ = [
     "looked_up",
     "numeric",
     "parameters",
+    "potential_gradients",
     "printed_by",
     "random",
     "read_off",
@@ -209,6 +210,25 @@ def teacher_forced(model: Model, row: Mapping[str, Any]) -> float:
     with torch.no_grad():
         (loss,) = model.network(_batch(model, row)).values()
     return float(loss.mean)
+
+
+def potential_gradients(model: Model | Any, row: Mapping[str, Any]) -> tuple[Array, Array]:
+    """Of a translation with structured attention, (T, S) each: the marginals that the decoder reads at each step, and
+    the gradient of the teacher-forced loss by the potentials e_tj, through the marginals."""
+    kept: list[tuple[Tensor, Tensor]] = []
+
+    def keep(_: Any, given: Any, found: Tensor) -> None:
+        kept.append((given[0], found))
+        given[0].retain_grad()
+
+    hook = model.network.decoders["target"].reading.attentions["source"].select.register_forward_hook(keep)
+    model.network.requires_grad_(True)
+    (loss,) = model.network(_batch(model, row)).values()
+    loss.mean.backward()
+    model.network.requires_grad_(False)
+    hook.remove()
+    gradients = [cast(Tensor, scores.grad)[0] for scores, _ in kept]
+    return torch.cat([found[0] for _, found in kept]).detach().numpy(), torch.cat(gradients).numpy()
 
 
 def _batch(model: Model, row: Mapping[str, Any]) -> Any:

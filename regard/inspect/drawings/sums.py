@@ -103,13 +103,14 @@ class Sums(TracedDrawing):
         found = self.found
         ahead, whole = normalized(forward(found)), marginals(found)
         count, scenes = found.nodes.shape[-2], []
+        named = "p(z_j = 1)" if found.form == "chains" else "marginals"
         for step in _some(count):
             shown = np.where((np.arange(count) <= step)[:, None], ahead, 0.0)
             told = f"forward to {visible(self.columns[step])}: what the positions up to each one say"
             scenes.append(self._scene(self._chain(shown, told), told))
         for step in reversed(_some(count)):
             shown = np.where((np.arange(count) >= step)[:, None], whole, ahead)
-            told = f"backward to {visible(self.columns[step])}: what all positions say"
+            told = f"backward to {visible(self.columns[step])}: {named} from here on, by all positions"
             scenes.append(self._scene(self._chain(shown, told), told))
         return scenes
 
