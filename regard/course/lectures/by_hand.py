@@ -15,6 +15,7 @@ from regard.data.batch import BEGIN, END
 
 __all__ = [
     "attending",
+    "by_last_states",
     "gru_step",
     "head_scores",
     "image_map",
@@ -312,3 +313,22 @@ def head_scores(model: Any, name: str, text: str) -> tuple[Array, Array]:
         for part in ("head.weight", "head.bias", "modifier.weight", "alone.weight")
     )
     return r, (b @ W.T + d) @ (b @ U.T).T / np.sqrt(b.shape[1]) + (b @ v[0])[:, None]
+
+
+def by_last_states(m: Any, row: Mapping[str, Any], source: str) -> Array:
+    """log p of each word of a row's target by `translation-no-attention`: one LSTM reads a source from its end, and
+    another begins with the states in which the first ends."""
+    w, reader, writer = (
+        weights(m, place)
+        for place in (
+            "encoders.source.",
+            "encoders.source.layers.0.cells.0.",
+            "decoders.target.stack.cells.0.",
+        )
+    )
+    states = tuple(np.split(w["layers.0.first"][0], 2))
+    for word in reversed(m.columns["source"].encode(source)):
+        states = lstm_step(reader, w["embedding.weight"][int(word)], states)
+    return log_probabilities(
+        m, "target", row["target"], states, lambda word, states: lstm_step(writer, word, states)
+    )
