@@ -315,7 +315,7 @@ def head_scores(model: Any, name: str, text: str) -> tuple[Array, Array]:
     return r, (b @ W.T + d) @ (b @ U.T).T / np.sqrt(b.shape[1]) + (b @ v[0])[:, None]
 
 
-def by_last_states(m: Any, row: Mapping[str, Any], source: str) -> Array:
+def by_last_states(m: Any, row: Mapping[str, Any], source: str) -> list[float]:
     """log p of each word of a row's target by `translation-no-attention`: one LSTM reads a source from its end, and
     another begins with the states in which the first ends."""
     w, reader, writer = (
@@ -326,7 +326,8 @@ def by_last_states(m: Any, row: Mapping[str, Any], source: str) -> Array:
             "decoders.target.stack.cells.0.",
         )
     )
-    states = tuple(np.split(w["layers.0.first"][0], 2))
+    h, c = np.split(w["layers.0.first"][0], 2)
+    states = h, c
     for word in reversed(m.columns["source"].encode(source)):
         states = lstm_step(reader, w["embedding.weight"][int(word)], states)
     return log_probabilities(

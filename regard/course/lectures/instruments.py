@@ -221,7 +221,8 @@ def potential_gradients(model: Model | Any, row: Mapping[str, Any]) -> tuple[Arr
         kept.append((given[0], found))
         given[0].retain_grad()
 
-    hook = model.network.decoders["target"].reading.attentions["source"].select.register_forward_hook(keep)
+    decoder: Any = model.network.decoders["target"]
+    hook = decoder.reading.attentions["source"].select.register_forward_hook(keep)
     model.network.requires_grad_(True)
     (loss,) = model.network(_batch(model, row)).values()
     loss.mean.backward()
