@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -29,6 +30,7 @@ import torch
 from transformer_models import NAMES, Converted, Ours, Plain, forced, sources, spelled
 from written import parse, write_json
 
+from regard.fast.whole_search import bytes_lack
 from regard.nn.search import Beam, Greedy, Limits
 
 TRAINING = {"eager": 1.5, "compiled": 1.1}
@@ -165,6 +167,9 @@ def search(options: argparse.Namespace, folder: Path) -> tuple[dict[str, float],
         given, pieces = source.to(options.device), spelled(source)
         for name, (kind, beam) in searches().items():
             sides: dict[str, Work] = {"ours fp32": lambda: ours.search(given, kind).tokens.cpu()}  # noqa: B023
+            if "int8" in theirs and options.device == "cpu" and not bytes_lack():
+                rounded = replace(kind, precision="int8")
+                sides["ours int8"] = lambda rounded=rounded: ours.search(given, rounded).tokens  # noqa: B023
             for precision, one in theirs.items():
                 sides[f"CTranslate2 {precision}"] = lambda one=one, beam=beam, pieces=pieces: one.search(
                     pieces, beam, WRITTEN, WRITTEN + 1

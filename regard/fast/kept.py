@@ -13,9 +13,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 Result = TypeVar("Result")
 LARGEST = 2**25
@@ -116,6 +117,33 @@ def meanwhile(call: Callable[[], Result]) -> Result:
         checks, _open.checks = [*_open.checks, *_open.begun], None
         same = [check() for check in checks]
     return result if all(same) else call()
+
+
+class LaidOut:
+    """The weights of networks as kernels read them, made once and again when a weight has changed.
+
+    reads   the weights of a network of which copies are kept
+    """
+
+    def __init__(self, reads: Callable[[Any], Sequence[Tensor]]) -> None:
+        self._reads = reads
+        self._kept: WeakKeyDictionary[nn.Module, tuple[RememberedWeights, dict[Any, Any]]] = (
+            WeakKeyDictionary()
+        )
+
+    def compare(self, network: nn.Module) -> None:
+        """Forget what was made from weights that have changed since."""
+        kept, weights = self._kept.get(network), self._reads(network)
+        if kept is None or not kept[0].still(weights):
+            self._kept[network] = RememberedWeights(weights), {}
+
+    def of(self, network: nn.Module, make: Callable[[Any], Result]) -> Result:
+        """What `make` makes of a network, whose weights are those that were compared last."""
+        _, made = self._kept[network]
+        if make not in made:
+            made[make] = make(network)
+        found: Result = made[make]
+        return found
 
 
 class WordTable:

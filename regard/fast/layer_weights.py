@@ -63,7 +63,7 @@ def weights_of(decoder: Any, *, known: bool = False) -> list[LayerWeights]:
         return kept.layers
     versions = tuple((one.data_ptr(), one._version, one.shape) for one in decoder.parameters())
     if kept is None or versions != kept.versions:
-        layers = list(_laid_out(decoder))
+        layers = list(laid_out(decoder))
         if kept is not None and _alike(kept.layers, layers):
             for old, new in zip(_joined(kept.layers), _joined(layers), strict=True):
                 old.copy_(new)
@@ -82,7 +82,8 @@ def _alike(some: Sequence[LayerWeights], others: Sequence[LayerWeights]) -> bool
     return kinds[0] == kinds[1]
 
 
-def _laid_out(decoder: Any) -> Iterator[LayerWeights]:
+def laid_out(decoder: Any) -> Iterator[LayerWeights]:
+    """The weights of all layers of a decoder as they are now."""
     layers = list(decoder.layers)
     for number, layer in enumerate(layers):
         itself, over = layer.itself, layer.over
@@ -91,26 +92,27 @@ def _laid_out(decoder: Any) -> Iterator[LayerWeights]:
             names = [*names[1:], layers[number + 1].first.norm if number + 1 < len(layers) else decoder.norm]
         weight = itself.query.weight
         yield LayerWeights(
-            _together(itself.query, itself.key, itself.value),
+            together(itself.query, itself.key, itself.value),
             weight.new_empty(itself.heads, 0) if itself.distances is None else itself.distance.detach(),
-            _product(itself.output),
+            product_of(itself.output),
             {
-                over.names[0]: _together(over.key, over.value),
+                over.names[0]: together(over.key, over.value),
                 **{name: _copied(one) for name, one in over.further.items()},
             },
-            _product(over.query),
-            _product(over.output),
-            _product(layer.feed[0]),
-            _product(layer.feed[3]),
+            product_of(over.query),
+            product_of(over.output),
+            product_of(layer.feed[0]),
+            product_of(layer.feed[3]),
             [norm_of(one) for one in names],
         )
 
 
-def _together(*layers: nn.Linear) -> Product:
+def together(*layers: nn.Linear) -> Product:
+    """Products of the same rows as one."""
     return Product(torch.cat([one.weight for one in layers]), torch.cat([one.bias for one in layers]))
 
 
-def _product(layer: nn.Linear) -> Product:
+def product_of(layer: nn.Linear) -> Product:
     return Product(layer.weight.detach(), layer.bias.detach())
 
 

@@ -56,7 +56,7 @@ def lacks(stepper: Stepper, bounds: Bounds) -> str:
         return "Several models search together."
     decoder: Any = stepper.decoder
     if SEARCHED.kind(decoder) is None:
-        return "Only recurrent decoders have such kernels."
+        return "Decoders of this kind have no such kernels."
     if not SEARCHED(decoder):
         return CHANGED
     if decoder.copying is not None:

@@ -333,8 +333,8 @@ class SearchSpec(Section):
     """Maximum length of an output, in units; default: twice the length of the input, plus twenty. For a stream: the
     default number of units that `generate` draws (200 if unset)."""
     precision: Literal["fp32", "int8"] = "fp32"
-    """Numeric precision of the decoder's products on a CPU; int8 rounds weights and states to bytes and needs a CPU
-    with VNNI. A streamed output is computed in fp32."""
+    """Numeric precision of the decoder's products on a CPU; int8 rounds weights and states to bytes, for recurrent and
+    Transformer decoders, and needs a CPU with VNNI. A streamed output is computed in fp32."""
     replace_unknown: bool = False
     """Replace unknown words in the output by the most attended source word."""
     constraint: tuple[Annotated[Any, one_of("constraint")], ...] = ()

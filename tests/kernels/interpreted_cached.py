@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from regard.fast.cached import start, step
-from regard.fast.cuda.cached import CUDA
+from regard.fast.cached_cuda import advance_on_cuda
 from regard.nn.path import without_fast_paths
 from tests.kernels.cached_models import KINDS, decoder_and_memories
 from tests.quick_interpreter import exchange_once
@@ -29,7 +29,7 @@ def test_kernels_give_what_plain_steps_give(kind: str) -> None:
         tokens = torch.randint(4, 11, (len(state.mask), count), device=DEVICE)
         with without_fast_paths():
             expected = decoder.step(tokens, plain, memories)
-        found = step(CUDA, decoder, tokens, state, memories)
+        found = step(decoder, tokens, state, memories, advance_on_cuda)
         torch.testing.assert_close(found.logits, expected.logits, rtol=1e-4, atol=1e-5)
         for name in decoder.names:
             torch.testing.assert_close(found.looks[name], expected.looks[name], rtol=1e-4, atol=1e-5)

@@ -12,7 +12,6 @@ import pytest
 import torch
 
 from regard.fast.cached import start, step
-from regard.fast.cached_cpu import CPU
 from regard.nn.path import paths, without_fast_paths
 from regard.nn.search import Beam, Greedy, Limits
 from tests.kernels.cached_models import KINDS, decoder_and_memories
@@ -29,7 +28,7 @@ def test_steps_equal_plain_ones(kind: str) -> None:
         tokens = torch.randint(4, 11, (len(state.mask), count))
         with without_fast_paths():
             expected = decoder.step(tokens, plain, memories)
-        found = step(CPU, decoder, tokens, state, memories)
+        found = step(decoder, tokens, state, memories)
         torch.testing.assert_close(found.logits, expected.logits, rtol=1e-4, atol=1e-5)
         for name in decoder.names:
             torch.testing.assert_close(found.looks[name], expected.looks[name], rtol=1e-4, atol=1e-5)
@@ -45,12 +44,12 @@ def test_steps_equal_plain_ones(kind: str) -> None:
 def test_a_state_can_be_continued_twice() -> None:
     decoder, memories = decoder_and_memories("pre")
     tokens, other = torch.tensor([[4], [5], [6]]), torch.tensor([[7], [8], [9]])
-    state = step(CPU, decoder, tokens, start(decoder, memories), memories).state
-    first = step(CPU, decoder, tokens, state, memories)
-    step(CPU, decoder, other, state, memories)
-    again = step(CPU, decoder, tokens, state, memories)
+    state = step(decoder, tokens, start(decoder, memories), memories).state
+    first = step(decoder, tokens, state, memories)
+    step(decoder, other, state, memories)
+    again = step(decoder, tokens, state, memories)
     assert torch.equal(first.logits, again.logits)
-    following = [step(CPU, decoder, other, one.state, memories).logits for one in (first, again)]
+    following = [step(decoder, other, one.state, memories).logits for one in (first, again)]
     assert torch.equal(*following)
 
 
@@ -58,11 +57,11 @@ def test_a_state_can_be_continued_twice() -> None:
 def test_changed_weights_are_used() -> None:
     decoder, memories = decoder_and_memories("pre")
     tokens = torch.tensor([[4], [5], [6]])
-    before = step(CPU, decoder, tokens, start(decoder, memories), memories).logits
+    before = step(decoder, tokens, start(decoder, memories), memories).logits
     decoder.layers[0].itself.value.weight.mul_(-1)
     with without_fast_paths():
         expected = decoder.step(tokens, decoder.start(memories), memories).logits
-    found = step(CPU, decoder, tokens, start(decoder, memories), memories).logits
+    found = step(decoder, tokens, start(decoder, memories), memories).logits
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
     assert not torch.allclose(found, before, atol=1e-3)
 

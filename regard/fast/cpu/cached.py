@@ -1,6 +1,6 @@
 # mypy: disable-error-code="no-any-return, call-arg, var-annotated"
 """What a step of a Transformer decoder computes between its products: attention over the tokens written so far and
-over the memory, sums with normalization, the rectifier.
+over the memory, sums with normalization, the rectifier. `transformer_step` calls it.
 
 A search with a beam does not copy the keys and values of its hypotheses: `slots[b, k, s]` is the slot of the beam
 that held the token at position s of hypothesis k.
@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 
 from regard.fast.cpu.best import highest_of
-from regard.structures.kernels.cpu.compilation import kernel, part, reduction
+from regard.structures.kernels.cpu.compilation import part, reduction
 from regard.structures.kernels.cpu.exponential import exponential
 
 Array = Any
 
 
 @reduction
-def _compare(query: Array, at: Any, keys: Array, places: Array, width: int, scale: Any, out: Array) -> None:
+def compare_heads(
+    query: Array, at: Any, keys: Array, places: Array, width: int, scale: Any, out: Array
+) -> None:
     """Energies of a query, from `at` on, with the keys at these places; all arrays are flat.
 
     Unsigned places, because numba would ask at each access whether a signed one counts from the end.
@@ -33,7 +35,9 @@ def _compare(query: Array, at: Any, keys: Array, places: Array, width: int, scal
 
 
 @part
-def _read(weights: Array, values: Array, places: Array, apart: Any, width: int, out: Array, at: Any) -> None:
+def read_heads(
+    weights: Array, values: Array, places: Array, apart: Any, width: int, out: Array, at: Any
+) -> None:
     """Add the weighted values, `apart` behind the keys, to `out` from `at` on."""
     for j in range(width):
         out[at + np.uint64(j)] = 0
@@ -58,7 +62,7 @@ def _total(row: Array) -> Any:
 
 
 @part
-def _softmax(energies: Array) -> None:
+def softmax(energies: Array) -> None:
     _exponentials(energies, highest_of(energies))
     share = 1 / _total(energies)
     for s in range(len(energies)):
@@ -66,7 +70,7 @@ def _softmax(energies: Array) -> None:
 
 
 @part
-def _add(row: Array, other: Array) -> None:
+def add_row(row: Array, other: Array) -> None:
     for j in range(len(row)):
         row[j] += other[j]
 
@@ -83,7 +87,7 @@ def _move(places: Array, by: Any) -> None:
         places[s] += by
 
 
-@kernel
+@part
 def written_rows(
     asked: Array, bias: Array, written: Array, slots: Array, place: int, distance: Array, scale: Any, heads: int,
     out: Array, first: int, last: int,
@@ -102,7 +106,7 @@ def written_rows(
     energies, places = np.empty(place + 1, asked.dtype), np.empty(place + 1, np.uint64)
     for b in range(first, last):
         for k in range(count):
-            _add(asked[b, k], bias)
+            add_row(asked[b, k], bias)
             _copy(asked[b, k, size:], written[b, place, k])
         for k in range(count):
             for s in range(place + 1):
@@ -110,18 +114,20 @@ def written_rows(
                 places[s] = np.uint64(((b * room + s) * wide + slot) * 2 * size)
             row = b * count + k
             for h in range(heads):
-                _compare(queries, np.uint64(row * 3 * size + h * width), keys, places, width, scale, energies)
+                compare_heads(
+                    queries, np.uint64(row * 3 * size + h * width), keys, places, width, scale, energies
+                )
                 if far >= 0:
                     for s in range(place + 1):
                         energies[s] += distance[h, min(place - s, far)]
-                _softmax(energies)
-                _read(
+                softmax(energies)
+                read_heads(
                     energies, keys, places, np.uint64(size), width, found, np.uint64(row * size + h * width)
                 )
                 _move(places, np.uint64(width))
 
 
-@kernel
+@part
 def memory_rows(
     asked: Array, bias: Array, memory: Array, mask: Array, scale: Any, heads: int, lowest: Any, out: Array,
     looks: Array, first: int, last: int,
@@ -141,17 +147,19 @@ def memory_rows(
     for b in range(first, last):
         for k in range(count):
             row = b * count + k
-            _add(asked[b, k], bias)
+            add_row(asked[b, k], bias)
             if looks.shape[2] > 0:
                 looks[b, k] = zero
             for s in range(positions):
                 places[s] = np.uint64((b * positions + s) * 2 * size)
             for h in range(heads):
-                _compare(queries, np.uint64(row * size + h * width), keys, places, width, scale, energies)
+                compare_heads(
+                    queries, np.uint64(row * size + h * width), keys, places, width, scale, energies
+                )
                 for s in range(positions):
                     energies[s] = energies[s] if mask[b, s] else lowest
-                _softmax(energies)
-                _read(
+                softmax(energies)
+                read_heads(
                     energies, keys, places, np.uint64(size), width, found, np.uint64(row * size + h * width)
                 )
                 _move(places, np.uint64(width))
@@ -177,28 +185,28 @@ def _normalize(row: Array, gain: Array, shift: Array, epsilon: Any, out: Array) 
         out[j] = (row[j] - mean) * factor * gain[j] + shift[j]
 
 
-@kernel
+@part
 def normed_rows(x: Array, gain: Array, shift: Array, epsilon: Any, out: Array, first: int, last: int) -> None:
     """out = layernorm(x), (n, D)."""
     for i in range(first, last):
         _normalize(x[i], gain, shift, epsilon, out[i])
 
 
-@kernel
+@part
 def added_rows(
     x: Array, found: Array, bias: Array, gain: Array, shift: Array, epsilon: Any, after: bool, out: Array,
     first: int, last: int,
 ) -> None:  # fmt: skip
     """x ← x + found + bias and out = layernorm(x); with `after`, x ← out."""
     for i in range(first, last):
-        _add(x[i], found[i])
-        _add(x[i], bias)
+        add_row(x[i], found[i])
+        add_row(x[i], bias)
         _normalize(x[i], gain, shift, epsilon, out[i])
         if after:
             _copy(out[i], x[i])
 
 
-@kernel
+@part
 def rectified_rows(hidden: Array, bias: Array, first: int, last: int) -> None:
     """hidden ← max(0, hidden + bias); NaN stays NaN."""
     for i in range(first, last):

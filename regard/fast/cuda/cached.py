@@ -128,7 +128,7 @@ def rectified_kernel(hidden, bias, count, WIDTH, BLOCK: tl.constexpr):
 
 
 class CUDAKernels:
-    """See `regard.fast.cached.Kernels`."""
+    """What is computed between two products of a step; rows are (B K, …)."""
 
     def normed(self, x: Tensor, norm: Normalization) -> Tensor:
         return self._added(x, x, norm.gain, norm, add=False, after=False)[1]

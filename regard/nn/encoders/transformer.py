@@ -53,8 +53,10 @@ from regard.nn.transformer_layers import (
 )
 from regard.nn.watching import heads_kept
 from regard.parts import Mistakes, Plan, register
+from regard.parts.definition import remember
 
 
+@remember
 class EncoderLayer(nn.Module):
     """Self-attention, then the feed-forward network, each in a residual connection."""
 
