@@ -34,6 +34,7 @@ __all__ = [
     "softmax",
     "squash",
     "states_of",
+    "turing_step",
     "weights",
 ]
 
@@ -300,6 +301,28 @@ def memory_network(model: Any, row: Mapping[str, str], hops: int) -> tuple[Array
         looks.append(softmax(κ @ u))
         u = w["carry.weight"] @ u + looks[-1] @ h
     return np.array(looks), softmax(w["output.weight"] @ u + w["output.bias"])
+
+
+def turing_step(of: Weights, memory: tuple[Array, Array, Array], s: Array) -> tuple[Array, Array, Array]:
+    """A step of a neural Turing machine with one head to write and one to read, of (slots (N, W), weights of the
+    writing head (N), weights of the reading head (N)), from the state of its controller."""
+    (m, *before), (N, W) = memory, memory[0].shape
+    a = of["weight"] @ s + of["bias"]
+    keys, added = np.tanh(a[: 2 * W]).reshape(2, W), np.tanh(a[2 * W : 3 * W])
+    gates, erased = sigma(a[3 * W : 3 * W + 2]), sigma(a[3 * W + 2 : 4 * W + 2])
+    β, γ = np.log1p(np.exp(a[4 * W + 2 : 4 * W + 6])).reshape(2, 2)
+    shifts, after = a[4 * W + 6 :].reshape(2, 3), []
+    for head in (0, 1):
+        κ, ς = keys[head], softmax(shifts[head])
+        cosine = m @ κ / np.sqrt((κ @ κ + 1e-6) * ((m * m).sum(1) + 1e-6))
+        q = gates[head] * softmax(β[head] * cosine) + (1 - gates[head]) * before[head]
+        u = np.array([ς[0] * q[(n + 1) % N] + ς[1] * q[n] + ς[2] * q[n - 1] for n in range(N)]) ** (
+            1 + γ[head]
+        )
+        after.append(u / u.sum())
+        if head == 0:
+            m = m * (1 - np.outer(after[0], erased)) + np.outer(after[0], added)
+    return m, after[0], after[1]
 
 
 def head_scores(model: Any, name: str, text: str) -> tuple[Array, Array]:

@@ -29,6 +29,7 @@ import regard, regard.describe
 from regard import nn, zoo
 from regard.course.lab import run as lab
 from regard.structures import *
+from regard.course.lectures.arrows import *
 from regard.course.lectures.by_hand import *
 from regard.course.lectures.instruments import *
 from regard.trace import Trace
@@ -89,8 +90,7 @@ def lab_command(name: str, settings: Mapping[str, Any]) -> str:
 
 
 class PythonCheck(Truth):
-    """The value of the last line of Python code, which can use public names and
-    `regard.course.lectures.instruments`."""
+    """The value of the last line of Python code, which can use public names and those of `PREAMBLE`."""
 
     python: str
     """The code."""
