@@ -29,6 +29,7 @@ __all__ = [
     "luong_step",
     "memory_network",
     "pyramid_states",
+    "residual_map",
     "rnn_step",
     "sigma",
     "softmax",
@@ -146,6 +147,31 @@ def image_map(model: Any, name: str, pixels: Any, *, halvings: int) -> Array:
         if number < halvings:
             x = x.reshape(len(x), x.shape[1] // 2, 2, -1, 2).max((2, 4))
     return np.moveaxis(x, 0, -1)
+
+
+def residual_map(of: Weights, pixels: Any, *, skip: float = 1.0) -> Array:
+    """The map (F, R, C) that a residual network makes of an image: blocks relu(skip x + F(x)), where x passes a
+    convolution of 1 × 1 if its features change, and the largest of 2 × 2 places between them."""
+
+    def layer(x: Array, place: str, step: int = 1, norm: str = ".1", kernel: str = ".0") -> Array:
+        F, g, b = of[f"{place}{kernel}.weight"], of[f"{place}{norm}.weight"], of[f"{place}{norm}.bias"]
+        edge = (F.shape[-1] - 1) // 2
+        x = np.pad(x, ((0, 0), (edge, edge), (edge, edge)))
+        seen = sliding_window_view(x, F.shape[2:], (1, 2))[:, ::step, ::step]  # type: ignore[call-overload]
+        x = np.einsum("cijab,ocab->oij", seen, F)
+        x = (x - x.mean(0)) / np.sqrt(x.var(0) + 1e-5)
+        return np.asarray(g[:, None, None] * x + b[:, None, None])
+
+    x = np.moveaxis((np.asarray(pixels, float) / 255 - 0.5) / 0.25, -1, 0)
+    x = np.maximum(layer(x, "first", 2, ".norm", ".layer"), 0)
+    for stage in range(1 + max(int(key.split(".")[1]) for key in of if key.startswith("stages."))):
+        block = f"stages.{stage}"
+        if f"{block}.first.0.weight" not in of:
+            x = x.reshape(len(x), x.shape[1] // 2, 2, -1, 2).max((2, 4))
+            continue
+        past = layer(x, f"{block}.past") if f"{block}.past.0.weight" in of else x
+        x = np.maximum(skip * past + layer(np.maximum(layer(x, f"{block}.first"), 0), f"{block}.second"), 0)
+    return np.asarray(x)
 
 
 TABLE = (
