@@ -3,6 +3,10 @@ networks, from the same weights."""
 
 from __future__ import annotations
 
+import base64
+import io
+import math
+import wave
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
@@ -11,16 +15,18 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from regard.data.batch import BEGIN, END
+from regard.data.batch import BEGIN, END, PAD
 
 __all__ = [
     "attending",
     "by_last_states",
+    "greedily",
     "gru_step",
     "head_scores",
     "image_map",
     "layer_states",
     "lenet",
+    "log_mel",
     "log_probabilities",
     "log_softmax",
     "looking",
@@ -129,6 +135,24 @@ def pyramid_states(model: Any, name: str, frames: Any) -> Array:
     return x
 
 
+def log_mel(recording: str, *, rate: int = 8000, bands: int = 32) -> Array:
+    """The frames (T, bands) of a sound, of the bytes of a WAV file in a data URI: log Σ_k F_k |DFT(w ⊙ x)_k|² of 25 ms
+    of its samples every 10 ms, with a Hann window w and triangles F, each band with mean 0 and standard deviation 1."""
+    with wave.open(io.BytesIO(base64.b64decode(recording.partition(",")[2]))) as file:
+        samples = np.frombuffer(file.readframes(file.getnframes()), "<i2") / 32768
+    window, hop = rate // 40, rate // 100
+    size = 2 ** math.ceil(math.log2(window))
+    x = np.pad(samples, (0, -(len(samples) - window) % hop))
+    taper = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(window) / window)
+    waves = np.exp(-2j * np.pi * np.outer(np.arange(window), np.arange(size // 2 + 1)) / size)
+    mel = np.linspace(0, 2595 * np.log10(1 + rate / 2 / 700), bands + 2)
+    corners, f = 700 * (10 ** (mel / 2595) - 1), np.arange(size // 2 + 1) * rate / size
+    F = np.array([np.interp(f, corners[k : k + 3], (0, 1, 0)) for k in range(bands)])
+    power = np.abs(sliding_window_view(x, window)[::hop] * taper @ waves) ** 2
+    found = np.log(np.maximum(power @ F.T, 1e-6))
+    return np.asarray((found - found.mean(0)) / np.maximum(found.std(0), 1e-3))
+
+
 def image_map(model: Any, name: str, pixels: Any, *, halvings: int) -> Array:
     """The map (R, C, F) that a small VGG makes of an image: relu(norm(F * x)) for each of its convolutions of 3 × 3,
     and the largest of each 2 × 2 places after the first `halvings` of them."""
@@ -141,8 +165,8 @@ def image_map(model: Any, name: str, pixels: Any, *, halvings: int) -> Array:
             found[norm + key][:, None, None]
             for found, key in ((of, "weight"), (of, "bias"), (kept, "running_mean"), (kept, "running_var"))
         )
-        seen = sliding_window_view(np.pad(x, ((0, 0), (1, 1), (1, 1))), (3, 3), (1, 2))  # type: ignore[call-overload]
-        x = np.tensordot(of[F], seen, ((1, 2, 3), (0, 3, 4)))
+        padded: Any = np.pad(x, ((0, 0), (1, 1), (1, 1)))
+        x = np.tensordot(of[F], sliding_window_view(padded, (3, 3), (1, 2)), ((1, 2, 3), (0, 3, 4)))
         x = np.maximum(g * (x - mean) / np.sqrt(var + 1e-5) + b, 0)
         if number < halvings:
             x = x.reshape(len(x), x.shape[1] // 2, 2, -1, 2).max((2, 4))
@@ -282,6 +306,27 @@ def log_probabilities(
         said = state[0] if isinstance(state, tuple) else state
         found.append(float(log_softmax(of["output.weight"] @ said + of["output.bias"])[word]))
     return found
+
+
+def greedily(
+    model: Any, name: str, state: Any, step: Callable[[Array, Any], Any], *, most: int, fed_back: bool = True
+) -> str:
+    """What greedy search writes into the output `name`, by hand: the likeliest word after each, up to the end or to
+    `most` words; `state` and `step` as for `log_probabilities`.
+
+    fed_back   whether each word is read before the next; otherwise the begin token is read again
+    """
+    of, words, before = weights(model, f"decoders.{name}."), list[int](), BEGIN
+    while len(words) < most:
+        state = step(of["embedding.weight"][before], state)
+        said = state[0] if isinstance(state, tuple) else state
+        scores = of["output.weight"] @ said + of["output.bias"]
+        scores[[PAD, BEGIN]] = -np.inf
+        words.append(int(scores.argmax()))
+        if words[-1] == END:
+            break
+        before = words[-1] if fed_back else BEGIN
+    return str(model.columns[name].decode([word for word in words if word != END]))
 
 
 def looks_of(

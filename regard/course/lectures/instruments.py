@@ -170,7 +170,9 @@ def _world(name: str, count: int, settings: tuple[str, ...]) -> list[Any]:
     sizes = {key: count if key == "train" else 1 for key in ("train", "dev", "test", "long") if key in fields}
     changed = [f"data.{provider.kind}.{key}={value}" for key, value in sizes.items()]
     small = zoo.find(name, [*settings, *changed]).data.provider
-    return list(small.splits()["train"])[:count]  # type: ignore[union-attr]
+    if small is None:
+        raise ValueError(f"{name} has lost its world")
+    return list(small.splits()["train"])[:count]
 
 
 def built(
@@ -284,7 +286,7 @@ def trained_loop(
         for batch in batches.epoch(update):
             losses = model.network(batch)
             optimizer.zero_grad()
-            sum(loss.weight * loss.mean for loss in losses.values()).backward()  # type: ignore[union-attr]
+            cast(Tensor, sum(loss.weight * loss.mean for loss in losses.values())).backward()
             optimizer.step()
     return model.eval()
 
