@@ -32,6 +32,8 @@ from regard.structures import *
 from regard.course.lectures.arrows import *
 from regard.course.lectures.by_hand import *
 from regard.course.lectures.instruments import *
+from regard.course.lectures.pictures import *
+from regard.course.lectures.translations import *
 from regard.trace import Trace
 """
 """The first lines of every entry's Python code."""
