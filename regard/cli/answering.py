@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from regard.cli.command import Loading
 from regard.cli.inputs import BadInputs, as_inputs, read_inputs
@@ -55,13 +55,7 @@ def answer(
         file, texts = Path(texts[0]), []
     check_apart({"--output": output, "--json": json_file}, [file])
     if reader is not None and file is not None and json_file is None:
-        if of is not None:
-            raise RegardError(
-                f"{reader.about} is written back with all predicted columns.",
-                where="--of",
-                fix="Leave it out.",
-            )
-        _check_watch(watch, f"{reader.about} is written back as a whole")
+        _check_whole(reader, of, watch)
         replace_fields(model, file, reader, output, bad_rows=bad_rows, ensemble=ensemble)
         return
     _check_watch(watch and bool(ensemble), "an ensemble is not supported")
@@ -72,9 +66,8 @@ def answer(
         watcher = Watcher(model, names)
     given = as_inputs(model, texts)
     hint_at_file(model, texts)
-    bad = BadInputs.of(bad_rows)
+    bad, unknown = BadInputs.of(bad_rows), UnknownUnits(model)
     inputs: Iterator[Any] = iter(given) if given else read_inputs(model, file, bad)
-    unknown = UnknownUnits(model)
     with ExitStack() as opened:
         lines = None if json_file is None else opened.enter_context(written(json_file))
         plain = None if lines is not None and output is None else opened.enter_context(written(output))
@@ -92,18 +85,40 @@ def answer(
                     watcher.look_at(usable, answers, name)
                 if n_best > 1 and len(names) == 1:
                     check_several(answers, name)
-                for one, found in zip(usable, answers, strict=True):
-                    if lines is not None:
-                        print(json_line(as_shown(one), found, name, model), file=lines)
-                    for line in (
-                        lines_of(found, name, model, named=len(names) > 1) if plain is not None else ()
-                    ):
-                        print(line, file=plain)
+                _write(usable, answers, name, model, lines, plain, named=len(names) > 1)
             count(len(chunk))
     unknown.tell()
     bad.report()
     if watcher is not None:
         watcher.tell()
+
+
+def _write(
+    inputs: Sequence[Any],
+    answers: Sequence[Any],
+    name: str,
+    model: Any,
+    lines: TextIO | None,
+    plain: TextIO | None,
+    *,
+    named: bool,
+) -> None:
+    """Write the answers as lines of JSON, as plain lines, or both."""
+    for one, found in zip(inputs, answers, strict=True):
+        if lines is not None:
+            print(json_line(as_shown(one), found, name, model), file=lines)
+        if plain is not None:
+            for line in lines_of(found, name, model, named=named):
+                print(line, file=plain)
+
+
+def _check_whole(reader: Any, of: str | None, watch: bool) -> None:
+    """Refuse options that do not fit a file that is written back."""
+    if of is not None:
+        raise RegardError(
+            f"{reader.about} is written back with all predicted columns.", where="--of", fix="Leave it out."
+        )
+    _check_watch(watch, f"{reader.about} is written back as a whole")
 
 
 def _check_watch(watch: bool, reason: str) -> None:

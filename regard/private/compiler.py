@@ -75,7 +75,8 @@ def _try_step() -> Any:
     with torch.no_grad():
         own = _own_step(SGD)
         expect(own is not None, "the wrappers of a step")
-        own(optimizer)  # type: ignore[misc]
+        assert own is not None
+        own(optimizer)
     expect(torch.equal(weight, torch.tensor([0.5, 0.0])) and (loaded or not _loaded()), "a step")
     return _own_step
 

@@ -62,6 +62,9 @@ _modes = Feature("torch's list of active dispatch modes", _WITHOUT_KERNELS, _try
 _forward = Feature("torch's level of forward-mode differentiation", _WITHOUT_KERNELS, _try_forward)
 
 
+_jit: Any = torch.jit
+
+
 def transforms_active() -> bool:
     """Whether a transform of `torch.func` is active; True if that cannot be determined."""
     active = _transforms.get()
@@ -70,7 +73,7 @@ def transforms_active() -> bool:
 
 def traced() -> bool:
     """Whether a compiler, a tracer or a dispatch mode sees operations instead of their results."""
-    if torch.compiler.is_compiling() or torch.jit.is_tracing():  # type: ignore[attr-defined]
+    if torch.compiler.is_compiling() or bool(_jit.is_tracing()):
         return True
     count = _modes.get()
     return True if count is None else count() > 0
@@ -83,7 +86,7 @@ def recorded() -> bool:
         # not `is_exporting()`, which is always True to the compiler of torch 2.11; torch 2.6 has no flag
         exporting = bool(getattr(torch.compiler, "_is_exporting_flag", False))
         return exporting or not torch.compiler.is_dynamo_compiling()
-    return torch.jit.is_tracing()  # type: ignore[attr-defined, no-any-return]
+    return bool(_jit.is_tracing())
 
 
 def eager() -> bool:

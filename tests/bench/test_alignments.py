@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zipfile
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +29,8 @@ TINY = [
 
 
 @pytest.fixture(scope="module")
-def bench() -> Any:
-    sys.path.insert(0, str(BENCH))
-    try:
-        import aligners
-        import alignments
-    finally:
-        sys.path.remove(str(BENCH))
-    return aligners, alignments
+def bench(of_bench: Callable[[str], Any]) -> Any:
+    return of_bench("aligners"), of_bench("alignments")
 
 
 def naive_ibm1(pairs: list[Any], passes: int) -> dict[tuple[str, str], float]:

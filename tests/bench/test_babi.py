@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-BENCH = Path(__file__).parents[2] / "bench"
 
-
-def test_every_story_is_held_out_once_and_learned_from_otherwise(tmp_path: Path) -> None:
-    sys.path.insert(0, str(BENCH))
-    try:
-        import babi
-    finally:
-        sys.path.remove(str(BENCH))
+def test_every_story_is_held_out_once_and_learned_from_otherwise(
+    tmp_path: Path, of_bench: Callable[[str], Any]
+) -> None:
+    babi = of_bench("babi")
     story = "1 The box is above ball {0}.\n2 Is ball {0} above the box?\tno\t1\n3 Is the box above ball {0}?\tyes\t1\n"
     (tmp_path / "en").mkdir()
     whole = "".join(story.format(number) for number in range(7))

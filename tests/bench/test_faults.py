@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,17 +11,10 @@ from regard.course.lectures import entry
 from regard.course.lectures.checks import PythonCheck
 from regard.nn import attention
 
-BENCH = Path(__file__).parents[2] / "bench"
-
 
 @pytest.fixture(scope="module")
-def faults() -> Any:
-    sys.path.insert(0, str(BENCH))
-    try:
-        import faults
-    finally:
-        sys.path.remove(str(BENCH))
-    return faults
+def faults(of_bench: Callable[[str], Any]) -> Any:
+    return of_bench("faults")
 
 
 def test_an_attention_computed_by_hand_notices_each_fault_of_it(faults: Any) -> None:

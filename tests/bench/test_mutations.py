@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,18 +10,10 @@ import pytest
 from regard.course.lectures import entry
 from regard.course.lectures.checks import PythonCheck
 
-BENCH = Path(__file__).parents[2] / "bench"
-
 
 @pytest.fixture(scope="module")
-def bench() -> Any:
-    sys.path.insert(0, str(BENCH))
-    try:
-        import mutating
-        import mutations
-    finally:
-        sys.path.remove(str(BENCH))
-    return mutating, mutations
+def bench(of_bench: Callable[[str], Any]) -> Any:
+    return of_bench("mutating"), of_bench("mutations")
 
 
 @pytest.mark.parametrize("name", ["000.33", "000.42", "000.60", "002.25", "003.40"])

@@ -8,7 +8,7 @@ gradient descent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -66,8 +66,7 @@ class ClippingLab(Lab):
             "not clipped": train(rate=options.rate, clip=None, **given),
             f"not clipped, rate {options.small_rate:g}": train(rate=options.small_rate, clip=None, **given),
         }
-        at = np.arange(1, options.steps + 1)
-        last = max(1, options.steps // 10)
+        last, at = max(1, options.steps // 10), np.arange(1, options.steps + 1)
         rows = [
             (
                 name,
@@ -78,55 +77,10 @@ class ClippingLab(Lab):
             )
             for name, (losses, norms) in runs.items()
         ]
-        ceiling = float(np.ceil(max(losses[0] for losses, _ in runs.values()) * 2))
-        (w_low, w_high), (b_low, b_high) = WINDOW
-        loss, _, _ = surface(np.linspace(w_low, w_high, 160)[None], np.linspace(b_high, b_low, 120)[:, None])
-        over = {
-            "not clipped": _path(_inside(paths["not clipped"]), "truth"),
-            "clipped": _path(paths["clipped"], "series-5"),
-            "_start": Curve(np.array([START[0]]), np.array([START[1]]), "dots", "series-5"),
-        }
-        farthest = float(np.abs(np.diff(paths["not clipped"], axis=0)).max())
-        longest = float(np.linalg.norm(np.diff(paths["clipped"], axis=0), axis=1).max())
         return LabResult(
             title="Clipping the gradient",
-            see=f"On the cliff one unclipped step leaps {written(farthest)} away; clipped, no step is longer than "
-            f"{written(longest)}. In training, the RNN "
-            f"at rate {options.rate:g} reaches a loss of {written(round(rows[0][1], 2))} with clipping and "
-            f"{written(round(rows[1][1], 2))} "
-            f"without; without clipping it needs a smaller rate, and is slower ({written(round(rows[2][1], 2))}). "
-            "The loss at the end is the mean of the last tenth of the updates; a curve ends with a single one.",
-            blocks=[
-                draw_raster(
-                    loss / loss.max(),
-                    title="Descent beside a cliff",
-                    name="loss",
-                    ends=("0", f"{loss.max():.2f}"),
-                    x_name="w",
-                    y_name="b",
-                    x_range=(w_low, w_high),
-                    y_range=(b_low, b_high),
-                    size=280,
-                    height=150,
-                    smooth=True,
-                    over=over,
-                    terminal=False,
-                ),
-                draw_plot(
-                    {name: Curve(at, losses) for name, (losses, _) in runs.items()},
-                    title="An RNN learns a text",
-                    x_name="update",
-                    y_name="loss",
-                    y_range=(0, ceiling),
-                ),
-                draw_plot(
-                    {name: Curve(at, norms) for name, (_, norms) in runs.items()},
-                    title="Norm of its gradient",
-                    x_name="update",
-                    log_y=True,
-                    height=110,
-                ),
-            ],
+            see=_seen(paths, [end for _, end, *_ in rows], options.rate),
+            blocks=[_cliff(paths), *_trainings(runs, at)],
             table=(
                 ("", "loss at the end", "largest loss", "largest ‖g‖", f"share of ‖g‖ > {options.clip:g}"),
                 rows,
@@ -140,6 +94,65 @@ class ClippingLab(Lab):
             },
             worked=[*_worked(paths["not clipped"]), _spikes(runs)],
         )
+
+
+def _seen(paths: Mapping[str, Array], ends: Sequence[float], rate: float) -> str:
+    """What the figures show; ends: the losses at the end, clipped, not clipped, and not clipped at a smaller rate."""
+    farthest = float(np.abs(np.diff(paths["not clipped"], axis=0)).max())
+    longest = float(np.linalg.norm(np.diff(paths["clipped"], axis=0), axis=1).max())
+    clipped_end, free, slow = (written(round(one, 2)) for one in ends)
+    return (
+        f"On the cliff one unclipped step leaps {written(farthest)} away; clipped, no step is longer than "
+        f"{written(longest)}. In training, the RNN at rate {rate:g} reaches a loss of {clipped_end} with clipping and "
+        f"{free} without; without clipping it needs a smaller rate, and is slower ({slow}). The loss at the end is the "
+        "mean of the last tenth of the updates; a curve ends with a single one."
+    )
+
+
+def _cliff(paths: Mapping[str, Array]) -> Any:
+    """Both descents over the loss."""
+    (w_low, w_high), (b_low, b_high) = WINDOW
+    loss, _, _ = surface(np.linspace(w_low, w_high, 160)[None], np.linspace(b_high, b_low, 120)[:, None])
+    return draw_raster(
+        loss / loss.max(),
+        title="Descent beside a cliff",
+        name="loss",
+        ends=("0", f"{loss.max():.2f}"),
+        x_name="w",
+        y_name="b",
+        x_range=(w_low, w_high),
+        y_range=(b_low, b_high),
+        size=280,
+        height=150,
+        smooth=True,
+        over={
+            "not clipped": _path(_inside(paths["not clipped"]), "truth"),
+            "clipped": _path(paths["clipped"], "series-5"),
+            "_start": Curve(np.array([START[0]]), np.array([START[1]]), "dots", "series-5"),
+        },
+        terminal=False,
+    )
+
+
+def _trainings(runs: Mapping[str, tuple[Array, Array]], at: Array) -> list[Any]:
+    """The losses and the norms of the gradients of all trainings."""
+    ceiling = float(np.ceil(max(losses[0] for losses, _ in runs.values()) * 2))
+    return [
+        draw_plot(
+            {name: Curve(at, losses) for name, (losses, _) in runs.items()},
+            title="An RNN learns a text",
+            x_name="update",
+            y_name="loss",
+            y_range=(0, ceiling),
+        ),
+        draw_plot(
+            {name: Curve(at, norms) for name, (_, norms) in runs.items()},
+            title="Norm of its gradient",
+            x_name="update",
+            log_y=True,
+            height=110,
+        ),
+    ]
 
 
 def _worked(path: Array) -> list[str]:
