@@ -23,9 +23,7 @@ __all__ = [
     "greedily",
     "gru_step",
     "head_scores",
-    "image_map",
     "layer_states",
-    "lenet",
     "log_mel",
     "log_probabilities",
     "log_softmax",
@@ -35,11 +33,9 @@ __all__ = [
     "luong_step",
     "memory_network",
     "pyramid_states",
-    "residual_map",
     "rnn_step",
     "sigma",
     "softmax",
-    "squash",
     "states_of",
     "turing_step",
     "weights",
@@ -151,97 +147,6 @@ def log_mel(recording: str, *, rate: int = 8000, bands: int = 32) -> Array:
     power = np.abs(sliding_window_view(x, window)[::hop] * taper @ waves) ** 2
     found = np.log(np.maximum(power @ F.T, 1e-6))
     return np.asarray((found - found.mean(0)) / np.maximum(found.std(0), 1e-3))
-
-
-def image_map(model: Any, name: str, pixels: Any, *, halvings: int) -> Array:
-    """The map (R, C, F) that a small VGG makes of an image: relu(norm(F * x)) for each of its convolutions of 3 × 3,
-    and the largest of each 2 × 2 places after the first `halvings` of them."""
-    of, network = weights(model, f"encoders.{name}."), model.network.encoders[name]
-    kept = {key: value.numpy() for key, value in network.named_buffers()}
-    x = np.moveaxis((np.asarray(pixels, float) / 255 - 0.5) / 0.25, -1, 0)
-    for number, F in enumerate(key for key, value in of.items() if value.ndim == 4):
-        norm = F.replace(".0.weight", ".1.")
-        g, b, mean, var = (
-            found[norm + key][:, None, None]
-            for found, key in ((of, "weight"), (of, "bias"), (kept, "running_mean"), (kept, "running_var"))
-        )
-        padded: Any = np.pad(x, ((0, 0), (1, 1), (1, 1)))
-        x = np.tensordot(of[F], sliding_window_view(padded, (3, 3), (1, 2)), ((1, 2, 3), (0, 3, 4)))
-        x = np.maximum(g * (x - mean) / np.sqrt(var + 1e-5) + b, 0)
-        if number < halvings:
-            x = x.reshape(len(x), x.shape[1] // 2, 2, -1, 2).max((2, 4))
-    return np.moveaxis(x, 0, -1)
-
-
-def residual_map(of: Weights, pixels: Any, *, skip: float = 1.0) -> Array:
-    """The map (F, R, C) that a residual network makes of an image: blocks relu(skip x + F(x)), where x passes a
-    convolution of 1 × 1 if its features change, and the largest of 2 × 2 places between them."""
-
-    def layer(x: Array, place: str, step: int = 1, norm: str = ".1", kernel: str = ".0") -> Array:
-        F, g, b = of[f"{place}{kernel}.weight"], of[f"{place}{norm}.weight"], of[f"{place}{norm}.bias"]
-        edge = (F.shape[-1] - 1) // 2
-        x = np.pad(x, ((0, 0), (edge, edge), (edge, edge)))
-        seen = sliding_window_view(x, F.shape[2:], (1, 2))[:, ::step, ::step]  # type: ignore[call-overload]
-        x = np.einsum("cijab,ocab->oij", seen, F)
-        x = (x - x.mean(0)) / np.sqrt(x.var(0) + 1e-5)
-        return np.asarray(g[:, None, None] * x + b[:, None, None])
-
-    x = np.moveaxis((np.asarray(pixels, float) / 255 - 0.5) / 0.25, -1, 0)
-    x = np.maximum(layer(x, "first", 2, ".norm", ".layer"), 0)
-    for stage in range(1 + max(int(key.split(".")[1]) for key in of if key.startswith("stages."))):
-        block = f"stages.{stage}"
-        if f"{block}.first.0.weight" not in of:
-            x = x.reshape(len(x), x.shape[1] // 2, 2, -1, 2).max((2, 4))
-            continue
-        past = layer(x, f"{block}.past") if f"{block}.past.0.weight" in of else x
-        x = np.maximum(skip * past + layer(np.maximum(layer(x, f"{block}.first"), 0), f"{block}.second"), 0)
-    return np.asarray(x)
-
-
-TABLE = (
-    *((0, 1, 2), (1, 2, 3), (2, 3, 4), (3, 4, 5), (0, 4, 5), (0, 1, 5)),
-    *((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5), (0, 3, 4, 5), (0, 1, 4, 5), (0, 1, 2, 5)),
-    *((0, 1, 3, 4), (1, 2, 4, 5), (0, 2, 3, 5)),
-    (0, 1, 2, 3, 4, 5),
-)
-"""Table I of LeCun, Bottou, Bengio and Haffner (1998): the maps of S2 that each of the 16 maps of C3 sees."""
-
-
-def squash(values: Any) -> Any:
-    """1.7159 tanh(2x / 3)."""
-    return 1.7159 * np.tanh(2 * values / 3)
-
-
-def lenet(
-    of: Weights, pixels: Any, *, pool: Callable[..., Any] = np.mean, bend: Callable[[Any], Any] = squash
-) -> Array:
-    """F6 of LeNet-5, of a gray image (32, 32) with values from 0 to 255; by way of C1, S2, C3, S4 and C5.
-
-    pool   what is kept of 2 × 2 places
-    bend   the nonlinearity
-    """
-    x = 1.175 - 1.275 * np.asarray(pixels, float) / 255
-    c1 = bend(np.array([_slid(x, F[0]) + b for F, b in zip(of["c1.weight"], of["c1.bias"], strict=True)]))
-    s2 = bend(_halved(c1, of["s2.weight"], of["s2.bias"], pool))  # (6, 14, 14)
-    kernels = iter(of["c3.kernels"])
-    seen = [sum(_slid(s2[k], next(kernels)) for k in maps) for maps in TABLE]
-    c3 = bend(np.array([one + b for one, b in zip(seen, of["c3.bias"], strict=True)]))
-    s4 = bend(_halved(c3, of["s4.weight"], of["s4.bias"], pool))  # (16, 5, 5)
-    c5 = bend(of["c5.weight"] @ s4.flatten() + of["c5.bias"])
-    return np.asarray(bend(of["f6.weight"] @ c5 + of["f6.bias"]))
-
-
-def _slid(x: Array, kernel: Array) -> Array:
-    """A kernel of 5 × 5 at each of its places in a map."""
-    rows, columns = (side - 4 for side in x.shape)
-    found = [[(x[i : i + 5, j : j + 5] * kernel).sum() for j in range(columns)] for i in range(rows)]
-    return np.array(found)
-
-
-def _halved(maps: Array, gains: Array, biases: Array, pool: Callable[..., Any]) -> Array:
-    """g · pool of each 2 × 2 places + b, with one g and one b for each map."""
-    kept = [pool(one.reshape(len(one) // 2, 2, -1, 2), axis=(1, 3)) for one in maps]
-    return np.array([g * one + b for one, g, b in zip(kept, gains, biases, strict=True)])
 
 
 def looking(of: Weights, name: str, h: Array) -> Callable[[Array], Array]:

@@ -1,21 +1,19 @@
-"""The small residual network of captions in NumPy, for the Python code of entries: from the pixels to annotations."""
+"""The networks of images in NumPy, for the Python code of entries: from the pixels to maps and annotations."""
 
 from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 from PIL import Image
 
-from regard.course.lectures.by_hand import weights
+from regard.course.lectures.by_hand import Array, Weights, weights
 
-__all__ = ["image_annotations"]
-
-Array = NDArray[np.float64]
+__all__ = ["image_annotations", "image_map", "lenet", "residual_map", "squash"]
 
 
 def image_annotations(model: Any, name: str, picture: str) -> tuple[Array, Array]:
@@ -25,35 +23,98 @@ def image_annotations(model: Any, name: str, picture: str) -> tuple[Array, Array
     of = weights(model, f"encoders.{name}.network.")
     file = io.BytesIO(base64.b64decode(picture.partition(",")[2]))
     G = residual_map(of, np.asarray(Image.open(file).convert("RGB")))
-    centers = (2 * np.arange(len(G)) + 1) / len(G) - 1
+    centers = (2 * np.arange(G.shape[1]) + 1) / G.shape[1] - 1
     y, x = np.meshgrid(centers, centers, indexing="ij")
-    summary = of["summary.layer.weight"] @ np.moveaxis(G, -1, 0).flatten() + of["summary.layer.bias"]
-    return np.dstack([G, x, y]).reshape(-1, G.shape[2] + 2), np.maximum(summary, 0)
+    summary = of["summary.layer.weight"] @ G.flatten() + of["summary.layer.bias"]
+    return np.vstack([G, [x, y]]).reshape(len(G) + 2, -1).T, np.maximum(summary, 0)
 
 
-def residual_map(of: dict[str, Array], pixels: Any) -> Array:
-    """The map (R, R, F) of an image: m_0 = maxpool(relu(norm(F_0 * x))), m_1 = block(m_0), G = block(maxpool(m_1)),
-    where block(x) = relu(norm(F * x) + norm(F′ * relu(norm(F″ * x))))."""
-
-    def normed(x: Array, F: Array, under: str, *, stride: int = 1) -> Array:
-        edge = (F.shape[2] - 1) // 2
-        padded: Any = np.pad(x, ((edge, edge), (edge, edge), (0, 0)))
-        seen = sliding_window_view(padded, F.shape[2:], (0, 1))[::stride, ::stride]
-        x = np.tensordot(seen, F, ((2, 3, 4), (1, 2, 3)))
-        x = (x - x.mean(2, keepdims=True)) / np.sqrt(x.var(2, keepdims=True) + 1e-5)
-        return np.asarray(of[f"{under}.weight"] * x + of[f"{under}.bias"])
-
-    def block(x: Array, place: int) -> Array:
-        past, first, second = (f"stages.{place}.{part}" for part in ("past", "first", "second"))
-        y = np.maximum(normed(x, of[f"{first}.0.weight"], f"{first}.1"), 0)
-        added = normed(y, of[f"{second}.0.weight"], f"{second}.1")
-        return np.maximum(normed(x, of[f"{past}.0.weight"], f"{past}.1") + added, 0)
-
-    x = (np.asarray(pixels, float) / 255 - 0.5) / 0.25
-    x = np.maximum(normed(x, of["first.layer.weight"], "first.norm", stride=2), 0)
-    return block(_largest(block(_largest(x), 1)), 3)
+def image_map(model: Any, name: str, pixels: Any, *, halvings: int) -> Array:
+    """The map (R, C, F) that a small VGG makes of an image: relu(norm(F * x)) for each of its convolutions of 3 × 3,
+    and the largest of each 2 × 2 places after the first `halvings` of them."""
+    of, network = weights(model, f"encoders.{name}."), model.network.encoders[name]
+    kept = {key: value.numpy() for key, value in network.named_buffers()}
+    x = np.moveaxis((np.asarray(pixels, float) / 255 - 0.5) / 0.25, -1, 0)
+    for number, F in enumerate(key for key, value in of.items() if value.ndim == 4):
+        norm = F.replace(".0.weight", ".1.")
+        g, b, mean, var = (
+            found[norm + key][:, None, None]
+            for found, key in ((of, "weight"), (of, "bias"), (kept, "running_mean"), (kept, "running_var"))
+        )
+        padded: Any = np.pad(x, ((0, 0), (1, 1), (1, 1)))
+        x = np.tensordot(of[F], sliding_window_view(padded, (3, 3), (1, 2)), ((1, 2, 3), (0, 3, 4)))
+        x = np.maximum(g * (x - mean) / np.sqrt(var + 1e-5) + b, 0)
+        if number < halvings:
+            x = x.reshape(len(x), x.shape[1] // 2, 2, -1, 2).max((2, 4))
+    return np.moveaxis(x, 0, -1)
 
 
-def _largest(x: Array) -> Array:
-    """The largest of each 2 × 2 places."""
-    return np.asarray(x.reshape(len(x) // 2, 2, -1, 2, x.shape[2]).max((1, 3)))
+def residual_map(of: Weights, pixels: Any, *, skip: float = 1.0) -> Array:
+    """The map (F, R, C) that a residual network makes of an image: blocks relu(skip x + F(x)), where x passes a
+    convolution of 1 × 1 if its features change, and the largest of 2 × 2 places between them."""
+
+    def layer(x: Array, place: str, step: int = 1, norm: str = ".1", kernel: str = ".0") -> Array:
+        F, g, b = of[f"{place}{kernel}.weight"], of[f"{place}{norm}.weight"], of[f"{place}{norm}.bias"]
+        edge = (F.shape[-1] - 1) // 2
+        padded: Any = np.pad(x, ((0, 0), (edge, edge), (edge, edge)))
+        seen = sliding_window_view(padded, F.shape[2:], (1, 2))[:, ::step, ::step]
+        x = np.einsum("cijab,ocab->oij", seen, F)
+        x = (x - x.mean(0)) / np.sqrt(x.var(0) + 1e-5)
+        return np.asarray(g[:, None, None] * x + b[:, None, None])
+
+    x = np.moveaxis((np.asarray(pixels, float) / 255 - 0.5) / 0.25, -1, 0)
+    x = np.maximum(layer(x, "first", 2, ".norm", ".layer"), 0)
+    for stage in range(1 + max(int(key.split(".")[1]) for key in of if key.startswith("stages."))):
+        block = f"stages.{stage}"
+        if f"{block}.first.0.weight" not in of:
+            x = x.reshape(len(x), x.shape[1] // 2, 2, -1, 2).max((2, 4))
+            continue
+        past = layer(x, f"{block}.past") if f"{block}.past.0.weight" in of else x
+        x = np.maximum(skip * past + layer(np.maximum(layer(x, f"{block}.first"), 0), f"{block}.second"), 0)
+    return np.asarray(x)
+
+
+TABLE = (
+    *((0, 1, 2), (1, 2, 3), (2, 3, 4), (3, 4, 5), (0, 4, 5), (0, 1, 5)),
+    *((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5), (0, 3, 4, 5), (0, 1, 4, 5), (0, 1, 2, 5)),
+    *((0, 1, 3, 4), (1, 2, 4, 5), (0, 2, 3, 5)),
+    (0, 1, 2, 3, 4, 5),
+)
+"""Table I of LeCun, Bottou, Bengio and Haffner (1998): the maps of S2 that each of the 16 maps of C3 sees."""
+
+
+def squash(values: Any) -> Any:
+    """1.7159 tanh(2x / 3)."""
+    return 1.7159 * np.tanh(2 * values / 3)
+
+
+def lenet(
+    of: Weights, pixels: Any, *, pool: Callable[..., Any] = np.mean, bend: Callable[[Any], Any] = squash
+) -> Array:
+    """F6 of LeNet-5, of a gray image (32, 32) with values from 0 to 255; by way of C1, S2, C3, S4 and C5.
+
+    pool   what is kept of 2 × 2 places
+    bend   the nonlinearity
+    """
+    x = 1.175 - 1.275 * np.asarray(pixels, float) / 255
+    c1 = bend(np.array([_slid(x, F[0]) + b for F, b in zip(of["c1.weight"], of["c1.bias"], strict=True)]))
+    s2 = bend(_halved(c1, of["s2.weight"], of["s2.bias"], pool))  # (6, 14, 14)
+    kernels = iter(of["c3.kernels"])
+    seen = [sum(_slid(s2[k], next(kernels)) for k in maps) for maps in TABLE]
+    c3 = bend(np.array([one + b for one, b in zip(seen, of["c3.bias"], strict=True)]))
+    s4 = bend(_halved(c3, of["s4.weight"], of["s4.bias"], pool))  # (16, 5, 5)
+    c5 = bend(of["c5.weight"] @ s4.flatten() + of["c5.bias"])
+    return np.asarray(bend(of["f6.weight"] @ c5 + of["f6.bias"]))
+
+
+def _slid(x: Array, kernel: Array) -> Array:
+    """A kernel of 5 × 5 at each of its places in a map."""
+    rows, columns = (side - 4 for side in x.shape)
+    found = [[(x[i : i + 5, j : j + 5] * kernel).sum() for j in range(columns)] for i in range(rows)]
+    return np.array(found)
+
+
+def _halved(maps: Array, gains: Array, biases: Array, pool: Callable[..., Any]) -> Array:
+    """g · pool of each 2 × 2 places + b, with one g and one b for each map."""
+    kept = [pool(one.reshape(len(one) // 2, 2, -1, 2), axis=(1, 3)) for one in maps]
+    return np.array([g * one + b for one, g, b in zip(kept, gains, biases, strict=True)])
