@@ -7,6 +7,7 @@ import pytest
 from regard import zoo
 from regard.course.lab import run
 from regard.course.lectures.arrows import film_arrows, network_arrows, shortest_ways, wired_boxes
+from regard.course.lectures.instruments import drawn_arrows
 from regard.describe import draw
 from regard.inspect.scene import Circle, Group, Mark, Scene, Shape, Text
 
@@ -46,3 +47,12 @@ def test_the_wires_of_a_network() -> None:
     figure = draw(zoo.find("parity"), "parity")
     assert "h_j ⇢ h_j" in wired_boxes(figure)
     assert {"h_1 ⇢ h_2", "h_2 ⇢ ⋯", "⋯ ⇢ h_S"} < set(wired_boxes(figure, "unrolled"))
+
+
+def test_the_weights_beside_the_arrows_of_several_inputs() -> None:
+    found = run("unrolled", inputs=[[2.0, -2.0], [0.0, 3.5]], u=[1.0, -1.0], v=5.0, labels="numbers").blocks[
+        0
+    ]
+    first = [("x1", "h1", "1"), ("x1", "h1", "−1"), ("h1", "ŷ1", "5")]
+    assert drawn_arrows(found)[:3] == first
+    assert ("h1", "h2", "0.9") in drawn_arrows(found)
