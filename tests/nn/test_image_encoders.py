@@ -11,6 +11,7 @@ from regard.data.media import Images
 from regard.errors import MissingExtra, RegardError
 from regard.nn.encoders.image import (
     VGG,
+    VGG13,
     VGG16,
     Backbone,
     ImageEncoder,
@@ -48,14 +49,15 @@ def test_lenet_connects_c3_as_in_the_published_table():
     assert touched == [True, True, True, True, False, False]
 
 
-def test_vgg16_gives_196_places_and_fc7():
+@pytest.mark.parametrize(("made", "published"), [(VGG16, 138_357_544), (VGG13, 133_047_848)])
+def test_a_published_vgg_gives_196_places_and_fc7(made, published):
     with torch.device("meta"):
-        net = VGG16((3, 224, 224))
+        net = made((3, 224, 224))
         features, summary = net(torch.empty(2, 3, 224, 224))
     assert features.shape == (2, 512, 14, 14) and summary.shape == (2, 4096)
     assert net.grid == (14, 14) and net.grid[0] * net.grid[1] == 196
-    # 138,357,544 as published, less the last layer to 1,000 classes
-    assert parameters(net) == 138_357_544 - (4096 * 1000 + 1000)
+    # as published, less the last layer to 1,000 classes
+    assert parameters(net) == published - (4096 * 1000 + 1000)
 
 
 @pytest.mark.parametrize("made", [ResidualNetwork, VGG])

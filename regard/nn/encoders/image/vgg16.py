@@ -1,9 +1,9 @@
-"""VGG-16 (Simonyan, Zisserman 2015), layer by layer as published."""
+"""VGG-16 and VGG-13 (Simonyan, Zisserman 2015), layer by layer as published."""
 
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -14,6 +14,8 @@ from regard.parts import register
 
 STAGES = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512))
 """Channels of the 13 convolutions of VGG-16 (configuration D)."""
+PAIRS = tuple(widths[:2] for widths in STAGES)
+"""Channels of the 10 convolutions of VGG-13 (configuration B)."""
 
 
 @register("network", "vgg16")
@@ -25,27 +27,34 @@ class VGG16(ImageNetwork):
     dropout of one half.
     """
 
+    stages: ClassVar[tuple[tuple[int, ...], ...]] = STAGES
     channels = 512
     summary_size = 4096
     smallest = 32
 
     @classmethod
     def board(cls, options: Any, seen: str, at: str, summary: str) -> list[str]:
-        ends = list(accumulate(map(len, STAGES)))
+        ends = list(accumulate(map(len, cls.stages)))
         before, last = f"m_{{l−1{',' + at if at else ''}}}", ends[-1]
-        pooled = map_at("P", at)
+        pooled, name = map_at("P", at), f"conv5_{len(cls.stages[-1])}"
         return [
             f"l = 1 … {last}",
             f"{map_at('m', '0', at)} = {seen}",
             f"{map_at('M', 'l', at)} = relu(F_l * {before} + b_l)",
             *pooling_lines(ends[:-1], last, at),
-            f"{map_at('G', at)} = {map_at('m', str(last), at)}     — conv5_3: one position for every 16 × 16 pixels, "
+            f"{map_at('G', at)} = {map_at('m', str(last), at)}     — {name}: one position for every 16 × 16 pixels, "
             "14 × 14 × 512 for an image of 224 × 224",
             f"{pooled} = maxpool({map_at('G', at)})",
             f"{map_at('r', '6', at)} = relu(W_6 [{pooled}[1]; …; {pooled}[Q]] + b_f)     — Q positions",
             f"{summary} = relu(W_7 {map_at('r', '6', at)} + b_v)     — fc7, the summary",
-            "— VGG-16: convolutions of 3 × 3; 2 of 64 features, 2 of 128, 3 of 256, 3 of 512, 3 of 512; fc of 4096",
+            f"— VGG-{last + 3}: convolutions of 3 × 3; {cls.widths()}; fc of 4096",
         ]
+
+    @classmethod
+    def widths(cls) -> str:
+        """The number of convolutions of each stage and of their features, in words."""
+        first, *rest = (f"{len(widths)} of {widths[0]}" for widths in cls.stages)
+        return ", ".join([f"{first} features", *rest])
 
     @classmethod
     def letters(cls, options: Any) -> Letters:
@@ -62,7 +71,7 @@ class VGG16(ImageNetwork):
         self.grid = (halved(height, 4), halved(width, 4))
         layers: list[nn.Module] = []
         below = colors
-        for stage, widths in enumerate(STAGES):
+        for stage, widths in enumerate(self.stages):
             if stage:
                 layers.append(nn.MaxPool2d(2, ceil_mode=True))
             for above in widths:
@@ -87,3 +96,10 @@ class VGG16(ImageNetwork):
     def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
         features = self.layers(pixels)
         return features, self.connected(features)
+
+
+@register("network", "vgg13")
+class VGG13(VGG16):
+    """VGG-13 as published, without its last layer: as `vgg16`, with two convolutions in each stage."""
+
+    stages = PAIRS
