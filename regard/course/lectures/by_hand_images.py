@@ -14,7 +14,7 @@ from regard.course.lectures.by_hand import Array, Weights, weights
 from regard.inspect.scene import Image as Picture
 from regard.inspect.scene import Scene
 
-__all__ = ["pictures", "residual_places", "vgg"]
+__all__ = ["frame_vector", "pictures", "residual_places", "vgg"]
 
 
 def vgg(model: Any, name: str, pixels: Any, *, pooled: Sequence[int]) -> tuple[Array, Array]:
@@ -54,6 +54,20 @@ def residual_places(model: Any, name: str, pixels: Any) -> tuple[Array, Array]:
     ]
     summary = of["summary.layer.weight"] @ x.ravel() + of["summary.layer.bias"]
     return np.hstack([x.reshape(features, -1).T, center]), np.maximum(summary, 0)
+
+
+def frame_vector(model: Any, name: str, pixels: Any) -> Array:
+    """What a video encoder's network makes of a frame: relu(g (F * x − μ) / √(ω + 0.00001) + b) of each convolution and
+    the largest of each 2 × 2 places, then relu(W G + b) of all places."""
+    of, x = weights(model, f"encoders.{name}.frames."), _scaled(pixels)
+    kept = {key: value.numpy() for key, value in model.network.encoders[name].frames.named_buffers()}
+    for F in (key for key, value in of.items() if value.ndim == 4):
+        norm = F.replace(".0.weight", ".1.")
+        g, b = (of[norm + key][:, None, None] for key in ("weight", "bias"))
+        mean, variance = (kept[norm + key][:, None, None] for key in ("running_mean", "running_var"))
+        x = np.maximum(g * (_convolved(of[F], x) - mean) / np.sqrt(variance + 1e-5) + b, 0)
+        x = _largest(x)
+    return np.asarray(np.maximum(of["summary.layer.weight"] @ x.ravel() + of["summary.layer.bias"], 0))
 
 
 def _scaled(pixels: Any) -> Array:

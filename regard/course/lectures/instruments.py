@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -47,6 +48,7 @@ __all__ = [
     "random",
     "read_off",
     "some_rows",
+    "taught",
     "teacher_forced",
     "trained",
     "trained_loop",
@@ -294,6 +296,22 @@ def trained_on(text: str, name: str, *settings: str) -> Model | Any:
             f"data.train={path}",
             f"data.dev={path}",
             f"data.test={path}",
+            *settings,
+        )
+
+
+def taught(
+    name: str, *settings: str, rows: Sequence[Mapping[str, Any]], steps: int = 100, lr: float = 0.02
+) -> Model | Any:
+    """A system that `regard train` has trained on a few rows, each of texts."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.jsonl"
+        path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        return trained(
+            name,
+            f"data={{train: {path}, dev: {path}, test: {path}}}",
+            *("training.epochs=null", f"training.steps={steps}", f"training.evaluate_every={steps}"),
+            *(f"training.lr={lr}", "training.schedule.warmup=10"),
             *settings,
         )
 
