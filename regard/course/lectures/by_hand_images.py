@@ -10,11 +10,11 @@ import numpy as np
 import PIL.Image
 from numpy.lib.stride_tricks import sliding_window_view
 
-from regard.course.lectures.by_hand import Array, Weights, weights
+from regard.course.lectures.by_hand import Array, weights
 from regard.inspect.scene import Image as Picture
 from regard.inspect.scene import Scene
 
-__all__ = ["frame_vector", "pictures", "residual_places", "vgg"]
+__all__ = ["frame_vector", "pictures", "vgg"]
 
 
 def vgg(model: Any, name: str, pixels: Any, *, pooled: Sequence[int]) -> tuple[Array, Array]:
@@ -31,29 +31,6 @@ def vgg(model: Any, name: str, pixels: Any, *, pooled: Sequence[int]) -> tuple[A
     fc6, fc7 = ((of[f"connected.{layer}.weight"], of[f"connected.{layer}.bias"]) for layer in (2, 5))
     fc = np.maximum(fc6[0] @ _largest(x).ravel() + fc6[1], 0)
     return np.moveaxis(x, 0, -1), np.maximum(fc7[0] @ fc + fc7[1], 0)
-
-
-def residual_places(model: Any, name: str, pixels: Any) -> tuple[Array, Array]:
-    """The annotations (S, D + 2) and the summary of an image, of the residual network of `caption`: a convolution of
-    4 × 4 at every other place, then two blocks relu(P x + F′ relu(F x)) behind a pooling each; the center of a place
-    stands beside its features; the summary is relu(W G + b) of all places."""
-    of = weights(model, f"encoders.{name}.network.")
-    x = np.maximum(
-        _normed(of, "first.norm.", _convolved(of["first.layer.weight"], _scaled(pixels), every=2)), 0
-    )
-    for block in ("stages.1.", "stages.3."):
-
-        def part(layer: str, x: Array, block: str = block) -> Array:
-            return _normed(of, f"{block}{layer}.1.", _convolved(of[f"{block}{layer}.0.weight"], x))
-
-        x = _largest(x)
-        x = np.maximum(part("past", x) + part("second", np.maximum(part("first", x), 0)), 0)
-    features, rows, columns = x.shape
-    center = [
-        [2 * (j + 0.5) / columns - 1, 2 * (i + 0.5) / rows - 1] for i in range(rows) for j in range(columns)
-    ]
-    summary = of["summary.layer.weight"] @ x.ravel() + of["summary.layer.bias"]
-    return np.hstack([x.reshape(features, -1).T, center]), np.maximum(summary, 0)
 
 
 def frame_vector(model: Any, name: str, pixels: Any) -> Array:
@@ -75,19 +52,11 @@ def _scaled(pixels: Any) -> Array:
     return np.moveaxis((np.asarray(pixels, float) / 255 - 0.5) / 0.25, -1, 0)
 
 
-def _convolved(F: Array, x: Array, every: int = 1) -> Array:
-    """F * x, with zeros around x, at every place or every other."""
-    width = F.shape[-1]
-    around = (width - 1) // 2
-    padded = np.pad(x, ((0, 0), (around, around), (around, around)))
-    seen = sliding_window_view(padded, (width, width), (1, 2))[:, ::every, ::every]  # type: ignore[call-overload]
+def _convolved(F: Array, x: Array) -> Array:
+    """F * x of a kernel of 3 × 3, with zeros around x."""
+    padded: Any = np.pad(x, ((0, 0), (1, 1), (1, 1)))
+    seen = sliding_window_view(padded, (3, 3), (1, 2))
     return np.asarray(np.tensordot(F, seen, ((1, 2, 3), (0, 3, 4))))
-
-
-def _normed(of: Weights, name: str, x: Array) -> Array:
-    """g (x − mean) / √(variance + 0.00001) + b, mean and variance over the features of a place."""
-    g, b = (of[name + key][:, None, None] for key in ("weight", "bias"))
-    return np.asarray(g * (x - x.mean(0)) / np.sqrt(x.var(0) + 1e-5) + b)
 
 
 def _largest(maps: Array) -> Array:
