@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, Any
 
 from regard.cli.command import Loading
 from regard.cli.inputs import BadInputs, as_inputs, read_inputs
@@ -98,8 +98,8 @@ def _write(
     answers: Sequence[Any],
     name: str,
     model: Any,
-    lines: TextIO | None,
-    plain: TextIO | None,
+    lines: IO | None,
+    plain: IO | None,
     *,
     named: bool,
 ) -> None:
