@@ -98,8 +98,8 @@ def _write(
     answers: Sequence[Any],
     name: str,
     model: Any,
-    lines: IO | None,
-    plain: IO | None,
+    lines: IO[str] | None,
+    plain: IO[str] | None,
     *,
     named: bool,
 ) -> None:
