@@ -31,13 +31,11 @@ __all__ = [
     "looks_of",
     "lstm_step",
     "luong_step",
-    "memory_network",
     "pyramid_states",
     "rnn_step",
     "sigma",
     "softmax",
     "states_of",
-    "turing_step",
     "weights",
 ]
 
@@ -253,52 +251,6 @@ def looks_of(
     s_0 = np.tanh(w["bridge.weight"] @ summary + w["bridge.bias"])
     found = log_probabilities(model, "target", row["target"], (np.zeros(len(s_0)), s_0), step)
     return found, np.array(looks)
-
-
-def memory_network(model: Any, row: Mapping[str, str], hops: int) -> tuple[Array, Array]:
-    """The looks (hops, S) of a memory network at a story, and its probabilities of the answers: u_1 is the question,
-    u_{k+1} = H u_k + o_k."""
-    of, w = weights(model, "encoders.story."), weights(model, "decoders.answer.")
-
-    def vector(words: Any, table: Array) -> Any:
-        D, N = table.shape[1], len(words)
-        η = np.arange(1, D + 1) / D
-        return sum((1 - n / N - (1 - 2 * n / N) * η) * table[int(word)] for n, word in enumerate(words, 1))
-
-    read = model.columns["question"].encode
-    facts, tables = [read(fact) for fact in row["story"].rstrip(".").split(". ")], of["ages"]
-    A, C = of["tables.0.embedding.weight"], of["tables.1.embedding.weight"]
-    κ, h = (
-        np.array([vector(fact, E) + ages[len(facts) - j] for j, fact in enumerate(facts, 1)])
-        for E, ages in zip((A, C), tables, strict=True)
-    )
-    u, looks = vector(read(row["question"]), A), []
-    for _ in range(hops):
-        looks.append(softmax(κ @ u))
-        u = w["carry.weight"] @ u + looks[-1] @ h
-    return np.array(looks), softmax(w["output.weight"] @ u + w["output.bias"])
-
-
-def turing_step(of: Weights, memory: tuple[Array, Array, Array], s: Array) -> tuple[Array, Array, Array]:
-    """A step of a neural Turing machine with one head to write and one to read, of (slots (N, W), weights of the
-    writing head (N), weights of the reading head (N)), from the state of its controller."""
-    (m, *before), (N, W) = memory, memory[0].shape
-    a = of["weight"] @ s + of["bias"]
-    keys, added = np.tanh(a[: 2 * W]).reshape(2, W), np.tanh(a[2 * W : 3 * W])
-    gates, erased = sigma(a[3 * W : 3 * W + 2]), sigma(a[3 * W + 2 : 4 * W + 2])
-    β, γ = np.log1p(np.exp(a[4 * W + 2 : 4 * W + 6])).reshape(2, 2)
-    shifts, after = a[4 * W + 6 :].reshape(2, 3), []
-    for head in (0, 1):
-        κ, ς = keys[head], softmax(shifts[head])
-        cosine = m @ κ / np.sqrt((κ @ κ + 1e-6) * ((m * m).sum(1) + 1e-6))
-        q = gates[head] * softmax(β[head] * cosine) + (1 - gates[head]) * before[head]
-        u = np.array([ς[0] * q[(n + 1) % N] + ς[1] * q[n] + ς[2] * q[n - 1] for n in range(N)]) ** (
-            1 + γ[head]
-        )
-        after.append(u / u.sum())
-        if head == 0:
-            m = m * (1 - np.outer(after[0], erased)) + np.outer(after[0], added)
-    return m, after[0], after[1]
 
 
 def head_scores(model: Any, name: str, text: str) -> tuple[Array, Array]:

@@ -33,8 +33,10 @@ from regard.course.lectures.arrows import *
 from regard.course.lectures.by_hand import *
 from regard.course.lectures.by_hand_images import *
 from regard.course.lectures.instruments import *
+from regard.course.lectures.memories import *
 from regard.course.lectures.pictures import *
 from regard.course.lectures.translations import *
+from regard.course.lectures.trees import *
 from regard.trace import Trace
 """
 """The first lines of every entry's Python code."""

@@ -20,6 +20,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "overfitting": {"updates": 40, "units": 5},
     "residual": {"layers": 5, "size": 4},
     "spectrum": {"size": 6, "steps": 12},
+    "structure-speed": {"longest": 10, "repetitions": 1},
     "timing": {"longest": 32, "repetitions": 1, "size": 8},
     "turing": {"steps": 5},
     "word-order": {"updates": 2},

@@ -22,7 +22,7 @@ WANTED = {
     "bptt", "jacobian", "spectrum", "gradient-flow", "clipping", "error-surface", "attractors", "gates", "carousel",
     "ladder", "residual", "cells", "convolution", "lossy", "depth", "timing", "forward-backward", "inside-outside",
     "eisner", "tree-gradient", "unrolled", "hessian-free", "overfitting", "glimpses", "memory", "word-order",
-    "transition", "turing",
+    "transition", "turing", "structure-speed",
 }  # fmt: skip
 DOCS = Path(__file__).parents[3] / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -248,7 +248,12 @@ CHECKED_ELSEWHERE = {
 }
 NEED = {("bptt", "size"): {"network": "rnn"}, ("bptt", "seed"): {"network": "rnn"}}
 """Other settings without which an option has no effect."""
-EXACT = {("carousel", "seed"), ("timing", "repetitions"), ("timing", "size")}
+EXACT = {
+    ("carousel", "seed"),
+    ("timing", "repetitions"),
+    ("timing", "size"),
+    ("structure-speed", "repetitions"),
+}
 """Exceptions: `carousel` shows that the seed changes nothing, and times always vary."""
 
 
