@@ -87,8 +87,8 @@ def advance_on_cpu(decoder: Any, x: Tensor, state: Any, count: int) -> tuple[Ten
     heard = Heard(
         state.memory.numpy(), state.mask.numpy(), state.written.numpy(), slots.numpy(), state.position
     )
-    lowest, heads = room.x.dtype.type(torch.finfo(x.dtype).min), decoder.layers[0].itself.heads
-    side_by_side(transformer_part, min(sources, shares(rows)), heads, lowest, laid, heard, room)
+    heads = decoder.layers[0].itself.heads
+    side_by_side(transformer_part, min(sources, shares(rows)), heads, laid, heard, room)
     read = logits.shape[1] * size * (1 if in_int8 else x.element_size())
     parts = min(torch.get_num_threads(), max(shares(rows), read // WORTH))
     side_by_side(output_part, parts, laid, room)

@@ -25,26 +25,51 @@ def compare_heads(
 ) -> None:
     """Energies of a query, from `at` on, with the keys at these places; all arrays are flat.
 
-    Unsigned places, because numba would ask at each access whether a signed one counts from the end.
+    Four keys at a time, so that the query is read once for four. Unsigned places, because numba would ask at each
+    access whether a signed one counts from the end.
     """
-    for s in range(len(out)):
-        place, total = places[s], out.dtype.type(0)
-        for j in range(width):
-            total += query[at + np.uint64(j)] * keys[place + np.uint64(j)]
+    zero, s = out.dtype.type(0), 0
+    while s + 4 <= len(out):
+        a, b, c, d = places[s], places[s + 1], places[s + 2], places[s + 3]
+        of_a, of_b, of_c, of_d = zero, zero, zero, zero
+        for i in range(width):
+            j = np.uint64(i)
+            one = query[at + j]
+            of_a += one * keys[a + j]
+            of_b += one * keys[b + j]
+            of_c += one * keys[c + j]
+            of_d += one * keys[d + j]
+        out[s], out[s + 1], out[s + 2], out[s + 3] = scale * of_a, scale * of_b, scale * of_c, scale * of_d
+        s += 4
+    while s < len(out):
+        place, total = places[s], zero
+        for i in range(width):
+            total += query[at + np.uint64(i)] * keys[place + np.uint64(i)]
         out[s] = scale * total
+        s += 1
 
 
 @part
 def read_heads(
     weights: Array, values: Array, places: Array, apart: Any, width: int, out: Array, at: Any
 ) -> None:
-    """Add the weighted values, `apart` behind the keys, to `out` from `at` on."""
-    for j in range(width):
-        out[at + np.uint64(j)] = 0
-    for s in range(len(weights)):
+    """Write the sum of the weighted values, `apart` behind the keys, to `out` from `at` on."""
+    for i in range(width):
+        out[at + np.uint64(i)] = 0
+    s = 0
+    while s + 4 <= len(weights):
+        a, b, c, d = places[s] + apart, places[s + 1] + apart, places[s + 2] + apart, places[s + 3] + apart
+        of_a, of_b, of_c, of_d = weights[s], weights[s + 1], weights[s + 2], weights[s + 3]
+        for i in range(width):
+            j = np.uint64(i)
+            sums = of_a * values[a + j] + of_b * values[b + j] + of_c * values[c + j] + of_d * values[d + j]
+            out[at + j] += sums
+        s += 4
+    while s < len(weights):
         place, weight = places[s] + apart, weights[s]
-        for j in range(width):
-            out[at + np.uint64(j)] += weight * values[place + np.uint64(j)]
+        for i in range(width):
+            out[at + np.uint64(i)] += weight * values[place + np.uint64(i)]
+        s += 1
 
 
 @part
@@ -129,43 +154,51 @@ def written_rows(
 
 @part
 def memory_rows(
-    asked: Array, bias: Array, memory: Array, mask: Array, scale: Any, heads: int, lowest: Any, out: Array,
-    looks: Array, first: int, last: int,
+    asked: Array, bias: Array, memory: Array, mask: Array, scale: Any, heads: int, out: Array, looks: Array,
+    first: int, last: int,
 ) -> None:  # fmt: skip
-    """Attention of each hypothesis over the memory.
+    """Attention of each hypothesis over the positions of the memory that exist; if none does, over all in equal shares.
 
     asked     (B, K, D) queries without their bias (D), which is added in place
     memory    (B, S, 2 D) keys and values
-    lowest    the energy of a masked position
     out       (B, K, D)
     looks     (B, K, S) receives the mean weights of all heads; (B, K, 0): not wanted
     """
     count, size, positions = asked.shape[1], out.shape[2], memory.shape[1]
     width, share, zero = size // heads, asked.dtype.type(1 / heads), asked.dtype.type(0)
     queries, keys, found = asked.reshape(-1), memory.reshape(-1), out.reshape(-1)
-    energies, places = np.empty(positions, asked.dtype), np.empty(positions, np.uint64)
+    room, places, there = np.empty(positions, asked.dtype), np.empty(positions, np.uint64), 0
+    exists = np.empty(positions, np.int64)
     for b in range(first, last):
+        there = 0
+        for s in range(positions):
+            if mask[b, s]:
+                exists[there] = s
+                there += 1
+        if there == 0:  # as a softmax of equal numbers
+            for s in range(positions):
+                exists[s] = s
+        some = exists[: there if there > 0 else positions]
+        energies, here = room[: len(some)], places[: len(some)]
         for k in range(count):
             row = b * count + k
             add_row(asked[b, k], bias)
             if looks.shape[2] > 0:
                 looks[b, k] = zero
-            for s in range(positions):
-                places[s] = np.uint64((b * positions + s) * 2 * size)
+            for s in range(len(some)):
+                here[s] = np.uint64((b * positions + some[s]) * 2 * size)
             for h in range(heads):
-                compare_heads(
-                    queries, np.uint64(row * size + h * width), keys, places, width, scale, energies
-                )
-                for s in range(positions):
-                    energies[s] = energies[s] if mask[b, s] else lowest
+                compare_heads(queries, np.uint64(row * size + h * width), keys, here, width, scale, energies)
+                if there == 0:
+                    energies[:] = zero
                 softmax(energies)
                 read_heads(
-                    energies, keys, places, np.uint64(size), width, found, np.uint64(row * size + h * width)
+                    energies, keys, here, np.uint64(size), width, found, np.uint64(row * size + h * width)
                 )
-                _move(places, np.uint64(width))
+                _move(here, np.uint64(width))
                 if looks.shape[2] > 0:
-                    for s in range(positions):
-                        looks[b, k, s] += share * energies[s]
+                    for s in range(len(some)):
+                        looks[b, k, some[s]] += share * energies[s]
 
 
 @reduction

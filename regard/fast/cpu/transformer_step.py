@@ -114,8 +114,8 @@ def _sum(
 
 @part
 def _attend(
-    layer: int, first: int, end: int, heads: int, lowest: Any, layers: DecoderPanels, heard: Heard, rows: StepRows
-) -> None:  # fmt: skip
+    layer: int, first: int, end: int, heads: int, layers: DecoderPanels, heard: Heard, rows: StepRows
+) -> None:
     """Both attentions of a layer for some sources, with the sums after them."""
     hypotheses, size = rows.over.shape[1], rows.over.shape[2]
     low, count = first * hypotheses, (end - first) * hypotheses
@@ -129,7 +129,7 @@ def _attend(
     _sum(layer, 0, low, count, layers.told_bias[layer], layers, rows)
     _product(low, count, rows.entered, of_layer(layers.over, layer), _flat(rows.over))
     memory_rows(
-        rows.over, layers.over_bias[layer], heard.memory[layer], heard.mask, scale, heads, lowest, rows.read,
+        rows.over, layers.over_bias[layer], heard.memory[layer], heard.mask, scale, heads, rows.read,
         rows.looks if layer + 1 == len(heard.memory) else rows.nothing, first, end,
     )  # fmt: skip
     _product(low, count, _flat(rows.read), of_layer(layers.read, layer), rows.found)
@@ -138,9 +138,9 @@ def _attend(
 
 @kernel
 def transformer_part(
-    part: int, parts: int, heads: int, lowest: Any, layers: DecoderPanels, heard: Heard, rows: StepRows
+    part: int, parts: int, heads: int, layers: DecoderPanels, heard: Heard, rows: StepRows
 ) -> None:
-    """All layers for one part of the sources. `lowest`: the energy of a masked position."""
+    """All layers for one part of the sources."""
     sources, hypotheses, _ = rows.over.shape
     first, end = part * sources // parts, (part + 1) * sources // parts
     low, count, depth = first * hypotheses, (end - first) * hypotheses, len(heard.memory)
@@ -151,7 +151,7 @@ def transformer_part(
         gain, shift, epsilon = layers.first
         normed_rows(rows.x, gain[0, 0], shift[0, 0], epsilon[0, 0], rows.entered, low, low + count)
     for layer in range(depth):
-        _attend(layer, first, end, heads, lowest, layers, heard, rows)
+        _attend(layer, first, end, heads, layers, heard, rows)
         _product(low, count, rows.entered, of_layer(layers.into, layer), rows.hidden)
         rectified_rows(rows.hidden, layers.into_bias[layer], low, low + count)
         _product(low, count, rows.hidden, of_layer(layers.out, layer), rows.found)
