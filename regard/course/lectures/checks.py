@@ -29,10 +29,9 @@ import regard, regard.describe
 from regard import nn, zoo
 from regard.course.lab import run as lab
 from regard.structures import *
-from regard.course.lectures.arrows import *
 from regard.course.lectures.by_hand import *
-from regard.course.lectures.by_hand_images import *
 from regard.course.lectures.instruments import *
+from regard.course.lectures.marks import *
 from regard.course.lectures.memories import *
 from regard.course.lectures.pictures import *
 from regard.course.lectures.translations import *

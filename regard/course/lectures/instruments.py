@@ -22,8 +22,8 @@ from regard import zoo
 from regard.course.lectures.boards import board
 from regard.inspect.drawings.matrix import Matrix
 from regard.inspect.grid import draw_matrix
-from regard.inspect.layout import Block, beside, frame
-from regard.inspect.scene import Scene, Shape, Text
+from regard.inspect.layout import beside, frame
+from regard.inspect.scene import Scene
 from regard.model import Model, build
 from regard.model.counting import parameter_counts
 from regard.nn import Attention, Cell, Memory
@@ -36,7 +36,6 @@ __all__ = [
     "board",
     "built",
     "cell",
-    "drawn_arrows",
     "encoded",
     "letters",
     "logged",
@@ -156,28 +155,6 @@ def read_off(lines: Sequence[str], *begins: str) -> Array:
     """The vectors that lines of a lab print, (N, D): the numbers in the last brackets of each that begins so."""
     found = [line.rpartition("(")[2].rstrip(")") for one in begins for line in lines if line.startswith(one)]
     return np.array([[float(value.replace("−", "-")) for value in line.split(", ")] for line in found])
-
-
-def drawn_arrows(block: Block) -> list[tuple[str, str, str]]:
-    """The straight arrows of a network over time that a lab draws, with the letters beside them: from x1 to h1, U; of
-    several inputs of a step, the left one first."""
-    marks: list[Any] = [mark for group in block.marks for mark in cast(Any, group).marks]
-    texts = [mark for mark in marks if isinstance(mark, Text)]
-    rows = {mark.text: mark.y for mark in texts if mark.x == 0}
-    columns = {mark.text.removeprefix("t = "): mark.x for mark in texts if mark.text.startswith("t = ")}
-
-    def unit(place: tuple[float, float]) -> str:
-        row = min(rows, key=lambda name: abs(rows[name] - 4 - place[1]))
-        return row + min(columns, key=lambda t: abs(columns[t] - place[0]))
-
-    found = []
-    for mark in marks:
-        if isinstance(mark, Shape) and [step[0] for step in mark.steps] == ["M", "L"]:
-            begin, end = (cast(tuple[float, float], step[1]) for step in mark.steps)
-            middle = np.mean([begin, end], 0)
-            nearest = min(texts, key=lambda one: abs(one.x - middle[0]) + abs(one.y - middle[1]))
-            found.append((unit(begin), unit(end), nearest.text))
-    return found
 
 
 def some_rows(name: str, count: int = FEW, *settings: str) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from PIL import Image
 
 from regard.course.lectures.by_hand import Array, Weights, weights
 
-__all__ = ["image_annotations", "image_map", "lenet", "residual_map", "squash"]
+__all__ = ["frame_vector", "image_annotations", "image_map", "lenet", "residual_map", "squash", "vgg"]
 
 
 def image_annotations(model: Any, name: str, picture: str) -> tuple[Array, Array]:
@@ -34,19 +34,47 @@ def image_map(model: Any, name: str, pixels: Any, *, halvings: int) -> Array:
     and the largest of each 2 × 2 places after the first `halvings` of them."""
     of, network = weights(model, f"encoders.{name}."), model.network.encoders[name]
     kept = {key: value.numpy() for key, value in network.named_buffers()}
-    x = np.moveaxis((np.asarray(pixels, float) / 255 - 0.5) / 0.25, -1, 0)
+    x = _scaled(pixels)
     for number, F in enumerate(key for key, value in of.items() if value.ndim == 4):
         norm = F.replace(".0.weight", ".1.")
         g, b, mean, var = (
             found[norm + key][:, None, None]
             for found, key in ((of, "weight"), (of, "bias"), (kept, "running_mean"), (kept, "running_var"))
         )
-        padded: Any = np.pad(x, ((0, 0), (1, 1), (1, 1)))
-        x = np.tensordot(of[F], sliding_window_view(padded, (3, 3), (1, 2)), ((1, 2, 3), (0, 3, 4)))
-        x = np.maximum(g * (x - mean) / np.sqrt(var + 1e-5) + b, 0)
+        x = np.maximum(g * (_convolved(of[F], x) - mean) / np.sqrt(var + 1e-5) + b, 0)
         if number < halvings:
-            x = x.reshape(len(x), x.shape[1] // 2, 2, -1, 2).max((2, 4))
+            x = _largest(x)
     return np.moveaxis(x, 0, -1)
+
+
+def vgg(model: Any, name: str, pixels: Any, *, pooled: Sequence[int]) -> tuple[Array, Array]:
+    """The map (R, C, 512) of the last convolution of a published VGG, and its fc7: relu(F * x + b) for each convolution
+    of 3 × 3, and relu(W x + b) twice.
+
+    pooled   the numbers of the convolutions, from 1, after which the largest of each 2 × 2 places is kept
+    """
+    of, x = weights(model, f"encoders.{name}.network."), _scaled(pixels)
+    for number, F in enumerate((key for key, value in of.items() if value.ndim == 4), 1):
+        x = np.maximum(_convolved(of[F], x) + of[F.replace("weight", "bias")][:, None, None], 0)
+        if number in pooled:
+            x = _largest(x)
+    fc6, fc7 = ((of[f"connected.{layer}.weight"], of[f"connected.{layer}.bias"]) for layer in (2, 5))
+    fc = np.maximum(fc6[0] @ _largest(x).ravel() + fc6[1], 0)
+    return np.moveaxis(x, 0, -1), np.maximum(fc7[0] @ fc + fc7[1], 0)
+
+
+def frame_vector(model: Any, name: str, pixels: Any) -> Array:
+    """What a video encoder's network makes of a frame: relu(g (F * x − μ) / √(ω + 0.00001) + b) of each convolution and
+    the largest of each 2 × 2 places, then relu(W G + b) of all places."""
+    of, x = weights(model, f"encoders.{name}.frames."), _scaled(pixels)
+    kept = {key: value.numpy() for key, value in model.network.encoders[name].frames.named_buffers()}
+    for F in (key for key, value in of.items() if value.ndim == 4):
+        norm = F.replace(".0.weight", ".1.")
+        g, b = (of[norm + key][:, None, None] for key in ("weight", "bias"))
+        mean, variance = (kept[norm + key][:, None, None] for key in ("running_mean", "running_var"))
+        x = np.maximum(g * (_convolved(of[F], x) - mean) / np.sqrt(variance + 1e-5) + b, 0)
+        x = _largest(x)
+    return np.asarray(np.maximum(of["summary.layer.weight"] @ x.ravel() + of["summary.layer.bias"], 0))
 
 
 def residual_map(of: Weights, pixels: Any, *, skip: float = 1.0) -> Array:
@@ -55,23 +83,38 @@ def residual_map(of: Weights, pixels: Any, *, skip: float = 1.0) -> Array:
 
     def layer(x: Array, place: str, step: int = 1, norm: str = ".1", kernel: str = ".0") -> Array:
         F, g, b = of[f"{place}{kernel}.weight"], of[f"{place}{norm}.weight"], of[f"{place}{norm}.bias"]
-        edge = (F.shape[-1] - 1) // 2
-        padded: Any = np.pad(x, ((0, 0), (edge, edge), (edge, edge)))
-        seen = sliding_window_view(padded, F.shape[2:], (1, 2))[:, ::step, ::step]
-        x = np.einsum("cijab,ocab->oij", seen, F)
+        x = _convolved(F, x)[:, ::step, ::step]
         x = (x - x.mean(0)) / np.sqrt(x.var(0) + 1e-5)
         return np.asarray(g[:, None, None] * x + b[:, None, None])
 
-    x = np.moveaxis((np.asarray(pixels, float) / 255 - 0.5) / 0.25, -1, 0)
-    x = np.maximum(layer(x, "first", 2, ".norm", ".layer"), 0)
+    x = np.maximum(layer(_scaled(pixels), "first", 2, ".norm", ".layer"), 0)
     for stage in range(1 + max(int(key.split(".")[1]) for key in of if key.startswith("stages."))):
         block = f"stages.{stage}"
         if f"{block}.first.0.weight" not in of:
-            x = x.reshape(len(x), x.shape[1] // 2, 2, -1, 2).max((2, 4))
+            x = _largest(x)
             continue
         past = layer(x, f"{block}.past") if f"{block}.past.0.weight" in of else x
         x = np.maximum(skip * past + layer(np.maximum(layer(x, f"{block}.first"), 0), f"{block}.second"), 0)
     return np.asarray(x)
+
+
+def _scaled(pixels: Any) -> Array:
+    """Pixels (R, C, 3) from 0 to 255 as a map (3, R, C) from −2 to 2."""
+    return np.moveaxis((np.asarray(pixels, float) / 255 - 0.5) / 0.25, -1, 0)
+
+
+def _convolved(F: Array, x: Array) -> Array:
+    """F * x at every place of x, with zeros around it; the kernel has an odd side."""
+    edge = (F.shape[-1] - 1) // 2
+    padded: Any = np.pad(x, ((0, 0), (edge, edge), (edge, edge)))
+    seen = sliding_window_view(padded, F.shape[2:], (1, 2))
+    return np.asarray(np.tensordot(F, seen, ((1, 2, 3), (0, 3, 4))))
+
+
+def _largest(maps: Array) -> Array:
+    """The largest of each 2 × 2 places of maps (C, R, K)."""
+    features, rows, columns = maps.shape
+    return np.asarray(maps.reshape(features, rows // 2, 2, columns // 2, 2).max((2, 4)))
 
 
 TABLE = (

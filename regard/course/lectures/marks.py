@@ -1,13 +1,20 @@
-"""What the arrows of a drawing join, read off its marks: for the Python code of entries."""
+"""What a drawing shows, read off its marks, for the Python code of entries: what its arrows join, and its pictures."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator, Sequence
 from math import hypot
+from typing import Any, cast
 
-from regard.inspect.scene import Circle, Group, Mark, Rect, Scene, Shape, Text
+import numpy as np
+from PIL.Image import open as open_image
 
-__all__ = ["film_arrows", "network_arrows", "shortest_ways", "wired_boxes"]
+from regard.course.lectures.by_hand import Array
+from regard.inspect.layout import Block
+from regard.inspect.scene import Circle, Group, Image, Mark, Rect, Scene, Shape, Text
+
+__all__ = ["drawn_arrows", "film_arrows", "network_arrows", "pictures", "shortest_ways", "wired_boxes"]
 
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]
@@ -37,6 +44,28 @@ def network_arrows(figure: Scene) -> list[str]:
         return " " + min((_far(at, middle), one) for one, at in letters)[1]
 
     return _joined(marks, {one: name(one) for one in _circles(marks)}, beside)
+
+
+def drawn_arrows(block: Block) -> list[tuple[str, str, str]]:
+    """The straight arrows of a network over time that a lab draws, with the letters beside them: from x1 to h1, U; of
+    several inputs of a step, the left one first."""
+    marks: list[Any] = [mark for group in block.marks for mark in cast(Any, group).marks]
+    texts = [mark for mark in marks if isinstance(mark, Text)]
+    rows = {mark.text: mark.y for mark in texts if mark.x == 0}
+    columns = {mark.text.removeprefix("t = "): mark.x for mark in texts if mark.text.startswith("t = ")}
+
+    def unit(place: tuple[float, float]) -> str:
+        row = min(rows, key=lambda name: abs(rows[name] - 4 - place[1]))
+        return row + min(columns, key=lambda t: abs(columns[t] - place[0]))
+
+    found = []
+    for mark in marks:
+        if isinstance(mark, Shape) and [step[0] for step in mark.steps] == ["M", "L"]:
+            begin, end = (cast(tuple[float, float], step[1]) for step in mark.steps)
+            middle = np.mean([begin, end], 0)
+            nearest = min(texts, key=lambda one: abs(one.x - middle[0]) + abs(one.y - middle[1]))
+            found.append((unit(begin), unit(end), nearest.text))
+    return found
 
 
 def film_arrows(figure: Scene, rows: str = "ŷhx") -> list[list[str]]:
@@ -103,6 +132,27 @@ def wired_boxes(figure: Scene, part: str = "rolled") -> list[str]:
             boxes[left, top, left + width, top + height] = word.text
     lines = [one for one in whole.marks if isinstance(one, Shape)]
     return _joined([(one, 0.0, 0.0) for one in lines], boxes, lambda _: "")
+
+
+def pictures(scene: Scene) -> list[tuple[Array, list[Array]]]:
+    """The images of a figure (R, C, 3), in its order, and beside each, for each word, how bright every pixel (R, C) of
+    its copy is: 1 less the opacity of its veil."""
+
+    def within(mark: Any) -> Iterator[Any]:
+        yield mark
+        for one in getattr(mark, "marks", ()):
+            yield from within(one)
+
+    def drawn(mark: Any) -> list[Array]:
+        images = [one.png for one in within(mark) if isinstance(one, Image)]
+        return [np.asarray(open_image(io.BytesIO(one)).convert("RGBA")) for one in images]
+
+    def looks(mark: Any) -> list[Array]:
+        veils = [drawn(one)[1] for one in within(mark) if getattr(one, "kind", "") == "look"]
+        return [1 - veil[..., -1] / 255 for veil in veils]
+
+    found = [one for one in within(scene) if getattr(one, "kind", "") == "picture"]
+    return [(drawn(one)[0][..., :3], looks(one)) for one in found]
 
 
 def _joined(

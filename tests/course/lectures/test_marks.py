@@ -1,4 +1,4 @@
-"""What the arrows of a drawing join, read off its marks."""
+"""What a drawing shows, read off its marks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import pytest
 
 from regard import zoo
 from regard.course.lab import run
-from regard.course.lectures.arrows import film_arrows, network_arrows, shortest_ways, wired_boxes
-from regard.course.lectures.instruments import drawn_arrows
+from regard.course.lectures.marks import (
+    drawn_arrows,
+    film_arrows,
+    network_arrows,
+    shortest_ways,
+    wired_boxes,
+)
 from regard.describe import draw
 from regard.inspect.scene import Circle, Group, Mark, Scene, Shape, Text
 
