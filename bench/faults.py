@@ -4,9 +4,10 @@
     python bench/faults.py --only 003.13 004  one row, one deck
 
 `mutations.py` breaks any function that a check calls. Here a fault is one that a lecturer would name: the attention is
-severed, looks everywhere alike or has the wrong sign, encoders or networks for images return zeros, all words are
-alike, or cells forget their state. A row that computes with the part and passes is printed. That is no mistake if its
-claim is about something else. Exit status 1 if a row passes with every fault that reaches it.
+severed, looks everywhere alike, has the wrong sign or does not see who asks, encoders or networks for images return
+zeros, all words are alike, cells forget their state, or a search does not read what it wrote. A row that computes with
+the part and passes is printed. That is no mistake if its claim is about something else. Exit status 1 if a row passes
+with every fault that reaches it.
 """
 
 from __future__ import annotations
@@ -78,11 +79,26 @@ def _forgetting(original: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self, inputs, state, *given, **more: original(self, inputs, state * 0, *given, **more)
 
 
+def _same_question(original: Callable[..., Any]) -> Callable[..., Any]:
+    def forward(self: Any, query: Any, *given: Any, **more: Any) -> Any:
+        return original(self, query * 0 + 1, *given, **more)
+
+    return forward
+
+
+def _begun_again(original: Callable[..., Any]) -> Callable[..., Any]:
+    def step(self: Any, tokens: Any, *given: Any, **more: Any) -> Any:
+        return original(self, tokens * 0 + self.begin, *given, **more)
+
+    return step
+
+
 def faults() -> dict[str, list[tuple[Any, str, Change]]]:
     """{name: what is replaced, and how}."""
     from regard.nn import attention
     from regard.nn.cells import GRUCell, LSTMCell, RNNCell
     from regard.nn.embedding import Embedding
+    from regard.nn.search.stepper import Stepper
     from regard.parts import registry
 
     for kind in ("encoder", "network"):
@@ -93,9 +109,11 @@ def faults() -> dict[str, list[tuple[Any, str, Change]]]:
         "attention severed": [(attention, "_read", _severed)],
         "attention uniform": [(attention.Attention, "look", _scores_times(0.0))],
         "score negated": [(attention.Attention, "look", _scores_times(-1.0))],
+        "question ignored": [(attention.Reading, "forward", _same_question)],
         "encoder zero": [(one, "forward", _empty) for one in encoders],
         "images alike": [(one, "forward", _zero) for one in networks],
         "words alike": [(Embedding, "forward", _zero)],
+        "nothing fed back": [(Stepper, "step", _begun_again)],
         "state forgotten": [(one, "advance", _forgetting) for one in (RNNCell, GRUCell, LSTMCell)],
     }
 

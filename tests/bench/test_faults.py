@@ -20,7 +20,14 @@ def faults(of_bench: Callable[[str], Any]) -> Any:
 def test_an_attention_computed_by_hand_notices_each_fault_of_it(faults: Any) -> None:
     read, look = attention._read, attention.Attention.look
     checks = [one for one in entry("002.21").checks if isinstance(one, PythonCheck)]
-    for fault in ("attention severed", "attention uniform", "score negated"):
+    faulty = (
+        "attention severed",
+        "attention uniform",
+        "score negated",
+        "question ignored",
+        "nothing fed back",
+    )
+    for fault in faulty:
         found = [faults.told(check, faults.faults()[fault]) for check in checks]
         assert "failed" in found, fault
     assert attention._read is read and attention.Attention.look is look
