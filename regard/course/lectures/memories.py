@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from regard.course.lectures.by_hand import Array, Weights, sigma, softmax, weights
 
-__all__ = ["memory_network", "story_facts", "turing_step"]
+__all__ = ["computer_step", "memory_network", "story_facts", "turing_step"]
 
 
 def story_facts(model: Any, row: Mapping[str, str]) -> tuple[Array, Array, Array]:
@@ -61,3 +61,32 @@ def turing_step(of: Weights, memory: tuple[Array, Array, Array], s: Array) -> tu
         if head == 0:
             m = m * (1 - np.outer(after[0], erased)) + np.outer(after[0], added)
     return m, after[0], after[1]
+
+
+def computer_step(of: Weights, memory: Sequence[Array], s: Array, *, links: float = 1.0) -> list[Array]:
+    """A step of a differentiable neural computer with one head to write and one to read, of [slots (N, W), links
+    (N, N), how much the last write was to each slot (N), usage (N), weights of the writing head (N), of the reading
+    head (N)], from the state of its controller.
+
+    links   by what the links are multiplied where they are followed
+    """
+    m, L, η, υ, write, read = memory
+    (N, W), ε = m.shape, 1e-6
+    sizes = [W, 1, W, W, 1, 1, W, 1, len(of["bias"]) - 4 * W - 7, 3]  # 1 or no gate that frees what was read
+    κa, βa, e, v, ga, gw, κr, βr, f, π = np.split(of["weight"] @ s + of["bias"], np.cumsum(sizes)[:-1])
+
+    def content(key: Array, strength: Array, m: Array) -> Array:
+        cosine = m @ np.tanh(key) / np.sqrt((np.tanh(key) @ np.tanh(key) + ε) * ((m * m).sum(1) + ε))
+        return softmax((1 + np.log1p(np.exp(strength))) * cosine)
+
+    υ = (υ + write - υ * write) * (1 - (sigma(f) * read if len(f) else 0))
+    u = ε + (1 - ε) * υ
+    before = [[u[i] for i in range(N) if (u[i], i) < (u[n], n)] for n in range(N)]
+    free = np.array([(1 - u[n]) * np.prod(before[n]) for n in range(N)])
+    write = sigma(gw) * (sigma(ga) * free + (1 - sigma(ga)) * content(κa, βa, m))
+    m = m * (1 - np.outer(write, sigma(e))) + np.outer(write, np.tanh(v))
+    L = (1 - write[:, None] - write) * L + np.outer(write, η)
+    L[range(N), range(N)] = 0
+    back, here, on = softmax(π)
+    read = links * (back * L.T @ read + on * L @ read) + here * content(κr, βr, m)
+    return [m, L, (1 - write.sum()) * η + write, υ, write, read]

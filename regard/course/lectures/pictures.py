@@ -13,7 +13,17 @@ from PIL import Image
 
 from regard.course.lectures.by_hand import Array, Weights, weights
 
-__all__ = ["frame_vector", "image_annotations", "image_map", "lenet", "residual_map", "squash", "vgg"]
+__all__ = [
+    "frame_vector",
+    "image_annotations",
+    "image_map",
+    "image_vector",
+    "lenet",
+    "motion_vector",
+    "residual_map",
+    "squash",
+    "vgg",
+]
 
 
 def image_annotations(model: Any, name: str, picture: str) -> tuple[Array, Array]:
@@ -63,11 +73,29 @@ def vgg(model: Any, name: str, pixels: Any, *, pooled: Sequence[int]) -> tuple[A
     return np.moveaxis(x, 0, -1), np.maximum(fc7[0] @ fc + fc7[1], 0)
 
 
+def image_vector(model: Any, name: str, pixels: Any) -> Array:
+    """The summary that a small VGG makes of an image (R, C, 3): `_vector`."""
+    return _vector(model, f"{name}.network", _scaled(pixels))
+
+
 def frame_vector(model: Any, name: str, pixels: Any) -> Array:
-    """What a video encoder's network makes of a frame: relu(g (F * x − μ) / √(ω + 0.00001) + b) of each convolution and
-    the largest of each 2 × 2 places, then relu(W G + b) of all places."""
-    of, x = weights(model, f"encoders.{name}.frames."), _scaled(pixels)
-    kept = {key: value.numpy() for key, value in model.network.encoders[name].frames.named_buffers()}
+    """What a video encoder's network makes of a frame (R, C, 3): `_vector`."""
+    return _vector(model, f"{name}.frames", _scaled(pixels))
+
+
+def motion_vector(model: Any, name: str, film: Any, j: int) -> Array:
+    """What a video encoder's second network makes of the changes to frame j of a film (S, R, C, 3) and from it on,
+    [x_j − x_{j−1}; x_{j+1} − x_j], with zeros for the change to a frame that is missing: `_vector`."""
+    x = [_scaled(one) for one in film[max(j - 1, 0) : j + 2]]
+    x = [*x[: 1 if j == 0 else 0], *x, *x[len(x) - (1 if j == len(film) - 1 else 0) :]]
+    return _vector(model, f"{name}.motion", np.vstack([x[1] - x[0], x[2] - x[1]]))
+
+
+def _vector(model: Any, place: str, x: Array) -> Array:
+    """relu(g (F * x − μ) / √(ω + 0.00001) + b) of each convolution and the largest of each 2 × 2 places, then
+    relu(W G + b) of all places."""
+    of = weights(model, f"encoders.{place}.")
+    kept = {key: value.numpy() for key, value in model.network.encoders.get_submodule(place).named_buffers()}
     for F in (key for key, value in of.items() if value.ndim == 4):
         norm = F.replace(".0.weight", ".1.")
         g, b = (of[norm + key][:, None, None] for key in ("weight", "bias"))
