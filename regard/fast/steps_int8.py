@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -42,7 +42,7 @@ def in_bytes(stepper: Stepper) -> Stepper:
     """The same steps in int8."""
     if CONSTRAINED.kind(stepper) is None:
         return InBytes(stepper.decoder, stepper.memories, truth=stepper.truth)
-    bound: Constrained = stepper  # type: ignore[assignment]
+    bound = cast(Constrained, stepper)
     return Constrained(in_bytes(bound.inner), bound.table, bound.last, bound.copies, bound.needed)
 
 

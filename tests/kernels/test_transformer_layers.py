@@ -82,7 +82,8 @@ def test_what_is_not_finite_stays_so_and_does_not_spread() -> None:
 def test_changed_weights_are_read(through: str) -> None:
     encoder, tokens = encoder_of("pre"), sentences(7, 9)
     before, _ = both(encoder, tokens)
-    changed: Any = encoder.layers[1].feed[3]  # type: ignore[index]
+    layer: Any = encoder.layers[1]
+    changed = layer.feed[3]
     if through == "method":
         with torch.no_grad():
             changed.weight.mul_(-1)

@@ -200,9 +200,10 @@ class TransformerEncoder(TextEncoder):
     def self_looks(self, collated: Tokens) -> dict[str, Tensor]:
         x, mask = self._start(collated)
         found = {}
-        for number, layer in enumerate(self.layers, 1):
+        layers: list[Any] = list(self.layers)
+        for number, layer in enumerate(layers, 1):
             name = f"encoder layer {number}"
             if heads_kept(name):
-                found[name] = layer.looks(x, mask)  # type: ignore[operator]
+                found[name] = layer.looks(x, mask)
             x = layer(x, mask)
         return found
