@@ -30,6 +30,8 @@ BAR_INT8 = 2.5
 """Least ratio of a search in int8 to the plain loop in fp32."""
 SECONDS = 0.25
 """Least duration of a measurement."""
+WARM_UP = 8
+"""Searches of each side before the first measurement: kernels are compiled, and tables of words made."""
 
 
 def our_searches(cell: str, layers: int, source: Tensor) -> dict[str, Callable[[Tensor], Any]]:
@@ -101,11 +103,12 @@ def compare(cell: str, layers: int, rounds: int) -> dict[str, dict[str, float]]:
         }
         sides["plain"] = plainly[name]
         rates: dict[str, list[float]] = {side: [] for side in sides}
-        for round_ in range(rounds + 1):
+        for search in sides.values():
+            for _ in range(WARM_UP):
+                search(given)
+        for _ in range(rounds):
             for side, search in sides.items():
-                measured = rate(search, given)
-                if round_:  # the first is to warm up
-                    rates[side].append(measured)
+                rates[side].append(rate(search, given))
         plain_ = median(rates["plain"])
         for precision in precisions():
             ours_, int8 = median(rates[precision]), precision != "fp32"

@@ -2,16 +2,13 @@
 table of what each word of a vocabulary adds to the gates of a cell.
 
 The version counter of a tensor does not count changes through `data` or numpy, so the numbers are read. That takes as
-long as several steps of a search, so another thread reads them while the search runs (`meanwhile`).
+long as several steps of a search, so the threads of its kernels read them when they are done (`meanwhile`).
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -66,55 +63,60 @@ def _where(weights: Sequence[Tensor]) -> list[tuple[Any, ...]]:
     ]
 
 
-class _Open(threading.local):
-    """The comparisons that this thread has put off, and what waits for those that another thread has begun; None: it
-    puts off none."""
+class _Comparison:
+    """Whether some weights are the same as then: found once, by whoever asks first."""
 
-    checks: list[Callable[[], bool]] | None = None
-    begun: list[Callable[[], bool]]
+    def __init__(self, check: Callable[[], bool]) -> None:
+        self._check = check
+        self._same: bool | None = None
+
+    def __call__(self) -> bool:
+        if self._same is None:
+            self._same = self._check()
+        return self._same
+
+
+class _Open(threading.local):
+    """The comparisons that this thread has put off, and those that a kernel was given; None: it puts off none."""
+
+    checks: list[_Comparison] | None = None
+    given: list[_Comparison]
 
 
 _open = _Open()
 
 
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=4, thread_name_prefix="regard-changes")
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)
-
-
 def _later(check: Callable[[], bool]) -> bool:
     if _open.checks is None:
         return check()
-    _open.checks.append(check)
+    _open.checks.append(_Comparison(check))
     return True
 
 
 def begin_comparing() -> None:
-    """Compare in another thread what was put off. To be called just before a kernel: it runs without the interpreter
-    lock. Before that, two threads would only wait for each other."""
-    if not _open.checks:
-        return
-    checks, _open.checks = _open.checks, []
-    try:
-        _open.begun.append(_pool().submit(lambda: all(check() for check in checks)).result)
-    except RuntimeError:  # the interpreter is shutting down and starts no more threads
-        _open.checks = checks
+    """Let the threads of the next kernel compare what was put off: one that has no part of the kernel, or has done
+    it."""
+    from regard.structures.kernels.cpu.parallel import run_beside
+
+    if _open.checks:
+        _open.given += _open.checks
+        run_beside(_open.checks)
+        _open.checks = []
 
 
 def meanwhile(call: Callable[[], Result]) -> Result:
     """The result of a call. Weights that lie where they lay are compared while its kernel runs; if they have changed,
     it is repeated."""
+    from regard.structures.kernels.cpu.parallel import run_beside
+
     if _open.checks is not None or torch.get_num_threads() < 2:
         return call()
-    _open.checks, _open.begun = [], []
+    _open.checks, _open.given = [], []
     try:
         result = call()
     finally:
-        checks, _open.checks = [*_open.checks, *_open.begun], None
+        checks, _open.checks = [*_open.checks, *_open.given], None
+        run_beside(())
         same = [check() for check in checks]
     return result if all(same) else call()
 

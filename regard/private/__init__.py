@@ -36,6 +36,7 @@ from regard.private.observers import (
     transforms_active,
 )
 from regard.private.scanning import can_scan, scanned
+from regard.private.team import team
 from regard.private.tensor_node import tensor_node
 
 __all__ = [
@@ -71,6 +72,7 @@ __all__ = [
     "scanned",
     "step_hooks",
     "take_step",
+    "team",
     "tensor_node",
     "traced",
     "transforms_active",

@@ -1,4 +1,5 @@
-"""The thread pool: exceptions of workers are raised, and a fork leaves nothing to wait for."""
+"""Parts of kernels in several threads, torch's or those of a pool: exceptions of workers are raised, and a fork leaves
+nothing to wait for."""
 
 from __future__ import annotations
 
@@ -11,11 +12,16 @@ import time
 import pytest
 import torch
 
+from regard import private
 from regard.structures.kernels.cpu import parallel
 
 
-@pytest.fixture
-def three_threads():
+@pytest.fixture(params=["torch's threads", "a pool"])
+def three_threads(request, monkeypatch):
+    if request.param == "a pool":
+        monkeypatch.setattr(parallel, "team", lambda: None)
+    elif private.team() is None:
+        pytest.skip("torch's threads cannot be asked here")
     before = torch.get_num_threads()
     torch.set_num_threads(3)
     yield
@@ -62,10 +68,55 @@ def test_without_threads_the_caller_does_it_all(three_threads, monkeypatch):
         def submit(self, task):
             raise RuntimeError("cannot schedule new futures after interpreter shutdown")
 
+    monkeypatch.setattr(parallel, "team", lambda: None)
     monkeypatch.setattr(parallel, "_pool", Ending)
     done = []
     parallel.side_by_side(lambda part, parts: done.append((part, threading.get_ident())), 3)
     assert sorted(done) == [(part, threading.get_ident()) for part in range(3)]
+
+
+def test_tasks_beside_a_kernel_are_done_once_with_the_next_one(three_threads):
+    done = []
+    parallel.run_beside([lambda: done.append("beside"), lambda: done.append("too")])
+    parallel.side_by_side(lambda part, parts: done.append(part), 3)
+    parallel.side_by_side(lambda part, parts: done.append(part), 1)
+    assert sorted(map(str, done)) == ["0", "0", "1", "2", "beside", "too"]
+
+
+def test_an_interrupt_is_raised_when_all_have_ended(three_threads):
+    ended = []
+
+    def kernel(part, parts):
+        if part == 0:
+            raise KeyboardInterrupt
+        time.sleep(0.05)
+        ended.append(part)
+
+    with pytest.raises(KeyboardInterrupt):
+        parallel.side_by_side(kernel, 3)
+    assert sorted(ended) == [1, 2]
+
+
+def test_no_thread_is_started_beside_those_of_torch():
+    if private.team() is None:
+        pytest.skip("torch's threads cannot be asked here")
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    meeting, seen, known = threading.Barrier(2, timeout=20), [], set(threading.enumerate())
+
+    def kernel(part, parts):
+        meeting.wait()  # so that no thread takes both
+        # inside a team of OpenMP, torch starts no second one: these are the threads of its operations
+        seen.append(
+            (threading.get_ident(), "at::in_parallel_region" in dir(torch) or torch.get_num_threads())
+        )
+
+    try:
+        parallel.side_by_side(kernel, 2)
+    finally:
+        torch.set_num_threads(before)
+    assert len(set(seen)) == 2
+    assert not [one for one in {*threading.enumerate()} - known if one.name.startswith("regard-kernels")]
 
 
 FORK = """

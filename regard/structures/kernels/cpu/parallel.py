@@ -1,8 +1,8 @@
-"""Threads on the CPU: one pool for all kernels, and torch without the library that is slow on ARM.
+"""Threads on the CPU, and torch without the library that is slow on ARM.
 
-The kernels release the interpreter lock (GIL), so ordinary threads run them in parallel. Unlike a parallel
-loop inside numba, the pool needs no threading layer, may be used from several threads at once, and survives a
-fork.
+The kernels release the interpreter lock (GIL), so several threads of Python run them in parallel: torch's own, whose
+busy waiting would slow down others (`regard.private.team`), or those of a pool where these cannot be asked, and after a
+fork. Unlike a parallel loop inside numba, this needs no threading layer and may be used from several threads at once.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from typing import Any
 
 import torch
 
+from regard.private import team
+
 ARM = platform.machine() in ("aarch64", "arm64")
 MINIMUM_WORK = 20_000  # inner steps worth waking another thread (about 50 microseconds)
+BRIEF = 10 * MINIMUM_WORK  # inner steps of all threads that are over before two of them would share a core
 MINIMUM_ROWS = 4  # rows of a matrix product worth a thread: those of a tile
 FEW_POSITIONS = (
     128  # of all sources together, for which waking torch's threads takes longer than its products
@@ -59,7 +62,10 @@ def over_batch(function: Callable[..., Any], batch: int, work: int, *arguments: 
         function(*arguments, 0, batch)
         return
     bounds = [batch * index // ranges for index in range(ranges + 1)]
-    run([partial(function, *arguments, first, last) for first, last in pairwise(bounds)])
+    run(
+        [partial(function, *arguments, first, last) for first, last in pairwise(bounds)],
+        brief=batch * work < BRIEF,
+    )
 
 
 def shares(rows: int) -> int:
@@ -69,32 +75,68 @@ def shares(rows: int) -> int:
 
 def side_by_side(function: Callable[..., Any], parts: int, *arguments: Any) -> None:
     """Call `function(part, parts, *arguments)` for every part, in at most as many threads as torch uses."""
-    threads = max(1, min(parts, torch.get_num_threads()))
-
-    def work(thread: int) -> None:
-        for part in range(thread, parts, threads):
-            function(part, parts, *arguments)
-
-    run([partial(work, thread) for thread in range(threads)])
+    run([partial(function, part, parts, *arguments) for part in range(parts)])
 
 
-def run(tasks: Sequence[Callable[[], Any]]) -> None:
-    """Run every task once, the first in this thread. All tasks have ended when `run` returns or raises the
-    exception of a task, so that none writes to memory that the caller then frees.
+class _Beside(threading.local):
+    """What the next call of `run` in this thread does too."""
+
+    tasks: Sequence[Callable[[], Any]] = ()
+
+
+_beside = _Beside()
+
+
+def run_beside(tasks: Sequence[Callable[[], Any]]) -> None:
+    """Let the next call of `run` in this thread run these tasks too, after its own; without tasks: nothing."""
+    _beside.tasks = tasks
+
+
+def run(tasks: Sequence[Callable[[], Any]], *, brief: bool = False) -> None:
+    """Run every task once, in at most as many threads as torch uses, this one among them. All tasks have ended when
+    `run` returns or raises the exception of a task, so that none writes to memory that the caller then frees.
+
+    brief   the tasks take less time than torch's threads may need to meet on a busy machine
     """
+    tasks = [*tasks, *_beside.tasks]
+    _beside.tasks = ()
+    left, raised = iter(tasks), list[BaseException]()
+
+    def work() -> None:
+        try:
+            for task in left:
+                try:
+                    task()
+                except Exception as error:
+                    raised.append(error)
+        except BaseException as error:  # an interrupt: the other threads take the rest
+            raised.append(error)
+
+    everyone = torch.get_num_threads()
+    threads = min(len(tasks), everyone)
+    if threads > 1:
+        # OpenMP ends the threads that it has no use for, so all are asked, and each takes the lock of the interpreter
+        together = None if brief or 2 * threads <= everyone else team()
+        if together is None:
+            _in_own_threads(work, threads)
+        else:
+            together(work, everyone)
+    work()
+    if raised:
+        raise raised[0]
+
+
+def _in_own_threads(work: Callable[[], None], threads: int) -> None:
     others: list[Future[Any]] = []
     try:
-        for task in tasks[1:]:
-            others.append(_pool().submit(task))
+        for _ in range(threads - 1):
+            others.append(_pool().submit(work))
     except RuntimeError:  # the interpreter is shutting down and starts no more threads
         pass
     try:
-        for task in (tasks[0], *tasks[1 + len(others) :]):
-            task()
+        work()
     finally:
         _await(others)
-    for other in others:
-        other.result()
 
 
 def _await(others: Sequence[Future[Any]]) -> None:
