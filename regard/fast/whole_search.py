@@ -15,12 +15,10 @@ from regard.fast.recurrence import decoder_lacks, knows_decoder
 from regard.nn.decoders.recurrent_steps import RecurrentSteps, State
 from regard.nn.path import Replaces
 from regard.nn.search.stepper import Bounds, Stepper
-from regard.private import team
 from regard.structures.kernels.cpu.parallel import one_thread_for, shares
 
 if TYPE_CHECKING:
     from regard.fast.cpu.step import Layers
-    from regard.fast.cpu.together import Shared
     from regard.fast.cpu.whole_search import Allowed, How, SearchStart
 
 STEPPERS = Replaces(Stepper)
@@ -28,10 +26,6 @@ STEPPERS = Replaces(Stepper)
 LARGEST = 2**26
 """Attention weights of all steps together, for which memory is reserved before the search."""
 
-MEMBERS = 4
-"""Threads that may search together: more lose more time until all have met than they win."""
-WORDS = 1000
-"""Words of the smallest vocabulary for which threads search together."""
 CHEAPER = 4
 """How many times as many products in int8 take as long as one in fp32."""
 
@@ -185,14 +179,6 @@ def _allowed(stepper: Stepper, bounds: Bounds) -> Allowed:
     )
 
 
-def parts_for(sources: int, hypotheses: int, layers: Layers, start: SearchStart) -> tuple[int, Shared]:
-    """Number of threads, and what they share if they search together (`regard.fast.cpu.together`): where the rows are
-    too few for two threads, and the weights more than they would read in the time of their meetings."""
-    from regard.fast.cpu.greedy import PENDING
-    from regard.fast.cpu.together import shared_by
-
-    parts, threads = min(sources, shares(sources * hypotheses)), torch.get_num_threads()
-    if parts > 1 or not 1 < threads <= MEMBERS or layers.output_start.size < WORDS or team() is None:
-        return parts, shared_by(1, 0, 0)
-    columns = max(layers.output_start.size, start.words.shape[1], layers.size)
-    return threads, shared_by(threads, max(sources * hypotheses, PENDING), columns)
+def parts_for(sources: int, hypotheses: int) -> int:
+    """Number of threads."""
+    return min(sources, shares(sources * hypotheses))

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 import torch
 
-from regard import private
 from regard.errors import RegardError
-from regard.fast import whole_search
-from regard.fast.cpu.together import ALONE
 from regard.fast.paths.beam_cpu import BeamOnCPU
 from regard.fast.paths.greedy_cpu import GreedyOnCPU
 from regard.nn.path import only, without_fast_paths
 from regard.nn.search import Beam, Ensemble, Greedy, Limits, Stepper
-from regard.structures.kernels.cpu import parallel
 
 from .conftest import model, tokens
 
@@ -143,60 +137,6 @@ def test_damaged_weights_raise_the_same_error(name):
         found.decoder.output.bias[6] = torch.nan
     with pytest.raises(RegardError, match="not finite"):
         search(found)
-
-
-def _all_alone(work, threads):
-    """A team of which one thread came."""
-    work()
-
-
-@pytest.fixture
-def two_threads(monkeypatch):
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    monkeypatch.setattr(whole_search, "WORDS", 1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.mark.parametrize("company", ["together", "alone"])
-@pytest.mark.parametrize("kind", ["current", "lstm", "location"])
-@pytest.mark.parametrize("precision", ["fp32", "int8"])
-@pytest.mark.parametrize("name", SEARCHES)
-def test_threads_that_search_one_sentence_together_give_the_same_bits(
-    name, precision, kind, company, two_threads, monkeypatch
-):
-    """Also where only one thread comes: it goes on alone, and does nothing for the other one."""
-    if precision == "int8" and whole_search.bytes_lack():
-        pytest.skip(whole_search.bytes_lack())
-    teams = []
-
-    def watched(*arguments):
-        teams.append(parts_for(*arguments))
-        return teams[-1]
-
-    parts_for = whole_search.parts_for
-    monkeypatch.setattr(whole_search, "parts_for", watched)
-    if company == "alone":
-        monkeypatch.setattr(parallel, "team", lambda: _all_alone)
-    elif private.team() is None:
-        pytest.skip("torch's threads cannot be asked here")
-    rows = {"greedy": ROWS[:3], "beam": ROWS[:1]}[name]
-    search = {"greedy": Greedy, "beam": partial(Beam, 4, best=3)}[name](
-        limits=Limits(minimum=3, maximum=8), precision=precision
-    )
-    found = search(stepper_of(rows, vocabulary=90, **KINDS[kind]))
-    ((parts, shared),) = teams
-    assert parts == 2 and len(shared.meeting) > 0
-    if company == "alone":
-        assert shared.meeting[0] == ALONE
-    monkeypatch.setattr(whole_search, "MEMBERS", 1)
-    alone = search(stepper_of(rows, vocabulary=90, **KINDS[kind]))
-    assert teams[-1][0] == 1
-    assert torch.equal(found.tokens, alone.tokens) and torch.equal(found.lengths, alone.lengths)
-    for field in ("scores", "token_scores"):
-        assert torch.equal(getattr(found, field), getattr(alone, field))
-    assert torch.equal(found.attention["source"], alone.attention["source"])
 
 
 def test_ensembles_are_searched_step_by_step():

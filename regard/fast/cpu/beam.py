@@ -13,10 +13,8 @@ import numpy as np
 from regard.fast.cpu.banks import candidates, in_order
 from regard.fast.cpu.best import insert
 from regard.fast.cpu.layout import Memories
-from regard.fast.cpu.ranking import PANELS, Bound, Ranked, rank, room_to_rank
+from regard.fast.cpu.ranking import Bound, Ranked, rank, room_to_rank
 from regard.fast.cpu.step import Layers, advance_rows
-from regard.fast.cpu.tile import WIDTH
-from regard.fast.cpu.together import Shared, team_of
 from regard.fast.cpu.whole_search import (
     Allowed,
     How,
@@ -127,28 +125,10 @@ def _follow(source: int, end: int, record: BeamRecord, ended: Ended, found: Foun
     return ended.totals[source, 0] > -np.inf
 
 
-@part
-def _copies(record: BeamRecord, ended: Ended, found: Found) -> tuple[BeamRecord, Ended, Found]:
-    """What another member of a team writes, which nobody reads."""
-    return (
-        BeamRecord(record.words.copy(), record.parents.copy(), record.totals.copy(), record.looks.copy()),
-        Ended(ended.normalized.copy(), ended.totals.copy(), ended.steps.copy(), ended.slots.copy()),
-        Found(
-            found.tokens.copy(),
-            found.lengths.copy(),
-            found.token_scores.copy(),
-            found.attention.copy(),
-            found.penalties,
-            found.unsound,
-        ),
-    )
-
-
 @kernel
 def beam_part(
     part: int,
     parts: int,
-    shared: Shared,
     how: How,
     layers: Layers,
     memories: Memories,
@@ -158,29 +138,18 @@ def beam_part(
     ended: Ended,
     found: Found,
 ) -> None:
-    """Search. `ended` and `found` hold zeros, and −inf as scores of `ended`; if a score is not finite, it stops.
-
-    shared   what the parts share if they search together for all sources; empty: each searches for its own
-    """
-    team = team_of(part, parts, shared)
-    if team.members == 0:
-        return
-    sources, vocabulary, unsound = start.state.shape[1], len(layers.output_bias), found.unsound
+    """Search. `ended` and `found` hold zeros, and −inf as scores of `ended`; if a score is not finite, it stops."""
+    sources, vocabulary = start.state.shape[1], len(layers.output_bias)
     size, best = record.words.shape[2], found.tokens.shape[1]
     first, last = part * sources // parts, (part + 1) * sources // parts
-    if len(shared.meeting) > 0:
-        first, last = 0, sources
-        if team.member > 0:
-            record, ended, found = _copies(record, ended, found)
     active, capacity = last - first, (last - first) * size
     rows, other = rows_for(capacity, layers, memories, start), rows_for(capacity, layers, memories, start)
-    at_once = PANELS * WIDTH * team.members
-    ranked = room_to_rank(capacity, min(2 * size, vocabulary), rows.embedded, at_once)
+    ranked = room_to_rank(capacity, min(2 * size, vocabulary), rows.embedded)
     banked = len(allowed.missing) > 0
     enough = size
     if banked:  # as `Beam.enough`
         enough = max(best, (size + allowed.missing[0]) // (allowed.missing[0] + 1))
-    nearer = room_to_rank(capacity if banked else 0, min(size, vocabulary), rows.embedded, at_once)
+    nearer = room_to_rank(capacity if banked else 0, min(size, vocabulary), rows.embedded)
     only, left = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
     states, later = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
     counts, live = np.ones(active, np.int64), np.zeros((active, size), rows.embedded.dtype)
@@ -190,14 +159,12 @@ def beam_part(
         read_word(i, allowed.begin, start, rows)
     count = active
     for t in range(allowed.steps):
-        said = advance_rows(
-            team, 0, count, how.current, how.bent, how.alone, how.folded, layers, memories, rows
-        )
+        said = advance_rows(0, count, how.current, how.bent, how.alone, how.folded, layers, memories, rows)
         for i in range(count):
             only[i] = only_word(rows.source[i], t, allowed)
             left[i] = allowed.last[rows.source[i]] - t - 1
         bound = Bound(allowed.after, allowed.needed, allowed.missing, states, left)
-        rank(team, count, said, layers, forbidden_at(t, allowed), only, bound, ranked, nearer)
+        rank(count, said, layers, forbidden_at(t, allowed), only, bound, ranked, nearer)
         penalty = found.penalties[t]
         low, going, kept = 0, 0, 0
         for i in range(active):
@@ -219,7 +186,7 @@ def beam_part(
             else:
                 sound = _merge(low, prefixes, live[i], ranked, vocabulary, scores, names)
             if not sound:
-                unsound[part] = True
+                found.unsound[part] = True
                 return
             for slot in range(prefixes):
                 copy(rows.weights[low + slot], record.looks[t, source, slot])
@@ -253,7 +220,7 @@ def beam_part(
                 or (full and live[kept, 0] / penalty <= ended.normalized[source, best - 1])
             ):
                 if not _follow(source, allowed.end, record, ended, found):
-                    unsound[part] = True
+                    found.unsound[part] = True
                     return
                 continue
             counts[kept] = slot

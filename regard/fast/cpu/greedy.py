@@ -10,11 +10,9 @@ import numpy as np
 from regard.fast.cpu.either import depth_of
 from regard.fast.cpu.layout import Memories
 from regard.fast.cpu.product import Window
-from regard.fast.cpu.ranking import PANELS, Bound, Ranked, rank, room_to_rank
+from regard.fast.cpu.ranking import Bound, Ranked, rank, room_to_rank
 from regard.fast.cpu.screen import Screen, best_of_few
 from regard.fast.cpu.step import Layers, advance_rows
-from regard.fast.cpu.tile import WIDTH
-from regard.fast.cpu.together import Shared, Team, team_of
 from regard.fast.cpu.whole_search import (
     Allowed,
     How,
@@ -60,7 +58,6 @@ class Pending(NamedTuple):
 
 @part
 def _score(
-    team: Team,
     count: int,
     pending: Pending,
     layers: Layers,
@@ -71,8 +68,7 @@ def _score(
 ) -> bool:
     """Compute the scores of some words. Returns whether all are finite."""
     nothing = pending.words[:0]
-    given = Window(pending.given, 0, 1, 0)
-    rank(team, count, given, layers, nothing, pending.words, bound, ranked, nearer)
+    rank(count, Window(pending.given, 0, 1, 0), layers, nothing, pending.words, bound, ranked, nearer)
     for i in range(count):
         score = ranked.values[i, 0] - ranked.normalizers[i]
         if not np.isfinite(score):
@@ -85,7 +81,6 @@ def _score(
 def write_part(
     part: int,
     parts: int,
-    shared: Shared,
     how: How,
     layers: Layers,
     screen: Screen | None,
@@ -94,34 +89,17 @@ def write_part(
     allowed: Allowed,
     written: Written,
 ) -> None:
-    """Write the most probable words. `written` holds zeros; if a score is not finite, the search stops.
-
-    shared   what the parts share if they search together for all sources; empty: each searches for its own
-    """
-    team = team_of(part, parts, shared)
-    if team.members == 0:
-        return
-    sources, unsound = start.state.shape[1], written.unsound
+    """Write the most probable words. `written` holds zeros; if a score is not finite, the search stops."""
+    sources = start.state.shape[1]
     first, end = part * sources // parts, (part + 1) * sources // parts
-    if len(shared.meeting) > 0:
-        first, end = 0, sources
-        if team.member > 0:
-            written = Written(
-                written.tokens.copy(),
-                written.lengths.copy(),
-                written.scores.copy(),
-                written.attention.copy(),
-                unsound,
-            )
     count = end - first
     rows = rows_for(count, layers, memories, start)
-    at_once = PANELS * WIDTH * team.members
-    ranked = room_to_rank(count, 1, rows.embedded, at_once)
-    nearer = room_to_rank(0, 1, rows.embedded, at_once)
+    ranked = room_to_rank(count, 1, rows.embedded)
+    nearer = room_to_rank(0, 1, rows.embedded)
     only, states, left = np.empty(count, np.int64), np.zeros(count, np.int64), np.empty(count, np.int64)
     bound = Bound(allowed.after, allowed.needed, allowed.missing[:0], states, left)
     free = Bound(allowed.after[:0], allowed.needed, allowed.missing[:0], states, left)
-    later = room_to_rank(PENDING, 1, rows.embedded, at_once)
+    later = room_to_rank(PENDING, 1, rows.embedded)
     places = np.empty((3, PENDING), np.int64)
     given = np.empty((PENDING, depth_of(layers.output)), rows.embedded.dtype)
     pending = Pending(places[0], places[1], places[2], given)
@@ -130,31 +108,21 @@ def write_part(
         place(i, first + i, start, rows)
         read_word(i, allowed.begin, start, rows)
     for t in range(allowed.steps):
-        said = advance_rows(
-            team, 0, count, how.current, how.bent, how.alone, how.folded, layers, memories, rows
-        )
+        said = advance_rows(0, count, how.current, how.bent, how.alone, how.folded, layers, memories, rows)
         for i in range(count):
             only[i] = only_word(rows.source[i], t, allowed)
             left[i] = allowed.last[rows.source[i]] - t - 1
         forbidden = forbidden_at(t, allowed)
         if waiting + count > PENDING:
-            if not _score(team, waiting, pending, layers, free, later, nearer, written):
-                unsound[part] = True
+            if not _score(waiting, pending, layers, free, later, nearer, written):
+                written.unsound[part] = True
                 return
             waiting = 0
         screened = len(allowed.after) == 0 and best_of_few(
-            team,
-            count,
-            said,
-            layers,
-            screen,
-            forbidden,
-            only,
-            pending.words[waiting:],
-            pending.given[waiting:],
+            count, said, layers, screen, forbidden, only, pending.words[waiting:], pending.given[waiting:]
         )
         if not screened:
-            rank(team, count, said, layers, forbidden, only, bound, ranked, nearer)
+            rank(count, said, layers, forbidden, only, bound, ranked, nearer)
         going = 0
         for i in range(count):
             source = rows.source[i]
@@ -166,7 +134,7 @@ def write_part(
                 word = ranked.words[i, 0]
                 score = ranked.values[i, 0] - ranked.normalizers[i]
                 if not np.isfinite(score):
-                    unsound[part] = True
+                    written.unsound[part] = True
                     return
                 written.scores[source, t] = score
             written.tokens[source, t] = word
@@ -182,5 +150,5 @@ def write_part(
         count = going
         if count == 0:
             break
-    if not _score(team, waiting, pending, layers, free, later, nearer, written):
-        unsound[part] = True
+    if not _score(waiting, pending, layers, free, later, nearer, written):
+        written.unsound[part] = True

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from regard.fast.cpu.best import above, gather_best, highest_of, insert, summed
-from regard.fast.cpu.either import panels_in, read_rows, some_panels
+from regard.fast.cpu.either import multiply_rows_from, panels_in, read_rows, some_panels
 from regard.fast.cpu.product import Window
 from regard.fast.cpu.step import Layers
 from regard.fast.cpu.tile import WIDTH
-from regard.fast.cpu.together import Team, multiply_together_from
 from regard.structures.kernels.cpu.compilation import part
 from regard.structures.kernels.cpu.exponential import exponential
 
@@ -30,8 +29,7 @@ class Ranked(NamedTuple):
 
     normalizers     (n) log Σ exp of all logits
     values, words   (n, C) the best allowed words, best first; −inf if there are fewer
-    highest         (n) scratch   logits (n, N) scratch, N a multiple of PANELS · WIDTH: the words whose logits are
-                    computed at once
+    highest         (n) scratch   logits (n, PANELS · WIDTH) scratch
     """
 
     normalizers: Array
@@ -52,14 +50,14 @@ class Bound(NamedTuple):
 
 
 @part
-def room_to_rank(count: int, best: int, like: Any, at_once: int) -> Ranked:
+def room_to_rank(count: int, best: int, like: Any) -> Ranked:
     kind = like.dtype
     return Ranked(
         np.empty(count, kind),
         np.empty((count, best), kind),
         np.empty((count, best), np.int64),
         np.empty(count, kind),
-        np.empty((count, at_once), kind),
+        np.empty((count, PANELS * WIDTH), kind),
     )
 
 
@@ -92,7 +90,6 @@ def _keep_nearer(row: Array, targets: Array, missing: Array, here: int) -> None:
 
 @part
 def rank(
-    team: Team,
     count: int,
     said: Window,
     layers: Layers,
@@ -120,17 +117,14 @@ def rank(
             nearer.values[i, :] = -np.inf
             nearer.words[i, :] = 0
     given = read_rows(count, said, layers.output)
-    panels, at_once = panels_in(layers.output), ranked.logits.shape[1] // WIDTH
-    for first in range(0, panels, PANELS):
-        place = first % at_once
-        if place == 0:
-            weights = some_panels(layers.output, first, min(first + at_once, panels))
-            bias, logits = Window(layers.output_start, 0, 0, first * WIDTH), Window(ranked.logits, 0, 1, 0)
-            multiply_together_from(team, count, given, weights, bias, logits)
+    for first in range(0, panels_in(layers.output), PANELS):
         low = first * WIDTH
         wide = min(PANELS * WIDTH, vocabulary - low)
+        weights = some_panels(layers.output, first, min(first + PANELS, panels_in(layers.output)))
+        bias, logits = Window(layers.output_start, 0, 0, low), Window(ranked.logits, 0, 1, 0)
+        multiply_rows_from(count, given, weights, bias, logits)
         for i in range(count):
-            row = ranked.logits[i, place * WIDTH : place * WIDTH + wide]
+            row = ranked.logits[i, :wide]
             highest = _add(row, i, ranked)
             for word in forbidden:
                 if low <= word < low + wide:

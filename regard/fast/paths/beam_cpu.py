@@ -59,7 +59,7 @@ def searched(beam: Beam, stepper: Stepper, bounds: Bounds, precision: str = "fp3
         np.zeros((rows, beam.size), np.int64),
         np.zeros((rows, beam.size), np.int64),
     )
-    parts, shared = whole_search.parts_for(rows, beam.size, layers, start)
+    parts = whole_search.parts_for(rows, beam.size)
     penalties = [((6 + step) / 6) ** beam.length_penalty for step in range(steps)]
     tensors = Found(
         torch.full((rows, beam.best, steps), PAD),
@@ -71,9 +71,7 @@ def searched(beam: Beam, stepper: Stepper, bounds: Bounds, precision: str = "fp3
     )
     found = Found(*(tensor.numpy() for tensor in tensors))
     begin_comparing()
-    side_by_side(
-        beam_part, parts, shared, how, layers, prepared.memories, start, allowed, record, ended, found
-    )
+    side_by_side(beam_part, parts, how, layers, prepared.memories, start, allowed, record, ended, found)
     if bool(tensors.unsound.any()):
         return None
     longest = int(tensors.lengths.max()) if rows else 0

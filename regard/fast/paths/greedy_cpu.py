@@ -54,7 +54,7 @@ def written(stepper: Stepper, bounds: Bounds, precision: str = "fp32") -> Hypoth
         return None
     prepared, layers, how, start, allowed = begun
     rows, steps, positions = len(stepper.lengths), bounds.steps, prepared.memories.values.shape[1]
-    parts, shared = whole_search.parts_for(rows, 1, layers, start)
+    parts = whole_search.parts_for(rows, 1)
     tensors = Written(
         torch.full((rows, steps), PAD),
         torch.zeros(rows, dtype=torch.int64),
@@ -66,7 +66,7 @@ def written(stepper: Stepper, bounds: Bounds, precision: str = "fp32") -> Hypoth
     decoder: Any = unconstrained(stepper).decoder
     screen = None if precision == "int8" else prepared.weights.screen(decoder, rows // parts)
     begin_comparing()
-    side_by_side(write_part, parts, shared, how, layers, screen, prepared.memories, start, allowed, arrays)
+    side_by_side(write_part, parts, how, layers, screen, prepared.memories, start, allowed, arrays)
     if bool(tensors.unsound.any()):
         return None
     longest = int(tensors.lengths.max()) if rows else 0
