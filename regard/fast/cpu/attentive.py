@@ -30,6 +30,7 @@ from regard.fast.cpu.layout import (
     location_of,
     memories,
     panels,
+    products,
     room,
     stacked_panels,
 )
@@ -222,7 +223,7 @@ def _panels(recurrent: Tensor, below: Tensor, *weights: Tensor | None) -> Panels
 def _gathered(ctx: Any, d: Any) -> AttentiveWeights:
     """The gradient of each weight, from the values that the steps have kept."""
     kept = Kept(*(torch.from_numpy(array) for array in ctx.kept))
-    layers, _, size = kept.previous.shape
+    size = kept.previous.shape[2]
     d_values = d.both.new_zeros(ctx.memories.values.shape)
     side_by_side(
         reading_backward,
@@ -238,19 +239,15 @@ def _gathered(ctx: Any, d: Any) -> AttentiveWeights:
     score, from_state = ctx.memories.score, d.recurrent if ctx.plan.kind == GRU else d.inputs
     asked_from = kept.both[:, :size] if ctx.current else kept.previous[-1]
     located = len(ctx.memories.location.filters) > 0
-    above = range(1, layers)
-    like = d.inputs
     return AttentiveWeights(
         projected=d.inputs[0],
         combined=d.combined if ctx.current else None,
         first=d.first,
         keys=d.keys,
         values=d_values,
-        recurrent=torch.stack([from_state[layer].t() @ kept.previous[layer] for layer in range(layers)]),
+        recurrent=products(from_state, kept.previous),
         recurrent_bias=from_state.sum(1),
-        below=torch.stack([d.inputs[layer].t() @ kept.below[layer - 1] for layer in above])
-        if above
-        else like.new_empty(0, like.shape[2], size),
+        below=products(d.inputs[1:], kept.below),
         below_bias=d.inputs[1:].sum(1),
         read=d.inputs[0].t() @ (kept.fed if ctx.current else kept.both[:, size:]),
         query=None if score == DOT else d.queries.t() @ asked_from,

@@ -30,17 +30,26 @@ LARGEST = (
 
 def panels(weight: Tensor) -> Array:
     """A weight (M, K), for products x ↦ W x, as panels (P, K, WIDTH) of WIDTH rows, padded with zeros."""
-    rows, depth = weight.shape
-    weight = weight.detach()
-    if rows % WIDTH:  # torch 2.6 pads no tensor with an empty axis, not even by nothing
-        weight = torch.cat([weight, weight.new_zeros(-rows % WIDTH, depth)])
-    return weight.reshape(len(weight) // WIDTH, WIDTH, depth).transpose(1, 2).contiguous().numpy()
+    found: Array = stacked_panels(weight[None])[0]
+    return found
 
 
 def stacked_panels(weights: Tensor) -> Array:
     """The panels (L, P, K, WIDTH) of the weights (L, M, K) of all layers or directions; L may be 0."""
-    made = [torch.from_numpy(panels(weight)) for weight in weights]
-    return torch.stack(made).numpy() if made else panels(weights.new_empty(0, 1))[None][:0]
+    layers, rows, depth = weights.shape
+    weights = weights.detach()
+    if rows % WIDTH:  # torch 2.6 pads no tensor with an empty axis, not even by nothing
+        weights = torch.cat([weights, weights.new_zeros(layers, -rows % WIDTH, depth)], 1)
+    apart = weights.reshape(layers, weights.shape[1] // WIDTH, WIDTH, depth)
+    return apart.transpose(2, 3).contiguous().numpy()
+
+
+def products(left: Tensor, right: Tensor) -> Tensor:
+    """leftᵀ right for each layer or direction: left (L, N, G), right (L, N, H) → (L, G, H)."""
+    found = left.new_empty(len(left), left.shape[2], right.shape[2])
+    for one, other, product in zip(left, right, found, strict=True):
+        torch.mm(one.t(), other, out=product)
+    return found
 
 
 LINE = 64

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from regard.fast.cpu.gates import advance, retreat
-from regard.fast.cpu.layout import GRU, kept_gates, room, stacked_panels
+from regard.fast.cpu.layout import GRU, kept_gates, products, room, stacked_panels
 from regard.fast.cpu.product import Target, Window, multiply
 from regard.nn.packing import Packing
 from regard.structures.kernels.availability import once
@@ -249,5 +249,4 @@ class PackedRecurrence(torch.autograd.Function):
             d_recurrent.numpy(),
         )
         left = d_recurrent if ctx.kind == GRU else d_inputs.view(count, directions, gates).transpose(0, 1)
-        d_weight = torch.stack([one.t() @ before for one, before in zip(left, previous, strict=True)])
-        return d_inputs, d_first, d_weight, left.sum(1), None, None
+        return d_inputs, d_first, products(left, previous), left.sum(1), None, None
