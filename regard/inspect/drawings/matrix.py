@@ -155,6 +155,15 @@ class Matrix(Drawing):
     def has_zeros(self) -> bool:
         return self.shades is None and bool((self.values == 0).any())
 
+    @property
+    def has_small(self) -> bool:
+        """Whether a weight is drawn as the dot of small ones."""
+        drawn = ~np.isnan(self.values)
+        if self.shades is not None:
+            return bool((drawn & (self.shades < FAINT)).any())
+        small = self.values < FAINT * self.limit if self.limit > 0 else np.ones_like(drawn)
+        return bool((drawn & small & (self.values != 0)).any())
+
     def tip(self, row: int, column: int) -> str:
         """A cell in words. A weight that would round to 0 keeps its first digit; an exact 0 is a plain 0."""
         value = self.numbers_by_row[row][column]
@@ -177,7 +186,9 @@ class Matrix(Drawing):
         if not drawn or all(matrix.numbers for matrix in drawn):
             return iter(())
         first, zeros = drawn[0], any(matrix.has_zeros for matrix in drawn)
-        return scale_notes(first, width, ink, tenths=not _plan(first, width, ink).numbers, zeros=zeros)
+        small = any(matrix.has_small for matrix in drawn)
+        tenths = not _plan(first, width, ink).numbers
+        return scale_notes(first, width, ink, tenths=tenths, zeros=zeros, small=small)
 
 
 @dataclass(frozen=True)
@@ -209,11 +220,14 @@ def _lines(matrix: Matrix, width: int, ink: Ink) -> Iterator[Text]:
             yield _row(matrix, row, band, plan, ink, last)
 
 
-def scale_notes(matrix: Matrix, width: int, ink: Ink, *, tenths: bool, zeros: bool) -> Iterator[Text]:
+def scale_notes(
+    matrix: Matrix, width: int, ink: Ink, *, tenths: bool, zeros: bool, small: bool = True
+) -> Iterator[Text]:
     """The scale of a matrix.
 
     tenths   whether weights are single digits without color
     zeros    whether cells of exactly 0 differ from those of small weights
+    small    whether a cell has a small weight
     """
     parts = []
     if ink.color:
@@ -221,7 +235,7 @@ def scale_notes(matrix: Matrix, width: int, ink: Ink, *, tenths: bool, zeros: bo
         for step in range(12):
             scale.append(" ", style=ink.on((step + 0.5) / 12))
         parts.append(scale.append(f" {matrix.limit:g}"))
-    if zeros or not ink.color:
+    if small and (zeros or not ink.color):
         parts.append(Text(f"· under {FAINT * matrix.limit:.3g}", style=ink.style("muted")))
     if tenths and not ink.color:
         parts += [Text(f"1 from {0.1 * matrix.limit:.3g}"), Text(f"… 9 from {0.9 * matrix.limit:.3g}")]
