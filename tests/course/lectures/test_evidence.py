@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from regard.course.lectures import evidence, examine
+from regard import zoo
+from regard.course.lectures import decks, evidence, examine
+from regard.course.lectures.checks import OrderCheck, TrainedCheck
 from regard.course.lectures.reference import pages
 
 from .own_entries import Command, entry
@@ -161,3 +165,35 @@ def test_every_stored_result_is_sound() -> None:
         assert content["machine"]["processor"] and len(content["commit"]) == 40, path.name
         assert len(content["spec"]) == 64, path.name
         assert evidence.evidence_for(content["command"].removeprefix("regard train ")), path.name
+
+
+def sizes(figures: Iterable[TrainedCheck]) -> dict[tuple[str, str], set[int]]:
+    """How many rows or tokens each score is of, by the data and the score."""
+    found: dict[tuple[str, str], set[int]] = {}
+    for one in figures:
+        split, _, metric = one.score.partition(".")
+        (name, *words), _ = evidence.split_words(one.trained)
+        changes = [value for option, value in pairwise(words) if option == "--set"]
+        spec = str(RECIPES.parent / name) if name.startswith("recipes/") else name
+        data = json.dumps(zoo.find(spec, changes).written()["data"], sort_keys=True)
+        for result in evidence.evidence_for(one.trained) if metric and not split.startswith("by") else ():
+            found.setdefault((data, one.score), set()).add(result.content["scores"][split][metric]["n"])
+    return found
+
+
+def test_figures_that_an_entry_compares_are_of_the_same_rows() -> None:
+    """The documentation of Python, for one, is another text in each version of Python."""
+    compared = 0
+    for deck in decks():
+        for stated in deck.entries:
+            orders = [one for one in stated.checks if isinstance(one, OrderCheck)]
+            trained = [one for one in stated.checks if isinstance(one, TrainedCheck)]
+            ordered = [figure for one in orders for figure in one.figures]
+            found = sizes([*trained, *ordered])
+            assert all(len(many) == 1 for many in found.values()), (deck.deck, stated.number, found)
+            for one in orders:
+                if isinstance(one.score, str):
+                    rows = set().union(*sizes(one.figures).values())
+                    assert len(rows) <= 1, (deck.deck, stated.number, one.order, rows)
+                    compared += len(rows)
+    assert compared >= 20
