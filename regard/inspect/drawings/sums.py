@@ -103,7 +103,7 @@ class Sums(TracedDrawing):
         found = self.found
         ahead, whole = normalized(forward(found)), marginals(found)
         count, scenes = found.nodes.shape[-2], []
-        named = "p(z_j = 1)" if found.form == "chains" else "marginals"
+        named = "marginals p(z_j = 1)" if found.form == "chains" else "marginals"
         for step in _some(count):
             shown = np.where((np.arange(count) <= step)[:, None], ahead, 0.0)
             told = f"forward to {visible(self.columns[step])}: what the positions up to each one say"
