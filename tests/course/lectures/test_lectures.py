@@ -196,10 +196,10 @@ def test_a_training_that_an_entry_needs_is_told_with_its_time(regard: Command) -
     ]
     assert session("001.5")[0] == SessionCommand("regard describe translation") and session("000.44") == []
     code, out, _ = regard("lecture", "004.43")
-    assert code == 0 and "$ regard train caption    # once, from 6 to 21 minutes" in map(
+    assert code == 0 and "$ regard train caption    # once, 6 to 21 minutes" in map(
         str.strip, out.splitlines()
     )
-    assert "regard train caption    # once, from 6 to 21 minutes\n" in pages()["004.md"]
+    assert "regard train caption    # once, 6 to 21 minutes\n" in pages()["004.md"]
     assert re.search(
         r"trained 9[\d.]+ \(test\.pointing of regard train caption;", " ".join(out.split())
     )  # stored, not computed
