@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from pathlib import Path
 
@@ -20,7 +21,7 @@ import regard
 from regard import private
 from regard.private import feature as registry
 from regard.structures import LinearChain
-from regard.structures.kernels.cpu import compilation
+from regard.structures.kernels.cpu import compilation, parallel
 from regard.structures.kernels.cuda import launching
 
 ANYWHERE = {
@@ -48,6 +49,11 @@ ANYWHERE = {
 }
 
 
+THREADS = "torch's threads for kernels"
+if sys.platform.startswith("linux"):
+    ANYWHERE.add(THREADS)
+
+
 @pytest.fixture
 def anew():
     """Every function is tried again in the test, and after it."""
@@ -68,7 +74,7 @@ def test_every_path_serves_in_a_version_that_nobody_knows(anew, monkeypatch):
         monkeypatch.setattr(package, "__version__", "9.9.0")
     found = states()
     assert {name for name in ANYWHERE if not found[name].on} == set()
-    on_gpu = found.keys() - ANYWHERE
+    on_gpu = found.keys() - ANYWHERE - {THREADS}
     assert len(on_gpu) == 4
     for name in on_gpu:
         if torch.cuda.is_available():
@@ -152,6 +158,27 @@ def test_without_it_one_warning_and_the_same_answers(case, how, anew, monkeypatc
         state for state in private.feature_states() if not state.on and state.cost in str(warned[0].message)
     ]
     assert len(off) == 1 and off[0].reason
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="torch's threads can be asked on Linux only")
+def test_without_torchs_threads_one_warning_and_kernels_run_in_a_pool(anew, monkeypatch):
+    class Without:
+        def __getattr__(self, name):
+            raise AttributeError(f"undefined symbol: {name}")
+
+    monkeypatch.setattr(private.team.__globals__["ctypes"], "CDLL", lambda path: Without())
+    before, done = torch.get_num_threads(), []
+    torch.set_num_threads(2)
+    try:
+        with pytest.warns(
+            RuntimeWarning, match="threads for kernels cannot be used .*GOMP_parallel"
+        ) as warned:
+            for _ in range(2):
+                parallel.side_by_side(lambda part, parts: done.append((part, parts)), 2)
+    finally:
+        torch.set_num_threads(before)
+    assert sorted(done) == [(0, 2), (0, 2), (1, 2), (1, 2)]
+    assert len([one for one in warned if issubclass(one.category, RuntimeWarning)]) == 1
 
 
 def test_the_list_of_states_warns_of_nothing(anew, monkeypatch):
