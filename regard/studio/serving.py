@@ -22,6 +22,8 @@ HOST = "127.0.0.1"
 PORT = 8323
 TRIED = 50
 """Number of ports that are tried, if none was asked for."""
+PATIENCE = 15
+"""Seconds in which the server ends on a busy machine. A thread that outlives the program prints a traceback."""
 
 
 class Studio:
@@ -54,7 +56,7 @@ class Studio:
         """End the studio; its address answers no more."""
         self._server.should_exit = True
         if self._thread.is_alive():
-            self._thread.join(5)
+            self._thread.join(PATIENCE)
         self._runs.stop()
         self._bound.close()
 
