@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -18,6 +19,8 @@ from torch import Tensor, nn
 Result = TypeVar("Result")
 LARGEST = 2**25
 """Numbers of a table: 128 MB."""
+PARTS = 2
+"""Parts of the numbers of a network's weights, which threads compare side by side."""
 SOME = 4
 """If so many times as many words as are read are fewer than the vocabulary, their vectors are compared, not all."""
 
@@ -41,19 +44,31 @@ class RememberedWeights:
 
         where = _where(weights)
         if self._where == where:
-            return _later(self._unchanged)
+            return _later(self)
         if self._digest != digest(weights):
             return False
         self._remember(weights, where)
         return True
 
-    def _unchanged(self) -> bool:
-        """Whether the numbers where the weights lay are the same as then."""
-        from regard.fast.cpu.digest import digest, sums_at
+    def begin(self) -> Callable[[], bool] | None:
+        """Compare the numbers behind this thread: whether they are the same as then, to be asked later; None if no
+        thread does."""
+        from regard.fast.cpu.digest import SumsBehind
 
         if self._places is None:
-            return self._digest == digest(self._weights)
-        return bool([total for _, total in self._digest] == sums_at(self._places).tolist())
+            return None
+        behind = SumsBehind(self._places)
+        return (lambda: behind.sums() == self._digest.sums) if behind.begin() else None
+
+    def unchanged(self, part: int, parts: int) -> bool:
+        """Whether the numbers where the weights lay are the same as then, those of one part of them."""
+        from regard.fast.cpu.digest import WeightPlaces, digest, sums_at
+
+        if self._places is None:
+            return part > 0 or self._digest == digest(self._weights)
+        mine = self._places.share(part, parts)
+        addresses, sizes = self._places
+        return self._digest.sums[mine] == tuple(sums_at(WeightPlaces(addresses[mine], sizes[mine])).tolist())
 
 
 def _where(weights: Sequence[Tensor]) -> list[tuple[Any, ...]]:
@@ -77,19 +92,26 @@ class _Comparison:
 
 
 class _Open(threading.local):
-    """The comparisons that this thread has put off, and those that a kernel was given; None: it puts off none."""
+    """The comparisons that this thread has put off, and those that have begun; None: it puts off none. brief: they are
+    done before the kernel, not beside it."""
 
     checks: list[_Comparison] | None = None
     given: list[_Comparison]
+    brief: bool = False
 
 
 _open = _Open()
 
 
-def _later(check: Callable[[], bool]) -> bool:
+def _later(weights: RememberedWeights) -> bool:
+    """Whether the numbers of some weights are the same, or true if that is found later."""
     if _open.checks is None:
-        return check()
-    _open.checks.append(_Comparison(check))
+        return weights.unchanged(0, 1)
+    begun = weights.begin() if _open.brief else None
+    if begun is not None:
+        _open.given.append(_Comparison(begun))
+    else:  # two threads share what is left when a kernel ends
+        _open.checks += [_Comparison(partial(weights.unchanged, part, PARTS)) for part in range(PARTS)]
     return True
 
 
@@ -104,19 +126,27 @@ def begin_comparing() -> None:
         _open.checks = []
 
 
-def meanwhile(call: Callable[[], Result]) -> Result:
-    """The result of a call. Weights that lie where they lay are compared while its kernel runs; if they have changed,
-    it is repeated."""
-    from regard.structures.kernels.cpu.parallel import run_beside
+def is_brief(positions: int) -> bool:
+    """Whether a call for so many positions prepares for about as long as it compares weights."""
+    from regard.structures.kernels.cpu.parallel import FEW_POSITIONS
+
+    return positions <= FEW_POSITIONS
+
+
+def meanwhile(call: Callable[[], Result], *, brief: bool = False) -> Result:
+    """The result of a call. Weights that lie where they lay are compared while it computes: beside its kernel, or, if
+    it is brief, behind this thread until the kernel begins. If they have changed, it is repeated."""
+    from regard.structures.kernels.cpu.parallel import end_behind, run_beside
 
     if _open.checks is not None or torch.get_num_threads() < 2:
         return call()
-    _open.checks, _open.given = [], []
+    _open.checks, _open.given, _open.brief = [], [], brief
     try:
         result = call()
     finally:
         checks, _open.checks = [*_open.checks, *_open.given], None
         run_beside(())
+        end_behind()
         same = [check() for check in checks]
     return result if all(same) else call()
 

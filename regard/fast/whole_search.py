@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
 
+from regard.fast import kept
 from regard.fast.allowed import Obeyed, constraint_lacks, unconstrained
 from regard.fast.paths.fused import CHANGED
 from regard.fast.paths.fused_step import SEARCHED, Prepared, layers_lack
@@ -15,10 +18,11 @@ from regard.fast.recurrence import decoder_lacks, knows_decoder
 from regard.nn.decoders.recurrent_steps import RecurrentSteps, State
 from regard.nn.path import Replaces
 from regard.nn.search.stepper import Bounds, Stepper
-from regard.structures.kernels.cpu.parallel import one_thread_for, shares
+from regard.structures.kernels.cpu.parallel import one_thread_for, run, shares, side_by_side
 
 if TYPE_CHECKING:
     from regard.fast.cpu.step import Layers
+    from regard.fast.cpu.together import Shared
     from regard.fast.cpu.whole_search import Allowed, How, SearchStart
 
 STEPPERS = Replaces(Stepper)
@@ -26,6 +30,10 @@ STEPPERS = Replaces(Stepper)
 LARGEST = 2**26
 """Attention weights of all steps together, for which memory is reserved before the search."""
 
+MEMBERS = 4
+"""Threads that may search one sentence together."""
+READ = 2**20
+"""Bytes of the weights that a step reads, from which on threads search together."""
 CHEAPER = 4
 """How many times as many products in int8 take as long as one in fp32."""
 
@@ -75,9 +83,17 @@ def bytes_lack() -> str:
     return "" if multiplies_bytes() else "This CPU does not multiply bytes: it has no AVX-512 VNNI."
 
 
+def _positions(stepper: Stepper) -> int:
+    return len(stepper.lengths) * max(memory.mask.shape[1] for memory in stepper.memories.values())
+
+
 def _room(stepper: Stepper, bounds: Bounds, hypotheses: int) -> int:
-    positions = max(memory.mask.shape[1] for memory in stepper.memories.values())
-    return bounds.steps * len(stepper.lengths) * hypotheses * positions
+    return bounds.steps * hypotheses * _positions(stepper)
+
+
+def is_brief(stepper: Stepper) -> bool:
+    """Whether a search prepares for about as long as it compares weights, see `meanwhile`."""
+    return kept.is_brief(_positions(unconstrained(stepper)))
 
 
 def started(
@@ -89,7 +105,7 @@ def started(
     allowed = _allowed(stepper, bounds)
     stepper = stepper if STEPPERS(stepper) else unconstrained(stepper)
     decoder = cast(RecurrentSteps, stepper.decoder)
-    with one_thread_for(_room(stepper, bounds, 1) // max(bounds.steps, 1)):
+    with one_thread_for(_positions(stepper)):
         state = cast(State, stepper.start())
     prepared = state.constants.prepared
     if type(prepared) is not Prepared:
@@ -180,5 +196,55 @@ def _allowed(stepper: Stepper, bounds: Bounds) -> Allowed:
 
 
 def parts_for(sources: int, hypotheses: int) -> int:
-    """Number of threads."""
+    """Number of parts, which are searched side by side."""
     return min(sources, shares(sources * hypotheses))
+
+
+def shared_by(parts: int, rows: int, layers: Layers, screen: Any, start: SearchStart) -> Shared:
+    """What the threads of a part of so many rows have in common: there are several if it is the only part, and they have
+    enough to read."""
+    from regard.fast.cpu import together
+    from regard.fast.cpu.ranking import PANELS
+    from regard.fast.cpu.tile import WIDTH
+
+    members = min(torch.get_num_threads(), MEMBERS)
+    weights = (layers.read, layers.recurrent, layers.below, layers.query, layers.combine)
+    output = layers.output if screen is None else screen.weight
+    if (
+        parts > 1
+        or not all(type(one) is np.ndarray for one in weights)
+        or sum(map(_size, (*weights, output))) < READ
+    ):
+        members = 1  # weights as bytes are read in the time of some meetings
+    columns = max(
+        layers.output_start.size, start.words.shape[1], layers.size, start.said, members * PANELS * WIDTH
+    )
+    depth = max(one.shape[-2] for one in (*weights, layers.word, layers.output)) if members > 1 else 0
+    return together.shared_by(members, rows, depth, columns)
+
+
+def _size(weight: Any) -> int:
+    """Bytes of a weight."""
+    return int(weight.nbytes if isinstance(weight, np.ndarray) else weight.values.nbytes)
+
+
+def search_in(kernel: Callable[..., None], parts: int, shared: Shared, screen: Any, *given: Any) -> None:
+    """Run a kernel that searches in parts, with its helpers if it has any."""
+    from regard.fast.cpu import together
+    from regard.fast.cpu.ranking import PANELS
+    from regard.fast.cpu.screen import no_screen
+
+    members = len(shared.made)
+    if members == 1:
+        side_by_side(kernel, parts, shared, *given)
+        return
+
+    def search() -> None:
+        try:
+            kernel(0, 1, shared, *given)
+        finally:
+            together.dismiss(shared)
+
+    layers = given[1]
+    helped = (members * PANELS, layers, (no_screen() if screen is None else screen).weight, shared)
+    run([search, *(partial(together.help_part, member, *helped) for member in range(1, members))])

@@ -216,8 +216,20 @@ def faster(call: str, device: torch.device, *given: Any, **more: Any) -> Any:
     """The result of a call on a device, computed by the first path that takes it; None if no path does."""
     if off():
         return None
-    if not torch.compiler.is_compiling() and _asked.instead is not None:
+    if torch.compiler.is_compiling():
+        return _first(call, device, given, more)
+    if _asked.instead is not None:
         return _asked.instead(call, device, given, more)
+    if _switch.kinds is not None:
+        return _first(call, device, given, more)
+    _switch.kinds = {}
+    try:
+        return _first(call, device, given, more)
+    finally:
+        _switch.kinds = None
+
+
+def _first(call: str, device: torch.device, given: tuple[Any, ...], more: dict[str, Any]) -> Any:
     for path in paths(call, device.type):
         if path.takes(*given, **more):
             found = path.run(*given, **more)
@@ -227,10 +239,12 @@ def faster(call: str, device: torch.device, *given: Any, **more: Any) -> Any:
 
 
 class _Switch(threading.local):
-    """Number of open `without_fast_paths` contexts of a thread, and the objects that compute plainly in it."""
+    """Number of open `without_fast_paths` contexts of a thread, and the objects that compute plainly in it. kinds: what
+    `Replaces.kind` has answered during the outermost call of `faster`, with the objects, so that they live on."""
 
     open = 0
     plain: frozenset[int] = frozenset()
+    kinds: dict[tuple[Replaces, int], tuple[Any, type[Any] | None]] | None = None
 
 
 _switch = _Switch()
@@ -274,6 +288,9 @@ class Replaces:
               concern the path
     children  whether the path also replaces the calls of the modules inside, which must then be simple layers of
               torch
+
+    An object is examined once for each outermost call of `faster`: what changes it during that call counts from the
+    next one on.
     """
 
     def __init__(
@@ -286,24 +303,43 @@ class Replaces:
 
     def kind(self, thing: Any) -> type[Any] | None:
         """The class that the object computes as; None if the path must not replace it."""
-        if off():
+        if torch.compiler.is_compiling():
+            return None if portable() else self._kind_for_compiler(thing)
+        if _switch.open > 0 or id(thing) in _switch.plain:
             return None
+        kinds = _switch.kinds
+        if kinds is None:
+            return self._examined(thing)
+        key = self, id(thing)
+        if key not in kinds:
+            kinds[key] = thing, self._examined(thing)
+        return kinds[key][1]
+
+    def _base(self, thing: Any) -> type[Any] | None:
         here = type(thing)
-        for kind in here.__mro__:
-            if kind in self.known:
-                break
-        else:
+        if here in self.known:
+            return here
+        return next((kind for kind in here.__mro__ if kind in self.known), None)
+
+    def _kind_for_compiler(self, thing: Any) -> type[Any] | None:
+        """As `kind`; a compiler cannot trace the rest."""
+        kind = self._base(thing)
+        if kind is None:
+            return None
+        for name, method in self.known[kind].items():
+            if getattr(type(thing), name) is not method:
+                return None
+        return kind
+
+    def _examined(self, thing: Any) -> type[Any] | None:
+        kind = self._base(thing)
+        if kind is None:
             return None
         known = self.known[kind]
-        if torch.compiler.is_compiling():  # a compiler cannot trace the rest
-            for name, method in known.items():
-                if getattr(here, name) is not method:
-                    return None
-            return kind
-        if not all(map(is_, self._methods[kind](here), known.values())):
+        if not all(map(is_, self._methods[kind](type(thing)), known.values())):
             return None
         own = vars(thing)
-        if not own.keys().isdisjoint(known) or hooked(own) or id(thing) in _switch.plain:
+        if not own.keys().isdisjoint(known) or hooked(own):
             return None
         return kind if not self.children or _simple_inside(own) else None
 

@@ -36,7 +36,7 @@ from regard.private.observers import (
     transforms_active,
 )
 from regard.private.scanning import can_scan, scanned
-from regard.private.team import team
+from regard.private.team import behind, team
 from regard.private.tensor_node import tensor_node
 
 __all__ = [
@@ -73,6 +73,7 @@ __all__ = [
     "step_hooks",
     "take_step",
     "team",
+    "behind",
     "tensor_node",
     "traced",
     "transforms_active",

@@ -20,6 +20,7 @@ import torch
 from regard.private.feature import Feature, expect
 
 Team = Callable[[Callable[[], None], int], None]
+Behind = tuple[Callable[[int, int, int], None], Callable[[], None]]
 
 
 def _absent() -> str:
@@ -51,6 +52,27 @@ def _try_team() -> Team:
     return team
 
 
+def _try_behind() -> Behind:
+    library = _library()
+    begin, end = library.GOMP_parallel_start, library.GOMP_parallel_end
+    begin.restype, begin.argtypes = None, (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint)
+    end.restype, end.argtypes = None, ()
+    seen: list[int] = []
+    record = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: seen.append(threading.get_ident()))
+    begin(ctypes.cast(record, ctypes.c_void_p), None, 2)
+    inside = bool(library.omp_in_parallel())
+    end()
+    expect(threading.get_ident() not in seen and len(seen) <= 1, "a call in each other thread of a team")
+    expect(inside == bool(seen) and not library.omp_in_parallel(), "a team that ends")
+    return begin, end
+
+
+_behind = Feature(
+    "torch's threads behind the interpreter",
+    "weights are compared after a search of one sentence instead of before it",
+    _try_behind,
+    absent=_absent,
+)
 _team = Feature(
     "torch's threads for kernels",
     "kernels share the cores with torch's idle threads",
@@ -64,4 +86,12 @@ def team() -> Team | None:
     """team(work, threads): call `work`, which raises nothing, once in each of at most so many of torch's threads, this
     one among them, and wait for all; None if they cannot be asked, or do not exist because this process is a fork."""
     found: Team | None = _team.get() if os.getpid() == _parent else None
+    return found
+
+
+def behind() -> Behind | None:
+    """begin(function, data, threads): let torch's other threads, so many with this one, call a native function with an
+    address while this one goes on; end(): wait for them. This thread is inside a team between the two, so that torch
+    computes in one thread. None if they cannot be asked."""
+    found: Behind | None = _behind.get() if os.getpid() == _parent else None
     return found

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from regard import private
+from regard.fast.cpu.digest import BLOCK, SumsBehind, digest, places_of
 from regard.structures.kernels.cpu import parallel
 
 
@@ -95,6 +96,46 @@ def test_an_interrupt_is_raised_when_all_have_ended(three_threads):
     with pytest.raises(KeyboardInterrupt):
         parallel.side_by_side(kernel, 3)
     assert sorted(ended) == [1, 2]
+
+
+@pytest.fixture
+def two_threads():
+    if private.behind() is None:
+        pytest.skip("torch's threads cannot be asked here")
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    parallel.end_behind()
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_sums_of_weights_behind_a_thread_that_computes_on(two_threads, few):
+    """The same sums as without other threads, and afterwards torch has as many as before."""
+    weights = [torch.randn(3 * BLOCK // 8), torch.randn(7), torch.randn(64, 64)]
+    places, truth = places_of(weights), digest(weights).sums
+    x = torch.randn(200, 200)
+    product = x @ x
+    for _ in range(20):
+        with parallel.one_thread_for(1 if few else parallel.FEW_POSITIONS + 1):
+            behind = SumsBehind(places)
+            assert behind.begin()
+            assert not SumsBehind(places).begin()  # one at a time
+            torch.testing.assert_close(x @ x, product)
+        assert behind.sums() == truth
+        assert torch.get_num_threads() == 2
+    weights[0][5] += 1
+    assert SumsBehind(places).sums() != truth  # nobody was asked: this thread computes them
+
+
+def test_a_kernel_waits_for_what_is_done_behind(two_threads):
+    """Threads that work behind this one have ended when a kernel needs them."""
+    weights, seen = [torch.randn(BLOCK)], []
+    behind = SumsBehind(places_of(weights))
+    assert behind.begin()
+    parallel.run([lambda: seen.append(threading.get_ident()) or time.sleep(0.05)] * 2)
+    assert len(seen) == 2
+    assert torch.get_num_threads() == 2
 
 
 def test_no_thread_is_started_beside_those_of_torch():

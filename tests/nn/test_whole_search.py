@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 import torch
 
 from regard.errors import RegardError
+from regard.fast import whole_search
+from regard.fast.cpu import together
 from regard.fast.paths.beam_cpu import BeamOnCPU
 from regard.fast.paths.greedy_cpu import GreedyOnCPU
 from regard.nn.path import only, without_fast_paths
 from regard.nn.search import Beam, Ensemble, Greedy, Limits, Stepper
+from regard.structures.kernels.cpu import parallel
 
 from .conftest import model, tokens
 
@@ -128,6 +133,87 @@ def test_changed_weights_are_used(name):
     with without_fast_paths():
         truth = search(found)
     equal(search(found), truth)
+
+
+@pytest.fixture
+def two_threads(monkeypatch):
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    monkeypatch.setattr(whole_search, "READ", 1)
+    yield
+    torch.set_num_threads(before)
+
+
+def _all_alone(work, threads):
+    """A team of which one thread came."""
+    work()
+
+
+def _idle(member, at_once, layers, screen, shared):
+    """A helper that does nothing."""
+    while shared.asked[member * together.LINE] != together.END:
+        time.sleep(0.001)
+
+
+def _late(member, at_once, layers, screen, shared):
+    """A helper that comes in the middle of a search, or after it."""
+    time.sleep(0.0005)
+    HELP(member, at_once, layers, screen, shared)
+
+
+HELP = together.help_part
+
+
+@pytest.mark.parametrize("company", ["together", "alone", "idle", "late"])
+@pytest.mark.parametrize("kind", ["current", "lstm", "location"])
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_with_helpers_gives_the_same_bits(name, kind, company, two_threads, monkeypatch):
+    """Also where no helper comes, or none does anything: the search does what it does not get in time."""
+    teams = []
+
+    def watched(*arguments):
+        teams.append(shared_by(*arguments))
+        return teams[-1]
+
+    shared_by = whole_search.shared_by
+    monkeypatch.setattr(whole_search, "shared_by", watched)
+    if company == "alone":
+        monkeypatch.setattr(parallel, "team", lambda: _all_alone)
+    if company in ("idle", "late"):
+        monkeypatch.setattr(together, "help_part", {"idle": _idle, "late": _late}[company])
+    rows = {"greedy": ROWS[:3], "beam": ROWS[:1]}[name]
+    search = SEARCHES[name][0](Limits(minimum=5, maximum=12))
+    searched = stepper_of(rows, vocabulary=700, size=70, **KINDS[kind])
+    for _ in range(500):
+        found = search(searched)
+        assert len(teams[-1].made) == 2
+        if company != "together" or teams[-1].done.any() or parallel.team() is None:
+            break
+    if company == "alone":
+        assert not teams[-1].done.any()
+    if company == "together" and parallel.team() is not None:
+        assert teams[-1].done.any()
+    monkeypatch.setattr(whole_search, "MEMBERS", 1)
+    alone = search(searched)
+    assert len(teams[-1].made) == 1
+    assert torch.equal(found.tokens, alone.tokens) and torch.equal(found.lengths, alone.lengths)
+    for field in ("scores", "token_scores"):
+        assert torch.equal(getattr(found, field), getattr(alone, field))
+    assert torch.equal(found.attention["source"], alone.attention["source"])
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_changed_weights_are_used_by_a_search_with_helpers(name, two_threads):
+    """Weights are compared behind the thread that prepares the search; where one has changed, it is repeated."""
+    search, searched = SEARCHES[name][0](Limits(minimum=3, maximum=6)), stepper_of(ROWS[:1], size=70)
+    decoder = searched.decoder
+    for change in range(4):
+        search(searched)
+        decoder.output.weight.data[4:8] *= -1.5  # no version counter sees this
+        decoder.stack.cell(0).weight_hh.detach().numpy()[2 + change, 3] += 0.5
+        with without_fast_paths():
+            truth = search(searched)
+        equal(search(searched), truth)
 
 
 @pytest.mark.parametrize("name", SEARCHES)

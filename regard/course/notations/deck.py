@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from regard.course.notations.applications import Application, application
-from regard.course.notations.letters import TWO, Letters
+from regard.course.notations.letters import NAMES, TWO, Letters
 from regard.course.notations.lines import Lettering
 from regard.course.notations.weights import Weights
 from regard.describe import answers
@@ -46,7 +46,13 @@ def _remarks(lettering: Lettering, told: Application) -> list[str]:
     levels = [encoder.words, encoder.sentences] if lettering.levels else [encoder]
     cells: list[Any] = [getattr(one, "cell", None) for one in (*levels, decoder)]
     found = list(letters.remarks)
-    if any(cell is not None and cell.type == "gru" and cell.reset == "after" for cell in cells):
+    types = {cell.type for cell in cells if cell is not None}
+    found += [
+        f"the lecture writes no equation of {NAMES.get(one, one)}"
+        for one in sorted(types - set(letters.written))
+    ]
+    types &= set(letters.written)
+    if "gru" in types and any(getattr(cell, "reset", "") == "after" for cell in cells):
         found.append("the slide resets before the product W h, as `cell: {type: gru, reset: before}` does")
     if told.kind == "language" and getattr(decoder, "first", "zero") == "zero":
         found.append(
@@ -65,7 +71,6 @@ def _remarks(lettering: Lettering, told: Application) -> list[str]:
             found.append("the slide's parameters lack W_attn, the matrix of the state in the score")
     if letters.condition and any(getattr(one, "bidirectional", False) for one in levels):
         found.append("the slide reads in one direction, as `bidirectional: false` does")
-    types = {cell.type for cell in cells if cell is not None}
     if types:
         found.append(TWO + ("none" if types <= set(letters.unbiased) else "one, their sum"))
     return found

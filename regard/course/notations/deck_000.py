@@ -22,7 +22,8 @@ class Deck000(DeckNotation):
         input="u",
         state="w",
         above=True,
-        unbiased=("lstm",),
+        written=("rnn", "lstm"),
+        unbiased=("rnn", "lstm"),
         remarks=(
             "the slide has u, w and v of a network of one unit, and stacks the gates of an LSTM into one W",
         ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from regard.course.notations.deck_000 import Deck000
 from regard.parts import register
 
@@ -11,3 +13,4 @@ class Deck001(Deck000):
     """The letters of lecture 001, attention."""
 
     deck = "001"
+    letters = replace(Deck000.letters, written=(), remarks=())

@@ -23,5 +23,6 @@ class Deck002(DeckNotation):
         value="x",
         vector="e",
         selections=("softmax", "segments"),
+        written=(),
         remarks=("the query q of the slide is the state s that the score reads",),
     )

@@ -25,7 +25,7 @@ class Letters:
     encoders   the encoders that the lecture writes; `selections` the ways to attend
     condition  whether probabilities name what they are conditioned on: P(y_t|y_1^{t−1}, x)
     parameters the line *Parameters* of each application, as the slides print it: {(encoder, decoder): letters}
-    unbiased   the cells that the lecture writes without a bias
+    written    the cells that the lecture writes equations of; `unbiased`: those without a bias
     remarks    where the lecture departs from our boards
     """
 
@@ -51,10 +51,12 @@ class Letters:
     selections: tuple[str, ...] = ("softmax",)
     condition: bool = False
     parameters: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    written: tuple[str, ...] = tuple(CELLS)
     unbiased: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
 
 PLAIN = {"r": "r", "z": "z", "n": ""}
 LSTM = {"i": "i", "f": "f", "o": "o", "g": ""}
+NAMES = {"rnn": "a plain RNN", "gru": "a GRU", "lstm": "an LSTM"}
 TWO = "a cell here has two biases, b for the input and d for the state; the slide has "

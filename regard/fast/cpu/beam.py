@@ -15,6 +15,7 @@ from regard.fast.cpu.best import insert
 from regard.fast.cpu.layout import Memories
 from regard.fast.cpu.ranking import Bound, Ranked, rank, room_to_rank
 from regard.fast.cpu.step import Layers, advance_rows
+from regard.fast.cpu.together import Shared, team_of
 from regard.fast.cpu.whole_search import (
     Allowed,
     How,
@@ -129,6 +130,7 @@ def _follow(source: int, end: int, record: BeamRecord, ended: Ended, found: Foun
 def beam_part(
     part: int,
     parts: int,
+    shared: Shared,
     how: How,
     layers: Layers,
     memories: Memories,
@@ -138,18 +140,22 @@ def beam_part(
     ended: Ended,
     found: Found,
 ) -> None:
-    """Search. `ended` and `found` hold zeros, and −inf as scores of `ended`; if a score is not finite, it stops."""
+    """Search. `ended` and `found` hold zeros, and −inf as scores of `ended`; if a score is not finite, it stops.
+
+    shared   what this thread shares with its helpers
+    """
+    team = team_of(shared)
     sources, vocabulary = start.state.shape[1], len(layers.output_bias)
     size, best = record.words.shape[2], found.tokens.shape[1]
     first, last = part * sources // parts, (part + 1) * sources // parts
     active, capacity = last - first, (last - first) * size
     rows, other = rows_for(capacity, layers, memories, start), rows_for(capacity, layers, memories, start)
-    ranked = room_to_rank(capacity, min(2 * size, vocabulary), rows.embedded)
+    ranked = room_to_rank(capacity, min(2 * size, vocabulary), team.members, rows.embedded)
     banked = len(allowed.missing) > 0
     enough = size
     if banked:  # as `Beam.enough`
         enough = max(best, (size + allowed.missing[0]) // (allowed.missing[0] + 1))
-    nearer = room_to_rank(capacity if banked else 0, min(size, vocabulary), rows.embedded)
+    nearer = room_to_rank(capacity if banked else 0, min(size, vocabulary), 1, rows.embedded)
     only, left = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
     states, later = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
     counts, live = np.ones(active, np.int64), np.zeros((active, size), rows.embedded.dtype)
@@ -159,12 +165,14 @@ def beam_part(
         read_word(i, allowed.begin, start, rows)
     count = active
     for t in range(allowed.steps):
-        said = advance_rows(0, count, how.current, how.bent, how.alone, how.folded, layers, memories, rows)
+        said = advance_rows(
+            team, 0, count, how.current, how.bent, how.alone, how.folded, layers, memories, rows
+        )
         for i in range(count):
             only[i] = only_word(rows.source[i], t, allowed)
             left[i] = allowed.last[rows.source[i]] - t - 1
         bound = Bound(allowed.after, allowed.needed, allowed.missing, states, left)
-        rank(count, said, layers, forbidden_at(t, allowed), only, bound, ranked, nearer)
+        rank(team, count, said, layers, forbidden_at(t, allowed), only, bound, ranked, nearer)
         penalty = found.penalties[t]
         low, going, kept = 0, 0, 0
         for i in range(active):

@@ -13,6 +13,7 @@ from regard.fast.cpu.product import Window
 from regard.fast.cpu.ranking import Bound, Ranked, rank, room_to_rank
 from regard.fast.cpu.screen import Screen, best_of_few
 from regard.fast.cpu.step import Layers, advance_rows
+from regard.fast.cpu.together import Shared, Team, team_of
 from regard.fast.cpu.whole_search import (
     Allowed,
     How,
@@ -58,6 +59,7 @@ class Pending(NamedTuple):
 
 @part
 def _score(
+    team: Team,
     count: int,
     pending: Pending,
     layers: Layers,
@@ -68,7 +70,8 @@ def _score(
 ) -> bool:
     """Compute the scores of some words. Returns whether all are finite."""
     nothing = pending.words[:0]
-    rank(count, Window(pending.given, 0, 1, 0), layers, nothing, pending.words, bound, ranked, nearer)
+    given = Window(pending.given, 0, 1, 0)
+    rank(team, count, given, layers, nothing, pending.words, bound, ranked, nearer)
     for i in range(count):
         score = ranked.values[i, 0] - ranked.normalizers[i]
         if not np.isfinite(score):
@@ -81,6 +84,7 @@ def _score(
 def write_part(
     part: int,
     parts: int,
+    shared: Shared,
     how: How,
     layers: Layers,
     screen: Screen | None,
@@ -89,17 +93,20 @@ def write_part(
     allowed: Allowed,
     written: Written,
 ) -> None:
-    """Write the most probable words. `written` holds zeros; if a score is not finite, the search stops."""
-    sources = start.state.shape[1]
+    """Write the most probable words. `written` holds zeros; if a score is not finite, the search stops.
+
+    shared   what this thread shares with its helpers
+    """
+    team, sources = team_of(shared), start.state.shape[1]
     first, end = part * sources // parts, (part + 1) * sources // parts
     count = end - first
     rows = rows_for(count, layers, memories, start)
-    ranked = room_to_rank(count, 1, rows.embedded)
-    nearer = room_to_rank(0, 1, rows.embedded)
+    ranked = room_to_rank(count, 1, team.members, rows.embedded)
+    nearer = room_to_rank(0, 1, 1, rows.embedded)
     only, states, left = np.empty(count, np.int64), np.zeros(count, np.int64), np.empty(count, np.int64)
     bound = Bound(allowed.after, allowed.needed, allowed.missing[:0], states, left)
     free = Bound(allowed.after[:0], allowed.needed, allowed.missing[:0], states, left)
-    later = room_to_rank(PENDING, 1, rows.embedded)
+    later = room_to_rank(PENDING, 1, team.members, rows.embedded)
     places = np.empty((3, PENDING), np.int64)
     given = np.empty((PENDING, depth_of(layers.output)), rows.embedded.dtype)
     pending = Pending(places[0], places[1], places[2], given)
@@ -108,21 +115,31 @@ def write_part(
         place(i, first + i, start, rows)
         read_word(i, allowed.begin, start, rows)
     for t in range(allowed.steps):
-        said = advance_rows(0, count, how.current, how.bent, how.alone, how.folded, layers, memories, rows)
+        said = advance_rows(
+            team, 0, count, how.current, how.bent, how.alone, how.folded, layers, memories, rows
+        )
         for i in range(count):
             only[i] = only_word(rows.source[i], t, allowed)
             left[i] = allowed.last[rows.source[i]] - t - 1
         forbidden = forbidden_at(t, allowed)
         if waiting + count > PENDING:
-            if not _score(waiting, pending, layers, free, later, nearer, written):
+            if not _score(team, waiting, pending, layers, free, later, nearer, written):
                 written.unsound[part] = True
                 return
             waiting = 0
         screened = len(allowed.after) == 0 and best_of_few(
-            count, said, layers, screen, forbidden, only, pending.words[waiting:], pending.given[waiting:]
+            team,
+            count,
+            said,
+            layers,
+            screen,
+            forbidden,
+            only,
+            pending.words[waiting:],
+            pending.given[waiting:],
         )
         if not screened:
-            rank(count, said, layers, forbidden, only, bound, ranked, nearer)
+            rank(team, count, said, layers, forbidden, only, bound, ranked, nearer)
         going = 0
         for i in range(count):
             source = rows.source[i]
@@ -150,5 +167,5 @@ def write_part(
         count = going
         if count == 0:
             break
-    if not _score(waiting, pending, layers, free, later, nearer, written):
+    if not _score(team, waiting, pending, layers, free, later, nearer, written):
         written.unsound[part] = True

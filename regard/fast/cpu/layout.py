@@ -5,6 +5,7 @@ selections."""
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,9 +96,14 @@ class LocationPanels(NamedTuple):
     back: Array
 
 
+@cache
+def _no_location(dtype: torch.dtype) -> LocationPanels:
+    return location_of(torch.empty(0, 0, dtype=dtype), torch.empty(0, 1, dtype=dtype), torch.empty(0))
+
+
 def location_of(filters: Tensor | None, place: Tensor | None, like: Tensor) -> LocationPanels:
     if filters is None or place is None:
-        filters, place = like.new_empty(0, 0), like.new_empty(0, 1)
+        return _no_location(like.dtype)
     return LocationPanels(filters.detach().contiguous().numpy(), panels(place), panels(place.t()))
 
 

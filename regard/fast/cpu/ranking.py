@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from regard.fast.cpu.best import above, gather_best, highest_of, insert, summed
-from regard.fast.cpu.either import multiply_rows_from, panels_in, read_rows, some_panels
+from regard.fast.cpu.either import panels_in, read_rows
 from regard.fast.cpu.product import Window
 from regard.fast.cpu.step import Layers
 from regard.fast.cpu.tile import WIDTH
+from regard.fast.cpu.together import Team, multiply_some_together
 from regard.structures.kernels.cpu.compilation import part
 from regard.structures.kernels.cpu.exponential import exponential
 
@@ -29,7 +30,7 @@ class Ranked(NamedTuple):
 
     normalizers     (n) log Σ exp of all logits
     values, words   (n, C) the best allowed words, best first; −inf if there are fewer
-    highest         (n) scratch   logits (n, PANELS · WIDTH) scratch
+    highest         (n) scratch   logits (n, members · PANELS · WIDTH) scratch
     """
 
     normalizers: Array
@@ -50,14 +51,14 @@ class Bound(NamedTuple):
 
 
 @part
-def room_to_rank(count: int, best: int, like: Any) -> Ranked:
+def room_to_rank(count: int, best: int, members: int, like: Any) -> Ranked:
     kind = like.dtype
     return Ranked(
         np.empty(count, kind),
         np.empty((count, best), kind),
         np.empty((count, best), np.int64),
         np.empty(count, kind),
-        np.empty((count, PANELS * WIDTH), kind),
+        np.empty((count, members * PANELS * WIDTH), kind),
     )
 
 
@@ -90,6 +91,7 @@ def _keep_nearer(row: Array, targets: Array, missing: Array, here: int) -> None:
 
 @part
 def rank(
+    team: Team,
     count: int,
     said: Window,
     layers: Layers,
@@ -117,14 +119,15 @@ def rank(
             nearer.values[i, :] = -np.inf
             nearer.words[i, :] = 0
     given = read_rows(count, said, layers.output)
-    for first in range(0, panels_in(layers.output), PANELS):
-        low = first * WIDTH
+    panels, at_once = panels_in(layers.output), PANELS * team.members
+    for first in range(0, panels, PANELS):
+        if first % at_once == 0:
+            some = min(at_once, panels - first)
+            multiply_some_together(team, first, some, count, said, given, layers, ranked.logits)
+        low, begin = first * WIDTH, first % at_once * WIDTH
         wide = min(PANELS * WIDTH, vocabulary - low)
-        weights = some_panels(layers.output, first, min(first + PANELS, panels_in(layers.output)))
-        bias, logits = Window(layers.output_start, 0, 0, low), Window(ranked.logits, 0, 1, 0)
-        multiply_rows_from(count, given, weights, bias, logits)
         for i in range(count):
-            row = ranked.logits[i, :wide]
+            row = ranked.logits[i, begin : begin + wide]
             highest = _add(row, i, ranked)
             for word in forbidden:
                 if low <= word < low + wide:

@@ -27,6 +27,7 @@ from regard.fast.cpu.either import multiply_rows, some_panels
 from regard.fast.cpu.product import Target, Window
 from regard.fast.cpu.step import Layers
 from regard.fast.cpu.tile import WIDTH
+from regard.fast.cpu.together import SCREEN, Team, multiply_together
 from regard.structures.kernels.cpu.compilation import part, reduction
 from regard.structures.kernels.cpu.mathematics import larger
 from regard.structures.kernels.cpu.rows import copy
@@ -153,6 +154,7 @@ def _best_of_row(
 
 
 def best_of_few(
+    team: Team,
     count: int,
     said: Window,
     layers: Layers,
@@ -172,17 +174,26 @@ def best_of_few(
 
 @overload(best_of_few, strict=False)
 def _best_of_few(
-    count: Any, said: Any, layers: Any, screen: Any, forbidden: Any, only: Any, words: Any, given: Any
+    team: Any,
+    count: Any,
+    said: Any,
+    layers: Any,
+    screen: Any,
+    forbidden: Any,
+    only: Any,
+    words: Any,
+    given: Any,
 ) -> Any:
     if isinstance(screen, types.NoneType):
-        return lambda count, said, layers, screen, forbidden, only, words, given: False
-    return lambda count, said, layers, screen, forbidden, only, words, given: _screened(
-        count, said, layers, screen, forbidden, only, words, given
+        return lambda team, count, said, layers, screen, forbidden, only, words, given: False
+    return lambda team, count, said, layers, screen, forbidden, only, words, given: _screened(
+        team, count, said, layers, screen, forbidden, only, words, given
     )
 
 
 @part
 def _screened(
+    team: Team,
     count: int,
     said: Window,
     layers: Layers,
@@ -210,7 +221,8 @@ def _screened(
     near, exact = np.empty((count, panels * WIDTH), np.float32), np.empty((1, WIDTH), np.float32)
     for i in range(count):
         copy(screen.bias, near[i])
-    multiply_rows(count, rounded, screen.weight, Target(near, 0, 1, 0, True))
+    into = Target(near, 0, 1, 0, True)
+    multiply_together(team, SCREEN, 0, count, Window(given, 0, 1, 0), rounded, screen.weight, into)
     for i in range(count):
         if only[i] >= 0:
             words[i] = only[i]

@@ -13,6 +13,17 @@ from regard.fast.cpu.layout import DOT, Memories
 from regard.fast.cpu.location import nearby_for
 from regard.fast.cpu.looks import look
 from regard.fast.cpu.product import Target, Window, multiply
+from regard.fast.cpu.together import (
+    BELOW,
+    COMBINE,
+    QUERY,
+    READ,
+    RECURRENT,
+    WORD,
+    Team,
+    multiply_together,
+    nobody,
+)
 from regard.structures.kernels.cpu.compilation import kernel, part
 from regard.structures.kernels.cpu.rows import copy
 from regard.structures.kernels.cpu.segments import room_for
@@ -74,8 +85,15 @@ class Rows(NamedTuple):
 
 
 @part
+def _multiply(
+    team: Team, which: int, layer: int, count: int, source: Window, weight: Any, target: Target
+) -> None:
+    multiply_together(team, which, layer, count, source, read_rows(count, source, weight), weight, target)
+
+
+@part
 def _look_all(
-    first: int, end: int, alone: bool, asked: Array, layers: Layers, memories: Memories, rows: Rows,
+    team: Team, first: int, end: int, alone: bool, asked: Array, layers: Layers, memories: Memories, rows: Rows,
     contexts: Array, column: int,
 ) -> None:  # fmt: skip
     """Attend. Queries come from asked (n, H or more); contexts go to the columns of an array from `column` on."""
@@ -89,8 +107,8 @@ def _look_all(
     room = room_for(positions, asked.dtype.type(0))
     waits = np.ones(rows.weights.shape[1], asked.dtype)
     if memories.score != DOT:
-        given = read_rows(end - first, Window(asked, first, 1, 0), layers.query)
-        multiply_rows(end - first, given, layers.query, Target(queries, 0, 1, 0, False))
+        given, into = Window(asked, first, 1, 0), Target(queries, 0, 1, 0, False)
+        _multiply(team, QUERY, 0, end - first, given, layers.query, into)
     for i in range(first, end):
         if memories.score == DOT:
             scaled(asked[i, :size], memories.scale, queries[i - first])
@@ -115,13 +133,12 @@ def _look_all(
 
 
 @part
-def _advance_all(first: int, end: int, read: Window, layers: Layers, rows: Rows) -> None:
+def _advance_all(team: Team, first: int, end: int, read: Window, layers: Layers, rows: Rows) -> None:
     count, size, gates = end - first, layers.size, rows.inputs.shape[1]
     into = Target(rows.inputs, first, 1, 0, True)
     if panels_in(layers.word) > 0:
-        words = Window(rows.embedded, first, 1, 0)
-        multiply_rows(count, read_rows(count, words, layers.word), layers.word, into)
-    multiply_rows(count, read_rows(count, read, layers.read), layers.read, into)
+        _multiply(team, WORD, 0, count, Window(rows.embedded, first, 1, 0), layers.word, into)
+    _multiply(team, READ, 0, count, read, layers.read, into)
     recurrent, below = np.empty((count, gates), rows.state.dtype), np.empty((count, size), rows.state.dtype)
     before, kept = np.empty(size, rows.state.dtype), np.empty(6 * size, rows.state.dtype)
     for layer in range(len(rows.state)):
@@ -130,11 +147,11 @@ def _advance_all(first: int, end: int, read: Window, layers: Layers, rows: Rows)
                 copy(rows.seen[first + i, :size], below[i])
                 copy(layers.below_bias[layer - 1], rows.inputs[first + i])
             above = of_layer(layers.below, layer - 1)
-            multiply_rows(count, read_rows(count, Window(below, 0, 1, 0), above), above, into)
+            _multiply(team, BELOW, layer - 1, count, Window(below, 0, 1, 0), above, into)
         state = rows.state[layer]
         weight = of_layer(layers.recurrent, layer)
-        given = read_rows(count, Window(state, first, 1, 0), weight)
-        multiply_rows(count, given, weight, Target(recurrent, 0, 1, 0, False))
+        given, made = Window(state, first, 1, 0), Target(recurrent, 0, 1, 0, False)
+        _multiply(team, RECURRENT, layer, count, given, weight, made)
         for i in range(first, end):
             advance(
                 layers.kind, rows.inputs[i], recurrent[i - first], layers.recurrent_bias[layer],
@@ -145,11 +162,11 @@ def _advance_all(first: int, end: int, read: Window, layers: Layers, rows: Rows)
 
 
 @part
-def _read_out(first: int, end: int, bent: bool, folded: bool, layers: Layers, rows: Rows) -> None:
+def _read_out(team: Team, first: int, end: int, bent: bool, folded: bool, layers: Layers, rows: Rows) -> None:
     """The inputs of the output layer, in `said`, which holds the context if it is folded; without `combine` they are
     the first columns of `seen`."""
-    given = read_rows(end - first, Window(rows.seen, first, 1, 0), layers.combine)
-    multiply_rows(end - first, given, layers.combine, Target(rows.said, first, 1, 0, folded))
+    given, into = Window(rows.seen, first, 1, 0), Target(rows.said, first, 1, 0, folded)
+    _multiply(team, COMBINE, 0, end - first, given, layers.combine, into)
     for i in range(first, end):
         gather(layers.combine_bias, rows.said[i])
         if bent:
@@ -158,8 +175,8 @@ def _read_out(first: int, end: int, bent: bool, folded: bool, layers: Layers, ro
 
 @part
 def advance_rows(
-    first: int, end: int, current: bool, bent: bool, alone: bool, folded: bool, layers: Layers, memories: Memories,
-    rows: Rows,
+    team: Team, first: int, end: int, current: bool, bent: bool, alone: bool, folded: bool, layers: Layers,
+    memories: Memories, rows: Rows,
 ) -> Window:  # fmt: skip
     """All of a step up to the output layer, whose inputs are returned, for some of the rows.
 
@@ -169,18 +186,19 @@ def advance_rows(
     """
     size, width, embedded = layers.size, memories.values.shape[2], rows.embedded.shape[1]
     if current:
-        _advance_all(first, end, Window(rows.fed, first, 1, 0), layers, rows)
+        _advance_all(team, first, end, Window(rows.fed, first, 1, 0), layers, rows)
         contexts, column = (rows.said, 0) if folded else (rows.seen, size)
-        _look_all(first, end, alone, rows.seen, layers, memories, rows, contexts, column)
+        _look_all(team, first, end, alone, rows.seen, layers, memories, rows, contexts, column)
     else:
-        _look_all(first, end, alone, rows.state[len(rows.state) - 1], layers, memories, rows, rows.seen, size)
-        _advance_all(first, end, Window(rows.seen, first, 1, size), layers, rows)
+        last = rows.state[len(rows.state) - 1]
+        _look_all(team, first, end, alone, last, layers, memories, rows, rows.seen, size)
+        _advance_all(team, first, end, Window(rows.seen, first, 1, size), layers, rows)
     if panels_in(layers.combine) == 0:
         return Window(rows.seen, first, 1, 0)
     if not folded:
         for i in range(first, end):
             copy(rows.embedded[i], rows.seen[i, size + width : size + width + embedded])
-    _read_out(first, end, bent, folded, layers, rows)
+    _read_out(team, first, end, bent, folded, layers, rows)
     return Window(rows.said, first, 1, 0)
 
 
@@ -206,7 +224,7 @@ def step_part(
     """One step of one part of the rows, with its logits. See `advance_rows`."""
     count = rows.state.shape[1]
     first, end = part * count // parts, (part + 1) * count // parts
-    said = advance_rows(first, end, current, bent, alone, False, layers, memories, rows)
+    said = advance_rows(nobody(), first, end, current, bent, alone, False, layers, memories, rows)
     for i in range(first, end):
         copy(layers.output_bias, rows.logits[i])
     given = read_rows(end - first, said, layers.output)

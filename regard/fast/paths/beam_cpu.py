@@ -33,14 +33,13 @@ class BeamOnCPU(Path):
         return whole_search.lacks(stepper, bounds) if BEAMS(beam) else "The search was changed."
 
     def run(self, beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
-        return meanwhile(lambda: searched(beam, stepper, bounds))
+        return meanwhile(lambda: searched(beam, stepper, bounds), brief=whole_search.is_brief(stepper))
 
 
 @torch.no_grad()
 def searched(beam: Beam, stepper: Stepper, bounds: Bounds, precision: str = "fp32") -> Hypotheses | None:
     """`Beam.step_by_step`; None if a score was not finite, or a source has no hypothesis."""
     from regard.fast.cpu.beam import BeamRecord, Ended, Found, beam_part
-    from regard.structures.kernels.cpu.parallel import side_by_side
 
     begun = whole_search.started(stepper, bounds, beam.size, precision)
     if begun is None:
@@ -70,8 +69,10 @@ def searched(beam: Beam, stepper: Stepper, bounds: Bounds, precision: str = "fp3
         torch.zeros(parts, dtype=torch.bool),
     )
     found = Found(*(tensor.numpy() for tensor in tensors))
+    shared = whole_search.shared_by(parts, rows * beam.size, layers, None, start)
     begin_comparing()
-    side_by_side(beam_part, parts, how, layers, prepared.memories, start, allowed, record, ended, found)
+    given = (how, layers, prepared.memories, start, allowed, record, ended, found)
+    whole_search.search_in(beam_part, parts, shared, None, *given)
     if bool(tensors.unsound.any()):
         return None
     longest = int(tensors.lengths.max()) if rows else 0

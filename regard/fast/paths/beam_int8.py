@@ -38,4 +38,6 @@ class BeamInBytes(BeamOnCPU):
     def run(self, beam: Beam, stepper: Stepper, bounds: Bounds) -> Hypotheses | None:
         if of_transformer(stepper):
             return beam.step_by_step(in_bytes(stepper), bounds)
-        return meanwhile(lambda: searched(beam, stepper, bounds, "int8"))
+        return meanwhile(
+            lambda: searched(beam, stepper, bounds, "int8"), brief=whole_search.is_brief(stepper)
+        )

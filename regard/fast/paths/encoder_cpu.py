@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import Tokens
-from regard.fast.kept import meanwhile
+from regard.fast.kept import is_brief, meanwhile
 from regard.fast.recurrence import NO_KERNEL, kernel_of, knows_on_cpu, run_on_cpu, run_on_words
 from regard.nn.embedding import EMBEDDINGS
 from regard.nn.encoders.recurrent import RecurrentEncoder
@@ -68,7 +68,7 @@ class WordsOnCPU(Path):
         return lacks(encoder, tokens)
 
     def run(self, encoder: RecurrentEncoder, tokens: Tokens) -> Memory:
-        return meanwhile(lambda: read(encoder, tokens))
+        return meanwhile(lambda: read(encoder, tokens), brief=is_brief(tokens.ids.numel()))
 
 
 def lacks(encoder: RecurrentEncoder, tokens: Tokens) -> str:

@@ -40,14 +40,13 @@ class GreedyOnCPU(Path):
     def run(
         self, stepper: Stepper, choice: TokenChoice, bounds: Bounds, hypotheses: int = 1
     ) -> Hypotheses | None:
-        return meanwhile(lambda: written(stepper, bounds))
+        return meanwhile(lambda: written(stepper, bounds), brief=whole_search.is_brief(stepper))
 
 
 @torch.no_grad()
 def written(stepper: Stepper, bounds: Bounds, precision: str = "fp32") -> Hypotheses | None:
     """`token_by_token` with the most probable tokens; None if a score was not finite."""
-    from regard.fast.cpu.greedy import Written, write_part
-    from regard.structures.kernels.cpu.parallel import side_by_side
+    from regard.fast.cpu.greedy import PENDING, Written, write_part
 
     begun = whole_search.started(stepper, bounds, 1, precision)
     if begun is None:
@@ -65,8 +64,10 @@ def written(stepper: Stepper, bounds: Bounds, precision: str = "fp32") -> Hypoth
     arrays = Written(*(tensor.numpy() for tensor in tensors))
     decoder: Any = unconstrained(stepper).decoder
     screen = None if precision == "int8" else prepared.weights.screen(decoder, rows // parts)
+    shared = whole_search.shared_by(parts, PENDING, layers, screen, start)
     begin_comparing()
-    side_by_side(write_part, parts, how, layers, screen, prepared.memories, start, allowed, arrays)
+    given = (how, layers, screen, prepared.memories, start, allowed, arrays)
+    whole_search.search_in(write_part, parts, shared, screen, *given)
     if bool(tensors.unsound.any()):
         return None
     longest = int(tensors.lengths.max()) if rows else 0

@@ -44,4 +44,4 @@ class GreedyInBytes(GreedyOnCPU):
     ) -> Hypotheses | None:
         if of_transformer(stepper):
             return token_by_token(in_bytes(stepper), choice, steps=bounds.steps, bounds=bounds)
-        return meanwhile(lambda: written(stepper, bounds, "int8"))
+        return meanwhile(lambda: written(stepper, bounds, "int8"), brief=whole_search.is_brief(stepper))

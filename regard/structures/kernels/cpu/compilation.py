@@ -25,7 +25,7 @@ from typing import Any
 import llvmlite  # type: ignore[import-untyped]
 import numba
 from llvmlite import binding
-from numba import njit
+from numba import cfunc, njit
 
 from regard.private import compile_in_turns, inside_kernels, keep_in
 
@@ -63,6 +63,17 @@ def kernel(function: Callable[..., Any]) -> Any:
             compile_in_turns(made, partial(_turn, kept_in / f"{function.__module__}.{function.__qualname__}"))
             return made
     return njit(**_OPTIONS)(function)
+
+
+def native(function: Callable[..., Any], signature: Any) -> Any:
+    """Compile `function` now as a function of C, which needs no interpreter and has an `address`. It is cached as a
+    kernel is."""
+    kept_in = folder(Path(function.__code__.co_filename).parent)
+    options = {name: value for name, value in _OPTIONS.items() if name != "nogil"}
+    if kept_in is not None:
+        with suppress(RuntimeError), _cache_in(kept_in):
+            return cfunc(signature, cache=True, **options)(function)
+    return cfunc(signature, **options)(function)
 
 
 def part(function: Callable[..., Any]) -> Any:

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from regard.private import team
+from regard.private import behind, team
 
 ARM = platform.machine() in ("aarch64", "arm64")
 MINIMUM_WORK = 20_000  # inner steps worth waking another thread (about 50 microseconds)
@@ -92,12 +92,52 @@ def run_beside(tasks: Sequence[Callable[[], Any]]) -> None:
     _beside.tasks = tasks
 
 
+MOST_BEHIND = 4
+"""Threads of torch that may be asked at once to work behind a thread: more take longer to meet."""
+
+
+class _Behind(threading.local):
+    """What waits for the threads that work behind this one; and torch's threads, inside `one_thread_for`."""
+
+    end: Callable[[], None] | None = None
+    threads: int = 0
+
+
+_behind = _Behind()
+
+
+def begin_behind(function: int, data: int) -> bool:
+    """Let torch's other threads call a native function (address) with data (address) until `end_behind`, while this
+    one computes on, alone. Returns whether they do."""
+    threads = _behind.threads or torch.get_num_threads()
+    if _behind.end is not None or not 1 < threads <= MOST_BEHIND:
+        return False
+    found = behind()
+    if found is None:
+        return False
+    begin, _behind.end = found
+    if _behind.threads:  # the number of torch's threads after the team is the one before it
+        torch.set_num_threads(threads)
+    begin(function, data, threads)
+    if _behind.threads:
+        torch.set_num_threads(1)
+    return True
+
+
+def end_behind() -> None:
+    """Wait for the threads that work behind this one, if any do."""
+    end, _behind.end = _behind.end, None
+    if end is not None:
+        end()
+
+
 def run(tasks: Sequence[Callable[[], Any]], *, brief: bool = False) -> None:
     """Run every task once, in at most as many threads as torch uses, this one among them. All tasks have ended when
     `run` returns or raises the exception of a task, so that none writes to memory that the caller then frees.
 
     brief   the tasks take less time than torch's threads may need to meet on a busy machine
     """
+    end_behind()
     tasks = [*tasks, *_beside.tasks]
     _beside.tasks = ()
     left, raised = iter(tasks), list[BaseException]()
@@ -157,16 +197,19 @@ def one_thread_for(positions: int) -> Iterator[None]:
     """Let torch compute in one thread if there are few positions: waking the others takes longer than the products.
 
     torch has one number for the whole process, and a thread that asks for it first would keep it. So this has no effect
-    while the program has other threads than those of the kernels.
+    while the program has other threads than those of the kernels; and none while others work behind this one, because
+    torch computes in one thread then.
     """
     before = torch.get_num_threads()
-    if before == 1 or positions > FEW_POSITIONS or not _alone():
+    if before == 1 or positions > FEW_POSITIONS or _behind.end is not None or not _alone():
         yield
         return
     torch.set_num_threads(1)
+    _behind.threads = before
     try:
         yield
     finally:
+        _behind.threads = 0
         torch.set_num_threads(before)
 
 
