@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
 
-from regard.fast.kept import RememberedWeights, WordTable, begin_comparing
+from regard.fast.kept import RememberedWeights, WordTable, begin_comparing, is_brief
 from regard.nn.attention import Attention, Reading
 from regard.nn.cells import Cell, GRUCell, LSTMCell, RNNCell
 from regard.nn.decoders.conditioning import Readout
@@ -25,6 +26,7 @@ from regard.structures.kernels.availability import within_reach
 
 if TYPE_CHECKING:
     from regard.fast.cpu.layout import Choice
+    from regard.fast.cpu.recurrence import Inputs
 
 CELLS = Replaces(GRUCell, LSTMCell, RNNCell)
 NO_KERNEL = "The cell has no kernel, or was changed."
@@ -71,13 +73,11 @@ def run_on_cpu(
     """
     from regard.fast.cpu.layout import KINDS
     from regard.fast.cpu.recurrence import PackedRecurrence, run_forward
-    from regard.structures.kernels.cpu.parallel import one_thread_for
 
     kind = KINDS[str(kernel_of(cells))]
     if weights is None and not torch.is_grad_enabled():
         kept = _laid_out(cells)
-        with one_thread_for(len(inputs)):
-            projected = nn.functional.linear(inputs, kept.weight, kept.bias)
+        projected = kept.project(inputs, len(packing.longest))
         return run_forward(
             projected, first, kept.panels, kept.recurrent_bias, packing, kind, back=False
         ).result()
@@ -97,7 +97,6 @@ def run_on_words(
     price: packed outputs, or `unpacked` ones, and last states (B, directions, state) in the order of the rows."""
     from regard.fast.cpu.layout import KINDS
     from regard.fast.cpu.recurrence import run_forward
-    from regard.structures.kernels.cpu.parallel import one_thread_for
 
     cells = layer.each()
     kept = _laid_out(cells)
@@ -110,14 +109,23 @@ def run_on_words(
     )
     words = None if table is None else ids
     if table is None:
-        with one_thread_for(len(ids)):
-            table = nn.functional.linear(embedding.index_select(0, ids), kept.weight, kept.bias)
+        projected = kept.project(embedding.index_select(0, ids), len(packing.longest))
+    else:
+        projected = table
     first = layer.first.flatten().expand(len(packing.longest), -1)
     kind = KINDS[str(kernel_of(cells))]
     padded = packing if unpacked else None
     begin_comparing()
     outputs, last = run_forward(
-        table, first, kept.panels, kept.recurrent_bias, packing, kind, words=words, padded=padded, back=False
+        projected,
+        first,
+        kept.panels,
+        kept.recurrent_bias,
+        packing,
+        kind,
+        words=words,
+        padded=padded,
+        back=False,
     ).result()
     if unpacked:
         outputs = outputs.view(len(packing.longest), packing.width, -1)
@@ -133,6 +141,26 @@ class CellWeights:
     panels: Any
     recurrent_bias: Any
     words: WordTable = field(default_factory=WordTable)
+
+    def project(self, inputs: Tensor, rows: int) -> Tensor | Inputs:
+        """The inputs (N, I) of so many rows times the weight; few are left to the kernel, which multiplies them in a
+        thread for each direction."""
+        from regard.fast.cpu.recurrence import Inputs, projects
+
+        if not is_brief(len(inputs)) or not projects(len(self.panels), rows):
+            return nn.functional.linear(inputs, self.weight, self.bias)
+        weight, bias = self._for_inputs
+        return Inputs(inputs.detach().contiguous().numpy(), weight, bias)
+
+    @cached_property
+    def _for_inputs(self) -> tuple[Any, Any]:
+        from regard.fast.cpu.layout import stacked_panels
+
+        directions = len(self.panels)
+        return (
+            stacked_panels(self.weight.unflatten(0, (directions, -1))),
+            self.bias.detach().unflatten(0, (directions, -1)).numpy(),
+        )
 
 
 _kept_weights: WeakKeyDictionary[Cell, tuple[RememberedWeights, CellWeights]] = WeakKeyDictionary()

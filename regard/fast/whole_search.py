@@ -201,8 +201,8 @@ def parts_for(sources: int, hypotheses: int) -> int:
 
 
 def shared_by(parts: int, rows: int, layers: Layers, screen: Any, start: SearchStart) -> Shared:
-    """What the threads of a part of so many rows have in common: there are several if it is the only part, and they have
-    enough to read."""
+    """What the threads of a part of so many rows have in common: there are several if it is the only part, and they
+    have enough to read."""
     from regard.fast.cpu import together
     from regard.fast.cpu.ranking import PANELS
     from regard.fast.cpu.tile import WIDTH

@@ -8,7 +8,7 @@ gradient is one matrix product over all N positions at the end.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -42,12 +42,21 @@ class Packed(Protocol):
     def starts(self) -> list[int]: ...
 
 
+class Inputs(NamedTuple):
+    """The inputs of a layer, if its kernel multiplies them: rows (N, I), weight (D, P, I, W) in panels, bias (D, G)."""
+
+    rows: Array
+    weight: Array
+    bias: Array
+
+
 @kernel
 def _run_forward(
     part: int,
     parts: int,
     kind: int,
     projected: Array,
+    inputs: Inputs,
     words: Array,
     first: Array,
     weight: Array,
@@ -59,10 +68,10 @@ def _run_forward(
     previous: Array,
     kept: Array,
 ) -> None:
-    """projected (N, D·G), or (V, D·G) and the words (N) that choose its rows, first (B, D·Z), weight (D, P, H, W) in
-    panels, bias (D, G) → outputs (N, D·H), last (B, D·Z), and for the backward pass previous (D, N, H) and kept (D, N,
-    …). If there will be none, they are scratch with one row for each part of a direction. With places (N), outputs are
-    written into these rows instead.
+    """projected (N, D·G), or (V, D·G) and the words (N) that choose its rows, or inputs from which they are computed;
+    first (B, D·Z), weight (D, P, H, W) in panels, bias (D, G) → outputs (N, D·H), last (B, D·Z), and for the backward
+    pass previous (D, N, H) and kept (D, N, …). If there will be none, they are scratch with one row for each part of a
+    direction. With places (N), outputs are written into these rows instead.
 
     D directions, of which number 1 reads from the end; G inputs of a cell's gates; Z numbers of its state,
     [h; m] or h. A part takes one direction and the rows c, c + parts, …, so that all parts have similar
@@ -75,6 +84,13 @@ def _run_forward(
     mine = first[c::parts, g * wide : g * wide + size].copy()
     carry = first[c::parts, g * wide + size : (g + 1) * wide].copy()
     recurrent = np.empty((len(mine), gates), projected.dtype)
+    column = g * gates
+    if len(inputs.rows) > 0:
+        projected, column = np.empty((len(inputs.rows), gates), projected.dtype), 0
+        for i in range(len(inputs.rows)):
+            copy(inputs.bias[g], projected[i])
+        into = Target(projected, 0, 1, 0, True)
+        multiply(len(inputs.rows), Window(inputs.rows, 0, 1, 0), inputs.weight[g], into)
     for t in range(steps) if g == 0 else range(steps - 1, -1, -1):
         low, high = starts[t] + c, starts[t + 1]
         alive = (high - low + parts - 1) // parts
@@ -84,7 +100,7 @@ def _run_forward(
             spot = place if previous.shape[1] == starts[steps] else c
             advance(
                 kind,
-                projected[words[place] if len(words) > 0 else place, g * gates : (g + 1) * gates],
+                projected[words[place] if len(words) > 0 else place, column : column + gates],
                 recurrent[i],
                 bias[g],
                 mine[i],
@@ -160,8 +176,23 @@ class ForwardRun(NamedTuple):
         return self.outputs, self.last
 
 
+def _parts(directions: int, rows: int) -> int:
+    return directions * -(-shares(directions * rows) // directions)
+
+
+def projects(directions: int, rows: int) -> bool:
+    """Whether the kernel has one part for each direction, which may multiply the inputs too."""
+    return _parts(directions, rows) == directions
+
+
+@cache
+def _nothing(dtype: torch.dtype) -> tuple[Array, Array, Array]:
+    nothing: Array = torch.empty(0, 0, dtype=dtype).numpy()
+    return nothing, nothing.reshape(0, 0, 0, 0), nothing
+
+
 def run_forward(
-    projected: Tensor,
+    projected: Tensor | Inputs,
     first: Tensor,
     panels: Array,
     bias: Array,
@@ -174,17 +205,21 @@ def run_forward(
 ) -> ForwardRun:
     """See `PackedRecurrence`; panels (D, P, H, W) and bias (D, G) in the kernel's layout.
 
+    projected  or the inputs, if there is one part for each direction, see `projects`
     words   (N) the row of `projected` at each position; default: the row of the same number
     padded  outputs are (B · width, D·H) with zeros as padding, as this packing says; default: packed
     back    whether a backward pass follows; if not, `previous` and `kept` have no use
     """
     directions, size, rows = len(panels), panels.shape[2], len(first)
-    count, new = packing.starts[-1], partial(room, projected)
-    parts = directions * -(-shares(directions * rows) // directions)
+    count, new = packing.starts[-1], partial(room, first)
+    parts = _parts(directions, rows)
+    inputs = projected if isinstance(projected, Inputs) else Inputs(*_nothing(first.dtype))
+    if isinstance(projected, Inputs):
+        projected = first.new_empty(0, 0)
     kept = count if back else parts // directions
     shape = (count, directions * size)
     run = ForwardRun(
-        new(*shape) if padded is None else projected.new_zeros(rows * padded.width, shape[1]),
+        new(*shape) if padded is None else first.new_zeros(rows * padded.width, shape[1]),
         new(rows, first.shape[1]),
         new(directions, kept, size),
         new(directions, kept, kept_gates(kind) * size),
@@ -195,7 +230,8 @@ def run_forward(
         _run_forward,
         parts,
         kind,
-        projected.detach().numpy(),
+        projected.detach().contiguous().numpy(),
+        inputs,
         _NONE if words is None else words.contiguous().numpy(),
         first.detach().contiguous().numpy(),
         panels,
