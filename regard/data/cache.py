@@ -10,22 +10,20 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from regard.data.digests import digests_of
 from regard.data.ragged import Array
 from regard.storage.files import FULL, cannot_write, claim, naming, read_json, still_at, sync
 
-VERSION = 3
+VERSION = 4
 """Version of the layout on disk. Caches of other versions are rebuilt."""
 MANIFEST = "manifest.json"
-ALONE = 1 << 24
-"""Bytes up to which one processor reads them all as fast."""
 TEMPORARY = ".regard-tmp-"
 LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.regard-tmp-.+")
 
@@ -126,7 +124,7 @@ def _sweep(parent: Path) -> None:
 def write_manifest(folder: Path, content: dict[str, Any]) -> None:
     """Write the manifest, which is always the last file. It lists sizes and digests of all others, to detect damage."""
     paths = sorted(folder.iterdir())
-    digests = _digests_of(paths)
+    digests = digests_of(paths)
     files = {path.name: [path.stat().st_size, digest] for path, digest in zip(paths, digests, strict=True)}
     whole = {**content, "version": VERSION, "files": files}
     (folder / MANIFEST).write_text(json.dumps({**whole, "digest": _digest(whole)}), encoding="utf-8")
@@ -144,7 +142,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
             return None
         if any((folder / name).stat().st_size != size for name, (size, _) in files.items()):
             return None
-        whole = _digests_of([folder / name for name in files]) == [digest for _, digest in files.values()]
+        whole = digests_of([folder / name for name in files]) == [digest for _, digest in files.values()]
         return content if whole and _ordered(folder) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -154,27 +152,12 @@ def _ordered(folder: Path) -> bool:
     """Whether the offsets ascend from 0 to the number of values."""
     for path in folder.glob("*.offsets"):
         offsets = np.fromfile(path, dtype=np.int64)
-        if not len(offsets) or offsets[0] != 0 or bool((np.diff(offsets) < 0).any()):
+        if not len(offsets) or offsets[0] != 0 or bool((offsets[1:] < offsets[:-1]).any()):
             return False
         size = path.with_suffix(".values").stat().st_size
         if size % max(int(offsets[-1]), 1) or (size > 0) != (int(offsets[-1]) > 0):
             return False
     return True
-
-
-def _digests_of(paths: Sequence[Path]) -> list[str]:
-    """The digests of some files, with all processors."""
-    if sum(path.stat().st_size for path in paths) < ALONE:
-        return [_digest_of(path) for path in paths]
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return list(pool.map(_digest_of, paths))
-
-
-def _digest_of(path: Path) -> str:
-    if path.is_symlink() or not path.is_file():
-        raise ValueError("not a file of the cache")
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
 
 
 def _digest(content: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from itertools import chain, dropwhile, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from regard.data.digests import digest_of
 from regard.data.readers.files import (
     ARCHIVE,
     BLANK,
@@ -194,12 +195,10 @@ class FileRows(RowSource):
         """A hash of every byte of the files, regardless of their location and the fields read."""
         stamps = _stamps(self.files) if self.reader.lines else None
         if stamps not in _DIGESTS:
-            digest = hashlib.blake2b(digest_size=16)
-            for piece in self.reader.content(self.files, self.fields):
-                digest.update(piece)
+            digest = digest_of(self.reader.content(self.files, self.fields))
             if stamps is None or stamps != _stamps(self.files):
-                return digest.hexdigest()
-            _DIGESTS[stamps] = digest.hexdigest()
+                return digest
+            _DIGESTS[stamps] = digest
         return _DIGESTS[stamps]
 
     def fingerprint(self) -> str:
