@@ -18,7 +18,7 @@ from regard.nn.decoders.conditioning import Readout
 from regard.nn.decoders.recurrent_steps import RecurrentSteps
 from regard.nn.memory import Memory
 from regard.nn.packing import Packing
-from regard.nn.path import LAYERS, Replaces
+from regard.nn.path import LAYERS, Replaces, once_a_call
 from regard.nn.recurrence import RecurrentLayer, Stack, Weights
 from regard.nn.scores import Additive, Dot, General, Linear, Location, ScaledDot
 from regard.nn.selections import Hard, Segmental, Sigmoid, Softmax
@@ -199,6 +199,10 @@ READOUTS = Replaces(Readout)
 
 def knows_decoder(decoder: RecurrentSteps, memories: Mapping[str, Memory]) -> bool:
     """Whether the decoder has kernels and runs on the CPU."""
+    return bool(once_a_call(_knows_decoder, decoder, memories))
+
+
+def _knows_decoder(decoder: RecurrentSteps, memories: Mapping[str, Memory]) -> bool:
     if not decoder.stack.cell(0).weight_hh.is_cpu or decoder_lacks(decoder, memories):
         return False
     values = memories[attended(decoder)[0]].values

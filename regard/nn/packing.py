@@ -261,6 +261,10 @@ class BucketPacking(Packing):
 
 def _arranged(known: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[int]]:
     """Lengths (B) → rows, longest first (B); times (T, 1); mask of a row's times (T, B); starts of steps."""
+    if len(known) == 1:  # the same, in a fraction of the time
+        count = int(known[0])
+        times = np.arange(count)[:, None]
+        return np.zeros(1, np.int64), times, np.ones((count, 1), bool), [*range(count + 1)]
     longest = np.argsort(-known, kind="stable")
     times = np.arange(known.max(initial=0))[:, None]
     alive = times < known[longest]

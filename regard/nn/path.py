@@ -238,13 +238,25 @@ def _first(call: str, device: torch.device, given: tuple[Any, ...], more: dict[s
     return None
 
 
+def once_a_call(find: Callable[..., Any], *things: Any) -> Any:
+    """find(*things), found once for each outermost call of `faster`: what changes the things during that call counts
+    from the next one on."""
+    kept = _switch.kinds
+    if kept is None or torch.compiler.is_compiling():
+        return find(*things)
+    key = (find, _switch.open, _switch.plain, *map(id, things))
+    if key not in kept:
+        kept[key] = things, find(*things)
+    return kept[key][1]
+
+
 class _Switch(threading.local):
     """Number of open `without_fast_paths` contexts of a thread, and the objects that compute plainly in it. kinds: what
-    `Replaces.kind` has answered during the outermost call of `faster`, with the objects, so that they live on."""
+    was found about objects during the outermost call of `faster`, with the objects, so that they live on."""
 
     open = 0
     plain: frozenset[int] = frozenset()
-    kinds: dict[tuple[Replaces, int], tuple[Any, type[Any] | None]] | None = None
+    kinds: dict[tuple[Any, ...], tuple[Any, Any]] | None = None
 
 
 _switch = _Switch()
@@ -289,8 +301,7 @@ class Replaces:
     children  whether the path also replaces the calls of the modules inside, which must then be simple layers of
               torch
 
-    An object is examined once for each outermost call of `faster`: what changes it during that call counts from the
-    next one on.
+    An object is examined once for each outermost call of `faster`, see `once_a_call`.
     """
 
     def __init__(
@@ -299,6 +310,7 @@ class Replaces:
         # as defined, so that a method that was replaced on the class since is noticed
         self.known = {kind: _resolved(kind, methods) for kind in kinds}
         self._methods = {kind: _getter(found) for kind, found in self.known.items()}
+        self._examined = self._examine  # one object, by which `once_a_call` knows it
         self.children = children and methods is None
 
     def kind(self, thing: Any) -> type[Any] | None:
@@ -307,13 +319,8 @@ class Replaces:
             return None if portable() else self._kind_for_compiler(thing)
         if _switch.open > 0 or id(thing) in _switch.plain:
             return None
-        kinds = _switch.kinds
-        if kinds is None:
-            return self._examined(thing)
-        key = self, id(thing)
-        if key not in kinds:
-            kinds[key] = thing, self._examined(thing)
-        return kinds[key][1]
+        found: type[Any] | None = once_a_call(self._examined, thing)
+        return found
 
     def _base(self, thing: Any) -> type[Any] | None:
         here = type(thing)
@@ -331,7 +338,7 @@ class Replaces:
                 return None
         return kind
 
-    def _examined(self, thing: Any) -> type[Any] | None:
+    def _examine(self, thing: Any) -> type[Any] | None:
         kind = self._base(thing)
         if kind is None:
             return None

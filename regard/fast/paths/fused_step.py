@@ -24,7 +24,7 @@ from regard.fast.search_weights import SearchWeights, search_weights
 from regard.nn.decoders.recurrent_steps import STEPS, RecurrentSteps, State
 from regard.nn.embedding import EMBEDDINGS
 from regard.nn.memory import Memory
-from regard.nn.path import LAYERS, Path, Replaces
+from regard.nn.path import LAYERS, Path, Replaces, once_a_call
 from regard.nn.scores import Location
 from regard.nn.stepping import Step
 from regard.parts import register
@@ -85,6 +85,10 @@ class FusedStep(Path):
 
 def layers_lack(decoder: RecurrentSteps) -> str:
     """What is not supported of the layers around the recurrence; empty if all is."""
+    return str(once_a_call(_layers_lack, decoder))
+
+
+def _layers_lack(decoder: RecurrentSteps) -> str:
     dropouts = (decoder.dropout, decoder.stack.dropout, decoder.embedding.dropout)
     if not (EMBEDDINGS(decoder.embedding) and OUTPUTS(decoder.output) and LAYERS(decoder.narrow, *dropouts)):
         return "The embedding, the output layer or a layer between was changed."
