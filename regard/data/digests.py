@@ -12,23 +12,36 @@ from pathlib import Path
 
 PART = 1 << 18
 """Bytes of a part."""
+IN_PARTS = "parts:"
 ALONE = 64
 """Parts that one processor reads as fast as all."""
 
 
 def digest_of(pieces: Iterable[bytes]) -> str:
-    """The digest of some bytes, however they are cut into pieces."""
-    parts = _parts(pieces)
-    digests = [_digest(part) for part in islice(parts, ALONE)] or [_digest(b"")]
-    if len(digests) == ALONE:
-        threads, begun = _threads(), deque[Future[bytes]]()
-        with ThreadPoolExecutor(threads) as pool:
-            for part in parts:
-                if len(begun) > threads:  # no more parts in memory than the threads need
-                    digests.append(begun.popleft().result())
-                begun.append(pool.submit(_digest, part))
-            digests += [one.result() for one in begun]
-    return _together(digests, 16)
+    """The digest of some bytes, however they are cut into pieces: of few as `digest_in_one`, of more that of the
+    digests of their parts, after `IN_PARTS`."""
+    parts, whole, digests = _parts(pieces), hashlib.blake2b(digest_size=16), list[bytes]()
+    for part in islice(parts, ALONE):
+        whole.update(part)
+        digests.append(_digest(part))
+    if len(digests) < ALONE:
+        return whole.hexdigest()
+    threads, begun = _threads(), deque[Future[bytes]]()
+    with ThreadPoolExecutor(threads) as pool:
+        for part in parts:
+            if len(begun) > threads:  # no more parts in memory than the threads need
+                digests.append(begun.popleft().result())
+            begun.append(pool.submit(_digest, part))
+        digests += [one.result() for one in begun]
+    return IN_PARTS + _together(digests, 16)
+
+
+def digest_in_one(pieces: Iterable[bytes]) -> str:
+    """The digest that versions up to 0.2.0 wrote of some bytes."""
+    whole = hashlib.blake2b(digest_size=16)
+    for piece in pieces:
+        whole.update(piece)
+    return whole.hexdigest()
 
 
 def digests_of(paths: Sequence[Path]) -> list[str]:

@@ -7,7 +7,12 @@ import random
 
 import pytest
 
-from regard.data.digests import ALONE, PART, digest_of, digests_of
+from regard.data.digests import ALONE, PART, digest_in_one, digest_of, digests_of
+from regard.data.readers.rows import read_rows
+
+
+def as_before(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def by_hand(content: bytes, size: int) -> str:
@@ -22,9 +27,10 @@ SIZES = [0, 1, PART - 1, PART, PART + 1, 3 * PART, ALONE * PART, (ALONE + 20) * 
 @pytest.mark.parametrize("size", SIZES)
 def test_however_it_is_cut(size, tmp_path):
     content = random.Random(size).randbytes(size)
-    truth = by_hand(content, 16)
+    truth = as_before(content) if size < ALONE * PART else f"parts:{by_hand(content, 16)}"
     for step in (1 << 20, PART, 2 * PART + 3, max(size, 1)):
         assert digest_of(content[begin : begin + step] for begin in range(0, size, step)) == truth
+    assert digest_in_one([content[:3], content[3:]]) == as_before(content)
     (tmp_path / "one").write_bytes(content)
     assert digests_of([tmp_path / "one"]) == [by_hand(content, 32)]
 
@@ -39,6 +45,22 @@ def test_a_change_anywhere_is_seen(tmp_path):
     assert digest_of([bytes(content[:-1])]) != truth
     swapped = content[PART : 2 * PART] + content[:PART] + content[2 * PART :]
     assert digest_of([bytes(swapped)]) != truth
+
+
+@pytest.mark.parametrize("lines", [3, 600_000])
+def test_a_file_is_as_its_digest_of_any_version(lines, tmp_path):
+    """A file that has not changed since version 0.2.0 read it counts as unchanged, however large it is."""
+    path = tmp_path / "pairs.tsv"
+    path.write_text("some words of a row\tothers\n" * lines)
+    rows = read_rows(path, fields=["source", "target"])
+    earlier = digest_in_one(rows.reader.content(rows.files, rows.fields))
+    now = rows.digest()
+    assert rows.is_as(earlier) and rows.is_as(now)
+    assert (earlier == now) == (lines == 3)
+    with path.open("a") as file:
+        file.write("another\trow\n")
+    changed = read_rows(path, fields=["source", "target"])
+    assert not changed.is_as(earlier) and not changed.is_as(now)
 
 
 def test_many_files_each_with_its_own(tmp_path):

@@ -13,7 +13,7 @@ from itertools import chain, dropwhile, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from regard.data.digests import digest_of
+from regard.data.digests import IN_PARTS, digest_in_one, digest_of
 from regard.data.readers.files import (
     ARCHIVE,
     BLANK,
@@ -200,6 +200,13 @@ class FileRows(RowSource):
                 return digest
             _DIGESTS[stamps] = digest
         return _DIGESTS[stamps]
+
+    def is_as(self, digest: str) -> bool:
+        """Whether this is the `digest` of the files, as this version or an earlier one wrote it."""
+        now = self.digest()
+        if now.startswith(IN_PARTS) and not digest.startswith(IN_PARTS):
+            now = digest_in_one(self.reader.content(self.files, self.fields))
+        return now == digest
 
     def fingerprint(self) -> str:
         """A hash of the names and every byte of the files, which determine the rows."""

@@ -269,7 +269,7 @@ def digests(spec: Spec, splits: Sequence[str] = SPLITS) -> dict[str, dict[str, s
     """{split: {file: hash of its content}} for the files that the data of a spec name."""
     return {
         split: {
-            name: _digest(spec, name)
+            name: _opened(spec, name).digest()
             for name in getattr(spec.data, split)
             if is_remote(name) or not name.startswith(HUB)
         }
@@ -278,10 +278,10 @@ def digests(spec: Spec, splits: Sequence[str] = SPLITS) -> dict[str, dict[str, s
     }
 
 
-def _digest(spec: Spec, name: str) -> str:
+def _opened(spec: Spec, name: str) -> FileRows:
     opened = read_rows(name, fields=["source"], format=spec.data.format)
     assert isinstance(opened, FileRows)
-    return opened.digest()
+    return opened
 
 
 def changes(spec: Spec, remembered: Mapping[str, Any], splits: Sequence[str] = SPLITS) -> list[str]:
@@ -294,9 +294,9 @@ def changes(spec: Spec, remembered: Mapping[str, Any], splits: Sequence[str] = S
             if before is None:
                 continue
             try:
-                now = _digest(spec, name)
+                same = _opened(spec, name).is_as(str(before))
             except RegardError:
                 continue  # the reader will report that it is missing
-            if now != before:
+            if not same:
                 told.append(f"{name} has changed since the model was trained.")
     return list(dict.fromkeys(told))
