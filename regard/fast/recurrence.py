@@ -26,7 +26,7 @@ from regard.structures.kernels.availability import within_reach
 
 if TYPE_CHECKING:
     from regard.fast.cpu.layout import Choice
-    from regard.fast.cpu.recurrence import Inputs
+    from regard.fast.cpu.recurrence import LayerInputs
 
 CELLS = Replaces(GRUCell, LSTMCell, RNNCell)
 NO_KERNEL = "The cell has no kernel, or was changed."
@@ -142,15 +142,15 @@ class CellWeights:
     recurrent_bias: Any
     words: WordTable = field(default_factory=WordTable)
 
-    def project(self, inputs: Tensor, rows: int) -> Tensor | Inputs:
+    def project(self, inputs: Tensor, rows: int) -> Tensor | LayerInputs:
         """The inputs (N, I) of so many rows times the weight; few are left to the kernel, which multiplies them in a
         thread for each direction."""
-        from regard.fast.cpu.recurrence import Inputs, projects
+        from regard.fast.cpu.recurrence import LayerInputs, projects
 
         if not is_brief(len(inputs)) or not projects(len(self.panels), rows):
             return nn.functional.linear(inputs, self.weight, self.bias)
         weight, bias = self._for_inputs
-        return Inputs(inputs.detach().contiguous().numpy(), weight, bias)
+        return LayerInputs(inputs.detach().contiguous().numpy(), weight, bias)
 
     @cached_property
     def _for_inputs(self) -> tuple[Any, Any]:

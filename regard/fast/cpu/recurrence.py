@@ -42,7 +42,7 @@ class Packed(Protocol):
     def starts(self) -> list[int]: ...
 
 
-class Inputs(NamedTuple):
+class LayerInputs(NamedTuple):
     """The inputs of a layer, if its kernel multiplies them: rows (N, I), weight (D, P, I, W) in panels, bias (D, G)."""
 
     rows: Array
@@ -56,7 +56,7 @@ def _run_forward(
     parts: int,
     kind: int,
     projected: Array,
-    inputs: Inputs,
+    inputs: LayerInputs,
     words: Array,
     first: Array,
     weight: Array,
@@ -192,7 +192,7 @@ def _nothing(dtype: torch.dtype) -> tuple[Array, Array, Array]:
 
 
 def run_forward(
-    projected: Tensor | Inputs,
+    projected: Tensor | LayerInputs,
     first: Tensor,
     panels: Array,
     bias: Array,
@@ -213,8 +213,8 @@ def run_forward(
     directions, size, rows = len(panels), panels.shape[2], len(first)
     count, new = packing.starts[-1], partial(room, first)
     parts = _parts(directions, rows)
-    inputs = projected if isinstance(projected, Inputs) else Inputs(*_nothing(first.dtype))
-    if isinstance(projected, Inputs):
+    inputs = projected if isinstance(projected, LayerInputs) else LayerInputs(*_nothing(first.dtype))
+    if isinstance(projected, LayerInputs):
         projected = first.new_empty(0, 0)
     kept = count if back else parts // directions
     shape = (count, directions * size)
